@@ -22,8 +22,8 @@ export interface UnevenRuns {
   /** The mean share of the time that slow copies took from the others, of the baseline's runs and of all of the candidate's. */
   lost: { baseline: number; candidate: number };
   /**
-   * Whether uneven runs come "more" or "less" often than in the baseline, or that is "open". One is more if steady memory
-   * had none; other memory has them at times, and that none was met in a few runs does not say that there are none.
+   * Whether uneven runs come "more" or "less" often than in the baseline, or that is "open". One is more if even copies had
+   * none; others have them at times, and that none was met in a few runs does not say that there are none.
    */
   rate: "more" | "less" | "open";
   /** Whether the confirming runs alone lost as much more than the baseline's as shows that the loss is still there. */
@@ -32,6 +32,9 @@ export interface UnevenRuns {
 
 /** The confirming runs lose at least this part of what counts: of a few runs some may be without a slow copy. */
 const metAgain = 0.5;
+
+/** One uneven run of memory that has some at times says nothing; fresh processes for each would double many checks. */
+const fewestOfOthers = 2;
 
 /** The uneven runs of a series; null if the candidate lost no more than counts, or nothing is known of it. */
 export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns | null {
@@ -42,8 +45,7 @@ export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns |
   ];
   const candidate = [...first, ...fresh];
   if (baseline.length === 0 || candidate.length === 0) return null;
-  // Steady memory loses less than 1 % in all recorded runs, so that what counts decides there.
-  const usual = isSteady(series.cell) ? 0 : evidence.usualUnevenness;
+  const usual = isEven(series) ? 0 : evidence.usualUnevenness;
   if (usual === null) return null;
   const limit = median(baseline) + Math.max(leastLostShare, usual);
   const count = (shares: readonly number[]): SlowCount => ({
@@ -51,14 +53,23 @@ export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns |
     runs: shares.length,
   });
   const lost = { baseline: mean(baseline), candidate: mean(candidate) };
-  if (lost.candidate - lost.baseline < leastLostShare || count(candidate).slow === 0) return null;
+  const fewest = isEven(series) ? 1 : fewestOfOthers;
+  if (lost.candidate - lost.baseline < leastLostShare || count(candidate).slow < fewest) return null;
   const counts = { baseline: count(baseline), first: count(first), fresh: count(fresh) };
   return {
     ...counts,
     lost,
-    rate: isSteady(series.cell) ? rateAgainstBaseline(counts) : rateOfShares(counts),
+    rate: isEven(series) ? rateAgainstBaseline(counts) : rateOfShares(counts),
     isMetAgain: fresh.length > 0 && mean(fresh) - lost.baseline >= metAgain * leastLostShare,
   };
+}
+
+/**
+ * Whether what counts alone decides on a run: plain cells of steady memory lose less than 2 % in all recorded runs. Of single
+ * copies, which an interrupt makes many times longer, none are recorded.
+ */
+function isEven({ cell, unit }: Series): boolean {
+  return isSteady(cell) && unit !== "us";
 }
 
 /** Of the runs of which it is known. */

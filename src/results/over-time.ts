@@ -39,5 +39,5 @@ export function lostShare(cell: Measured, stats: CellStats): number | null {
   return rate === null ? null : 1 - rate / stats.bandwidthGBps.median;
 }
 
-/** Bytes over time that lie this far below the median are worth a word: no pinned cell of the recorded runs loses 1 %. */
+/** Bytes over time that lie this far below the median are worth a word: no plain pinned cell of the recorded runs loses 2 %. */
 export const leastLostShare = 0.05;
