@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import type { DeviceExamination, Examination } from "../../src/doctor/examination.js";
+import { type DeviceExamination, type Examination, slowShareOf } from "../../src/doctor/examination.js";
 import {
   type DeviceChange,
   examinationOf,
@@ -72,6 +72,43 @@ describe("a diagnosis", () => {
     const omitted = ["copies from pageable memory of device 0: no time was left"];
     const { unseen } = diagnosisOf({ health: { replays: null } }, { omitted });
     expect(unseen).toEqual(expect.arrayContaining([...omitted, "replay counters: NVML does not tell"]));
+  });
+});
+
+describe("slow copies that the median does not show", () => {
+  const withShare = (h2d: number | null, d2h: number | null) =>
+    diagnosisOf(measured({ ...healthyMeasurements, slowShare: { h2d, d2h } }));
+
+  it("cost what a program does not get", () => {
+    const diagnosis = withShare(0.65, 0.01);
+    expect(diagnosis).toMatchObject({
+      verdict: "costs",
+      reason: expect.stringMatching(/^Single slow copies take 65 % of the time of device 0/),
+    });
+    expect(diagnosis.findings).toMatchObject([
+      {
+        cause: "slow-copies",
+        weight: "costs",
+        evidence: ["to the device: bytes over time are 19.4 GB/s, the median is 55.6 GB/s"],
+        cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(0.65 * 55.6, 6), basis: "measured" },
+      },
+    ]);
+    expect(withShare(0.3, 0.2).findings[0]!.cost).toMatchObject({ direction: "both" });
+  });
+
+  it("cost nothing where they take less than 5 % of the time, or that is not known", () => {
+    for (const diagnosis of [withShare(0.049, 0), withShare(null, null)]) {
+      expect(diagnosis).toMatchObject({ verdict: "healthy", findings: [] });
+    }
+  });
+
+  it("are more than one: what an interrupt makes of a single sample is none", () => {
+    const samples = (slow: number) => Array.from({ length: 27 }, (_, i) => (i < slow ? 55 / 20 : 55));
+    expect(slowShareOf(samples(0))).toBe(0);
+    expect(slowShareOf(samples(1))).toBe(0);
+    expect(slowShareOf(samples(2))).toBeCloseTo(1 - 27 / (25 + 40), 6);
+    expect(slowShareOf([])).toBeNull();
+    expect(slowShareOf([55])).toBe(0);
   });
 });
 
