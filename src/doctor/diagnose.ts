@@ -36,7 +36,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
       ...known,
       ...devices.flatMap((device) => slowTogether(device, known)),
       ...devices.flatMap((device) => unexplained(device, known)),
-      ...devices.flatMap(slowCopies),
+      ...devices.flatMap((device) => slowCopies(device, examination)),
     ]),
   ];
   return {
@@ -193,13 +193,19 @@ function unexplained(device: DeviceExamination, known: readonly Finding[]): Find
   ];
 }
 
-/** Single copies that take many times as long: medians are as they should be, and a program gets less. */
-function slowCopies(device: DeviceExamination): Finding[] {
-  const { measured, facts } = device;
+/**
+ * Single copies that take many times as long: medians are as they should be, and a program gets less. Copies of an emulated
+ * device without a link are the CPU's own, which other programs interrupt.
+ */
+function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Finding[] {
+  const { measured, facts, expected } = device;
   const losses = ways.flatMap((way) => {
     const share = measured.slowShare?.[way] ?? 0;
     const rate = measured.pinned[way];
-    return rate === null || share < leastLostShare ? [] : [{ way, share, rate, lost: rate * share }];
+    const isOfLink = !emulated || expected[way] !== null;
+    return rate === null || !isOfLink || share < leastLostShare
+      ? []
+      : [{ way, share, rate, lost: rate * share }];
   });
   if (losses.length === 0) return [];
   const most = Math.max(...losses.map(({ share }) => share));

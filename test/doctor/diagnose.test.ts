@@ -102,6 +102,15 @@ describe("slow copies that the median does not show", () => {
     }
   });
 
+  it("say nothing of an emulated device without a link, whose copies are the CPU's own", () => {
+    const change = {
+      measured: { ...healthyMeasurements, slowShare: { h2d: 0.5, d2h: 0.5 } },
+      other: { expected: rates(null, null) },
+    };
+    expect(causesOf(diagnosisOf(change, { emulated: true }))).not.toContain("slow-copies");
+    expect(causesOf(diagnosisOf(change))).toContain("slow-copies");
+  });
+
   it("are more than one: what an interrupt makes of a single sample is none", () => {
     const samples = (slow: number) => Array.from({ length: 27 }, (_, i) => (i < slow ? 55 / 20 : 55));
     expect(slowShareOf(samples(0))).toBe(0);
