@@ -219,6 +219,7 @@ export const termGroups: readonly TermGroup[] = [
       term("slower", "shown to be slower by the threshold or more"),
       term("faster", "shown to be faster by the threshold or more"),
       term("unsteady", "single runs are far slower, more often than in the baseline"),
+      term("uneven", "slow copies take more of the time than in the baseline; medians do not show them"),
       term("inconclusive", "slower or not: the figures vary too much to tell"),
       term("missing", "the baseline has the cell, the candidate has no figure of it"),
       term("new", "the candidate has the cell, the baseline does not"),

@@ -233,7 +233,7 @@ export const judgingSettings = {
   significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
   strict: setting(
     "--strict",
-    "exit with 6 where a cell is inconclusive or missing, and with 1 where any is unsteady",
+    "exit with 6 where a cell is inconclusive or missing, and with 1 where any is unsteady or uneven",
     kind.trueOrFalse,
     {
       helpOfNo: "let those pass, whatever the configuration says",
