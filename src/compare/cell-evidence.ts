@@ -25,6 +25,8 @@ export interface Evidence {
    * does not tell.
    */
   baselineVariance: number | null;
+  /** Of the baseline's runs of its kind: `usualUnevenness()`. */
+  usualUnevenness: number | null;
   /** How many of the baseline's runs each of its occasions has. */
   occasionRuns: number[];
   /** Null where the noise between occasions is not known. */
@@ -89,7 +91,7 @@ export function evidenceOf(
   runs: ControlledSeries,
   noise: CellNoise | null,
   occasionNoise: OccasionNoise | null,
-): Omit<Evidence, "baselineVariance"> {
+): Omit<Evidence, "baselineVariance" | "usualUnevenness"> {
   const occasions = byOccasion([series], [runs.baseline])[0]!.filter(({ length }) => length > 0);
   const baseline = levelOf(occasions, noise);
   const occasionRuns = occasions.map(({ length }) => length);

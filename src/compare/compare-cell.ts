@@ -1,8 +1,10 @@
 import { thresholdOf } from "../settings/thresholds.js";
+import { mean } from "../stats/variance.js";
 import { centreOf, type Evidence } from "./cell-evidence.js";
 import { type LogChange, lossThatWouldShow } from "./change-estimate.js";
 import type { CellChange, CellComparison } from "./comparison.js";
 import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
+import { lostShares } from "./uneven-runs.js";
 import { changeOfFigure, countingDropOfCell, judge, type Terms } from "./verdict.js";
 
 /** The entry of one series in the comparison; null where neither side has a figure of it. */
@@ -55,6 +57,7 @@ export function compareCell(
     adjustedPValue: evidence?.adjusted?.slower ?? null,
     explainedByHost:
       evidence === null || evidence.runs.explained === null ? null : changeOfFigure(series, explained),
+    lostShare: meanLostShares(series),
     threshold: thresholdOf(terms.rule.thresholds, cell),
     wouldShow:
       evidence === null
@@ -70,6 +73,12 @@ export function compareCell(
           },
     ...judge(series, evidence, terms),
   };
+}
+
+function meanLostShares({ baseline, first, fresh }: Series): CellComparison["lostShare"] {
+  const sides = [lostShares(baseline), lostShares([...first, ...fresh])] as const;
+  if (sides.some(({ length }) => length === 0)) return null;
+  return { baseline: mean(sides[0]), candidate: mean(sides[1]) };
 }
 
 /** A change of the logarithm of speed, and the interval of what the host does not explain of it, as relative ones. */

@@ -32,7 +32,7 @@ export function notesOn(
 }
 
 function looksSlower({ verdict }: CellComparison): boolean {
-  return verdict === "slower" || verdict === "probably slower" || verdict === "unsteady";
+  return ["slower", "probably slower", "unsteady", "uneven"].includes(verdict);
 }
 
 /** Fewer suspects of a memory kind say nothing of a common cause. */

@@ -85,6 +85,11 @@ const cellComparisonSchema = z.object({
   explainedByHost: z.number().nullable(),
   /** Null where the verdict is not about single slow runs. */
   slowRuns: slowRunsSchema.nullable(),
+  /**
+   * The share of the time that slow copies took from the others, the mean over the runs of each side: 1 - bytes over time /
+   * median rate. Null if not known, absent in older documents.
+   */
+  lostShare: z.object({ baseline: z.number(), candidate: z.number() }).nullish(),
   /** The relative drop that counts as one for this cell. */
   threshold: z.number().positive(),
   /** The relative loss of speed that this comparison finds in the cell 19 times out of 20; null if no spread is known. */

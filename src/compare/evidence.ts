@@ -10,6 +10,7 @@ import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from 
 import { recordedOccasionNoise, startingOccasionNoise } from "./recorded-occasions.js";
 import { type JoinedRuns, kindOf, type Series } from "./series.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
+import { usualUnevenness } from "./uneven-runs.js";
 
 /** What cells lost is asked twice, of each and of its group: the intervals of both hold at once. */
 export const cellsAndGroups = 2;
@@ -195,9 +196,11 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
       ? null
       : (context.occasions ?? estimateOccasionNoise([centres, ...history], startingOccasions));
   const robust = robustVariances(ofBaseline, recorded);
+  const unevenness = usualUnevenness(members);
   const evidence = members.map((one, i) => ({
     ...evidenceOf(one, runs[i]!, noise[i]!, occasionNoise),
     baselineVariance: robust[i]?.variance ?? null,
+    usualUnevenness: unevenness,
   }));
   if (!isHost) return tellOwnFromShared(evidence);
   return judgeTogether(members, evidence, (whole, count) =>

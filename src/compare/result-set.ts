@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
 import type { MachineNames } from "../results/history-entry.js";
+import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
 import { listBegunRuns, listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
@@ -75,6 +76,11 @@ export interface CellFigures {
 /** The median of a run's samples, in GB/s or in microseconds a copy. */
 export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
   value: number;
+  /**
+   * Share of the time that slow copies took from the others (`lostShare()`), which medians do not see. Of latencies it is
+   * that of their mean as well: a percentile of a run's tail stands on few copies, the mean on all. Null if not known.
+   */
+  lostShare: number | null;
 }
 
 /** Why a cell has no figure. */
@@ -155,13 +161,16 @@ function ofProcess(cell: CellResult, process: number): CellResult {
   const stats = cell.stats.map((one) => ({
     ...one,
     bandwidthGBps: medianOf(one.bandwidthGBps),
+    overTimeGBps: overTimeGBps(cell, one.direction, process),
     latencyUs: one.latencyUs && medianOf(one.latencyUs),
   }));
-  return { ...cell, stats };
+  // The samples of all processes are none of one.
+  return { ...cell, stats, samples: [] };
 }
 
 /** What of a cell's result says what its figures are, and why it has none. */
-type CellFacts = Cell & Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason">;
+type CellFacts = Cell &
+  Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason"> & { samples?: CellResult["samples"] };
 
 /** The figures of a cell of a run, or why it has none. */
 export function cellFigures(
@@ -215,10 +224,11 @@ function absenceOf(
 }
 
 /** A cell has one figure; a bidir cell has one for each direction, and in throughput mode one for their sum. */
-function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
-  return stats.flatMap(({ direction, bandwidthGBps, latencyUs }): CellFigure[] => {
-    if (mode === "throughput") return [{ moved: direction, unit: "GB/s", value: bandwidthGBps.median }];
-    return latencyUs === null ? [] : [{ moved: direction, unit: "us", value: latencyUs.median }];
+function figuresOf({ stats, mode, direction, samples = [] }: CellFacts): CellFigure[] {
+  return stats.flatMap((one): CellFigure[] => {
+    const figure = { moved: one.direction, lostShare: lostShare({ direction, samples }, one) };
+    if (mode === "throughput") return [{ ...figure, unit: "GB/s", value: one.bandwidthGBps.median }];
+    return one.latencyUs === null ? [] : [{ ...figure, unit: "us", value: one.latencyUs.median }];
   });
 }
 

@@ -8,6 +8,8 @@ import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 export interface RunFigure {
   /** The median of the run's samples, in the series' unit. */
   value: number;
+  /** Share of the time that slow copies took from the others; null if not known. */
+  lostShare: number | null;
   startedAt: string;
   /** Which occasion of its side it belongs to, from 0: `groupByOccasion()`. */
   occasion: number;
@@ -53,7 +55,7 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
       for (const { cell, figures, absence } of run.cells) {
         const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
         if (mustBeTold) absences.set(cell.id, absence);
-        for (const { moved, unit, value } of figures) {
+        for (const { moved, unit, value, lostShare = null } of figures) {
           const key = `${cell.id} ${moved} ${unit}`;
           let series = joined.get(key);
           if (series === undefined) {
@@ -61,7 +63,7 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
             joined.set(key, series);
           }
           const hostLogSpeed = rates.logSpeeds.get(run)?.get(cell.device) ?? null;
-          series[group].push({ value, startedAt: run.startedAt, occasion, hostLogSpeed });
+          series[group].push({ value, lostShare, startedAt: run.startedAt, occasion, hostLogSpeed });
         }
       }
     }

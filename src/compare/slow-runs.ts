@@ -65,8 +65,11 @@ function farOutside({ cell }: Series, { noise, baselineVariance }: Evidence): nu
   return deviation * farDeviations[isSteady(cell) ? "steady" : "other"];
 }
 
+/** How many runs of each group are slow, or uneven. */
+type SlowCounts = Pick<SlowRuns, "baseline" | "first" | "fresh">;
+
 /** How many of all of the candidate's runs are slow. */
-export function slowOfCandidate({ first, fresh }: SlowRuns): SlowCount {
+export function slowOfCandidate({ first, fresh }: SlowCounts): SlowCount {
   return { slow: first.slow + fresh.slow, runs: first.runs + fresh.runs };
 }
 
@@ -75,17 +78,21 @@ export function slowOfCandidate({ first, fresh }: SlowRuns): SlowCount {
  * shares; "open" if it has both signs. If the baseline had none, one is more: it lies far outside anything that these
  * runs do by themselves.
  */
-export function rateAgainstBaseline(slow: SlowRuns): "more" | "less" | "open" {
-  if (slow.baseline.slow === 0) return "more";
+export function rateAgainstBaseline(slow: SlowCounts): "more" | "less" | "open" {
+  return slow.baseline.slow === 0 ? "more" : rateOfShares(slow);
+}
+
+/** The same by the interval alone. */
+export function rateOfShares(slow: SlowCounts): "more" | "less" | "open" {
   const { low, high } = differenceOfShares(slow.baseline, slowOfCandidate(slow));
   if (low > 0) return "more";
   return high < 0 ? "less" : "open";
 }
 
 /** Whether slow runs of the first processes, or how often they come, need fresh processes to be settled. */
-export function needsMoreRuns(slow: SlowRuns): boolean {
+export function needsMoreRuns(slow: SlowCounts, rate = rateAgainstBaseline(slow)): boolean {
   const isUnmet = slow.first.slow > 0 && slow.fresh.slow === 0;
-  return isUnmet || rateAgainstBaseline(slow) === "open";
+  return isUnmet || rate === "open";
 }
 
 /** The chance that slow runs that come as often as they did stay away from all runs of the confirmation. */

@@ -14,6 +14,7 @@ import {
   type SlowRuns,
   slowOfCandidate,
 } from "./slow-runs.js";
+import { findUnevenRuns, type UnevenRuns } from "./uneven-runs.js";
 
 /** By what a change is judged. */
 export interface Rule {
@@ -61,13 +62,17 @@ const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 
 /**
  * How many fresh processes have to measure a series again before it is judged: 0 if nothing looks slow, 1 if it
- * does as a whole (more only make the verdict surer), and more if a part of the runs is slow, which few would not meet.
+ * does as a whole (more only make the verdict surer), and more if a part of the runs is slow or uneven, which few would
+ * not meet.
  */
 export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): number {
   const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
-  if (slow !== null) return runsToConfirm(slow.first);
-  return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
+  const uneven = findUnevenRuns(series, evidence);
+  if (slow === null && uneven === null) {
+    return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
+  }
+  return Math.max(...[slow, uneven].map((found) => (found === null ? 0 : runsToConfirm(found.first))));
 }
 
 /** With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict. */
@@ -78,6 +83,8 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
   if (slow !== null && needsMoreRuns(slow)) return true;
+  const uneven = findUnevenRuns(series, evidence);
+  if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
   const { overall } = evidence;
   if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
   return isProbable(overall, drop) && !isShown(evidence, drop, rule);
@@ -99,6 +106,50 @@ function isShown({ overall, adjusted }: Evidence, drop: number, { significance }
 
 /** The verdict on a series, and why; `evidence` is null if a side lacks it. */
 export function judge(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
+  const judged = judgeMedians(series, evidence, terms);
+  const isOpen = medianVerdictsThatMayBeUneven.includes(judged.verdict);
+  const uneven = isOpen && evidence !== null && !terms.isBlocked ? findUnevenRuns(series, evidence) : null;
+  const judgedUneven = uneven && judgeUnevenRuns(uneven, terms);
+  if (judgedUneven === null) return judged;
+  const areBothOpen = judgedUneven.verdict === judged.verdict;
+  const reason = areBothOpen ? `${judged.reason}; ${judgedUneven.reason}` : judgedUneven.reason;
+  return { verdict: judgedUneven.verdict, reason, slowRuns: judged.slowRuns };
+}
+
+/** Medians that are as they were, or not known to be slower, do not show that copies are. */
+const medianVerdictsThatMayBeUneven: readonly Verdict[] = ["faster", "not slower", "cannot be told"];
+
+/** Null where slow copies took no more than before; shown and met again as slow runs are. */
+function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judgement | null {
+  const { first, fresh, lost } = uneven;
+  const { slow, runs } = slowOfCandidate(uneven);
+  const percent = (share: number) => `${Math.max(0, Math.round(share * 100))} %`;
+  const share = `slow copies took ${percent(lost.candidate)} of the time, ${percent(lost.baseline)} before`;
+  if (needsConfirmation && (fresh.slow === 0 || slow === 1 || !uneven.isMetAgain)) {
+    const again =
+      fresh.runs === 0 ? "fresh processes could not measure it again" : "fresh processes did not confirm it";
+    return first.slow === 0 ? null : plain("cannot be told", `${share}, and ${again}`);
+  }
+  if (slow === 1) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
+  switch (uneven.rate) {
+    case "more":
+      return plain("uneven", share);
+    case "open":
+      return plain(
+        "cannot be told",
+        `${share}, in ${slow} of ${counted(runs)}: that may be as often as before`,
+      );
+    case "less":
+      return null;
+  }
+}
+
+function counted(runs: number): string {
+  return runs === 1 ? "1 run" : `${runs} runs`;
+}
+
+/** The verdict on the medians of a series, and on single slow runs among these. */
+function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
   if (series.baseline.length === 0) return plain("new", "the baseline does not have it");
   if (evidence === null)
     return plain("missing", series.absence?.reason ?? "the candidate did not measure it");

@@ -41,7 +41,9 @@ export interface BenchOptions {
 }
 
 /** A direction is visited so often, in turns with the other one, with so many samples each: of slow copies single ones. */
-const visits = 3;
+export const visits = 3;
+/** Pinned copies are visited more often: one slow copy of ten is then met several times. */
+export const visitsOfPinned = 3 * visits;
 const samplesOfVisit = (copyNs: number) => (copyNs > 20e6 ? 1 : 3);
 
 /** How long copies run on while NVML is read beside them. */
@@ -110,12 +112,17 @@ export class CopyBench {
 
   /** Median rates of both directions, in decimal GB/s, which are measured in turns. A direction stays null where data came back wrong. */
   async rates(memory: PinningKind): Promise<Rates> {
+    return ratesOf(await this.samples(memory, visits));
+  }
+
+  /** The rate of each sample of both directions, in decimal GB/s, of so many visits of each in turns. */
+  async samples(memory: PinningKind, count: number): Promise<Record<Way, number[]>> {
     await this.reserve(memory);
     const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
-    for (let visit = 0; visit < visits; ++visit) {
+    for (let visit = 0; visit < count; ++visit) {
       for (const way of ways) samples[way].push(...(await this.#visit(memory, way)));
     }
-    return ratesOf(samples);
+    return samples;
   }
 
   /**
@@ -256,7 +263,8 @@ function ratesIn({ columns, verification }: MeasureResult, request: MeasureReque
   return columns.flatMap(({ durationNs }) => [...durationNs].map((ns) => bytes / ns));
 }
 
-function ratesOf(samples: Readonly<Record<Way, readonly number[]>>): Rates {
+/** Median rates; null for a direction without samples. */
+export function ratesOf(samples: Readonly<Record<Way, readonly number[]>>): Rates {
   const rateOf = (way: Way) => (samples[way].length === 0 ? null : median(samples[way]));
   return { ...noRates, h2d: rateOf("h2d"), d2h: rateOf("d2h") };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
+import { leastLostShare } from "../results/over-time.js";
 import { byWeight, findCauses } from "./causes/causes.js";
 import { costOfTheRest, gigabytes } from "./causes/cost.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
@@ -41,6 +42,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
       ...known,
       ...devices.flatMap((device) => slowTogether(device, known)),
       ...devices.flatMap((device) => unexplained(device, known)),
+      ...devices.flatMap((device) => slowCopies(device, examination)),
     ]),
   ];
   return {
@@ -189,6 +191,43 @@ function unexplained(device: DeviceExamination, known: readonly Finding[]): Find
         basis: "measured",
       },
       fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
+      sureness: "certain",
+    },
+  ];
+}
+
+/**
+ * Single copies that take many times as long: medians are as they should be, and a program gets less. Copies of an emulated
+ * device without a link are the CPU's own, which other programs interrupt.
+ */
+function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Finding[] {
+  const { measured, facts, expected } = device;
+  const losses = ways.flatMap((way) => {
+    const share = measured.slowShare?.[way] ?? 0;
+    const rate = measured.pinned[way];
+    const isOfLink = !emulated || expected[way] !== null;
+    return rate === null || !isOfLink || share < leastLostShare
+      ? []
+      : [{ way, share, rate, lost: rate * share }];
+  });
+  if (losses.length === 0) return [];
+  const most = Math.max(...losses.map(({ share }) => share));
+  return [
+    {
+      cause: "slow-copies",
+      device: facts.ordinal,
+      weight: "costs",
+      summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}, while its median is not affected.`,
+      evidence: losses.map(
+        ({ way, rate, lost }) =>
+          `${wayName[way]}: bytes over time are ${gigabytes(rate - lost)}, the median is ${gigabytes(rate)}`,
+      ),
+      cost: {
+        direction: losses.length === 2 ? "both" : losses[0]!.way,
+        gigabytesPerSecond: Math.max(...losses.map(({ lost }) => lost)),
+        basis: "measured",
+      },
+      fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",
       sureness: "certain",
     },
   ];

@@ -1,6 +1,8 @@
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
+import { leastLostShare } from "../results/over-time.js";
 import type { OtherProgram } from "../results/sharing-schema.js";
 import type { DirectionMoved } from "../settings/choices.js";
+import { median } from "../stats/order-statistics.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
 import type { PciPath } from "./facts/pci-path.js";
 
@@ -94,12 +96,27 @@ export function betterRates(first: Rates, second: Rates): Rates {
   return { h2d: better("h2d"), d2h: better("d2h"), d2d: better("d2d"), p2p: better("p2p") };
 }
 
+/**
+ * The share of the time that slow copies took from the others, by the rates of samples of as many bytes each: 1 - bytes
+ * over time / median. 0 if a single sample took it, as an interrupt makes one on any machine; null without samples.
+ */
+export function slowShareOf(rates: readonly number[]): number | null {
+  if (rates.length === 0) return null;
+  const shareOf = (some: readonly number[]) =>
+    1 - some.length / some.reduce((sum, rate) => sum + 1 / rate, 0) / median(some);
+  const withoutSlowest = rates.toSorted((a, b) => a - b).slice(1);
+  const comesAgain = withoutSlowest.length > 0 && shareOf(withoutSlowest) >= leastLostShare;
+  return comesAgain ? shareOf(rates) : 0;
+}
+
 /** The experiments. Each is null, or has null rates, where it was not made: what it tests could not be, or is not in doubt. */
 export interface DeviceMeasurements {
   /** Plain pinned copies of 64 MiB by one worker, near the device. */
   pinned: Rates;
   /** The first of two looks at the same copies, which was slow; absent where one look was enough. */
   firstLook?: Rates;
+  /** Share of the time of these that slow copies took: `slowShareOf()`. Absent where it was not measured. */
+  slowShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
   pageable: Rates;
   /** From memory that was registered; `refused` is the driver's reason. */
   registered: { rates: Rates; refused: string | null };

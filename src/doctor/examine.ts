@@ -7,7 +7,7 @@ import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
 import type { NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { findFasterNode } from "./causes/cost.js";
-import { CopyBench, noRates, ways } from "./copy-bench.js";
+import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
 import {
   betterRates,
   type DeviceExamination,
@@ -15,6 +15,7 @@ import {
   type Rates,
   shortfallGBps,
   shortfallTogetherGBps,
+  slowShareOf,
 } from "./examination.js";
 import { beginSubject, comparedWith, examinedDevice, readHealth, type Subject } from "./examined-device.js";
 import { readMachineFacts } from "./facts/machine-facts.js";
@@ -149,8 +150,11 @@ class Experiments {
     };
     const measure = async () => {
       const startedMs = performance.now();
-      measured.pinned = await subject.bench!.rates("pinned");
-      this.#roundMs = Math.max(this.#roundMs, performance.now() - startedMs);
+      const samples = await subject.bench!.samples("pinned", visitsOfPinned);
+      measured.pinned = ratesOf(samples);
+      measured.slowShare = { h2d: slowShareOf(samples.h2d), d2h: slowShareOf(samples.d2h) };
+      const ofOthers = visits / visitsOfPinned;
+      this.#roundMs = Math.max(this.#roundMs, (performance.now() - startedMs) * ofOthers);
     };
     const read = async () => {
       subject.health.underLoad = await subject.bench!.underLoad(() => {

@@ -3,6 +3,7 @@ import type { DeviceFacts } from "../native/device-contract.js";
 import { blocksOfCopy } from "../plan/blocks.js";
 import type { PlannedCell } from "../plan/cells.js";
 import { linkLimitGBps } from "../results/device-facts.js";
+import { overTimeGBps } from "../results/over-time.js";
 import type {
   Cell,
   CellResult,
@@ -164,14 +165,17 @@ export function summarize(
     durationNs.map((ns) => (bytesPerSample * (cell.direction === "d2d" ? 2 : 1)) / ns),
   );
   const isLatency = cell.mode === "latency";
-  const stats = samples.map(({ direction, durationNs }, i) =>
-    statsOf(direction, rates[i]!, isLatency ? durationNs : null, isLatency ? null : linkLimitGBps),
-  );
+  const overTime = (direction: CellStats["direction"]) =>
+    overTimeGBps({ direction: cell.direction, samples }, direction);
+  const stats = samples.map(({ direction, durationNs }, i) => ({
+    ...statsOf(direction, rates[i]!, isLatency ? durationNs : null, isLatency ? null : linkLimitGBps),
+    overTimeGBps: overTime(direction),
+  }));
   if (cell.direction === "bidir" && !isLatency) {
     const [first, second] = rates as [number[], number[]];
     const sums = first.map((rate, i) => rate + second[i]!);
     // The link carries its limit each way, so the sum has no share of one limit.
-    stats.push(statsOf("sum", sums, null, null));
+    stats.push({ ...statsOf("sum", sums, null, null), overTimeGBps: overTime("sum") });
   }
   return stats;
 }
@@ -182,7 +186,11 @@ function statsOf(
   latenciesNs: readonly number[] | null,
   linkLimitGBps: number | null,
 ): CellStats {
-  const bandwidthGBps = distribution(rates);
+  const bandwidthGBps = {
+    ...distribution(rates),
+    p10: quantile(rates, 0.1),
+    p90: quantile(rates, 0.9),
+  };
   const limit = direction === "d2d" || direction === "p2p" ? null : linkLimitGBps;
   return {
     direction,

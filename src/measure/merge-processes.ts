@@ -1,4 +1,5 @@
 import { joinSharing } from "../results/other-programs.js";
+import { overTimeGBps } from "../results/over-time.js";
 import type {
   CellResult,
   CellStats,
@@ -54,10 +55,15 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
   const byWeight = outcomesByWeight.flatMap((outcome) => parts.filter((part) => part.outcome === outcome));
   const worst = byWeight[0]!;
   const verifications = parts.flatMap(({ verification }) => verification ?? []);
+  const samples = parts.flatMap((part, process) => part.samples.map((one) => ({ ...one, process })));
+  const { direction } = parts[0]!;
   return {
     ...parts[0]!,
-    samples: parts.flatMap(({ samples }, process) => samples.map((one) => ({ ...one, process }))),
-    stats: mergeStats(parts.map(({ stats }) => stats)),
+    samples,
+    stats: mergeStats(parts.map(({ stats }) => stats)).map((stats) => ({
+      ...stats,
+      overTimeGBps: overTimeGBps({ direction, samples }, stats.direction),
+    })),
     link: parts.find(({ link }) => link !== null)?.link ?? null,
     verification:
       verifications.length === 0
@@ -106,7 +112,12 @@ function mergeStats(parts: readonly CellStats[][]): CellStats[] {
 }
 
 function mergeDirection(direction: CellStats["direction"], parts: readonly CellStats[]): CellStats {
-  const bandwidthGBps = mergeDistributions(parts.map((part) => part.bandwidthGBps));
+  const rates = parts.map((part) => part.bandwidthGBps);
+  const bandwidthGBps = {
+    ...mergeDistributions(rates),
+    p10: medianOfKnown(rates.map(({ p10 }) => p10)),
+    p90: medianOfKnown(rates.map(({ p90 }) => p90)),
+  };
   const latencies = parts.flatMap(({ latencyUs }) => latencyUs ?? []);
   const linkShares = parts.flatMap(({ linkShare }) => linkShare ?? []);
   return {
@@ -124,6 +135,12 @@ function mergeDirection(direction: CellStats["direction"], parts: readonly CellS
           },
     linkShare: linkShares.length === 0 ? null : median(linkShares),
   };
+}
+
+/** Null where a process lacks it. */
+function medianOfKnown(values: readonly (number | null | undefined)[]): number | null {
+  const known = values.filter((value) => value != null);
+  return known.length < values.length ? null : median(known);
 }
 
 function mergeDistributions(parts: readonly Distribution[]): Distribution {

@@ -2,17 +2,19 @@ import { describeSharing } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import { isMeasured } from "./cell-figure.js";
+import { cellNames } from "./cell-name.js";
 import { answersOnCopies } from "./copy-answers.js";
 import { equalWidth, isEvidence } from "./finding-evidence.js";
 import { findings } from "./findings.js";
 import { type Note, note } from "./report-parts.js";
 import { namedDevices } from "./shared-topology.js";
+import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings } from "./variant-findings.js";
 import type { VariantFinding } from "./variant-question.js";
 import { capital, counted, listed } from "./wording.js";
 
 /**
- * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data and failures before all. No
+ * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data, failures and slow copies before all. No
  * sentence claims more than the intervals of what was measured allow in other processes too, but for copies after which
  * pinning has paid off, which medians tell; where they allow nothing it says that, and why. Never empty.
  */
@@ -25,7 +27,15 @@ export function answer(document: ResultDocument): Note[] {
   // Said once for all that follow, until another one holds.
   const told = sentences.map(({ text }, i) => (prefixes[i] === prefixes[i - 1] ? "" : prefixes[i]) + text);
   const texts = told.length === 0 ? [nothingToTell(document)] : told;
-  return [...alarm(document), ...texts.map((text) => note(`${capital(text)}.`))];
+  const nameOf = cellNames(
+    document.cells.map(({ id }) => id),
+    { showsIds: false },
+  );
+  return [
+    ...alarm(document),
+    ...steadyUnevenNotes(document, nameOf),
+    ...texts.map((text) => note(`${capital(text)}.`)),
+  ];
 }
 
 /** The closing lines of a report: what the cells show besides the answer. */

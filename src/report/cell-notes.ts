@@ -14,6 +14,7 @@ import {
 } from "./format-number.js";
 import { cellsAskedFor } from "./host-control.js";
 import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
+import { otherUnevenNotes } from "./uneven-cells.js";
 import { counted, directionName, listed, withoutFullStop } from "./wording.js";
 
 /**
@@ -45,6 +46,7 @@ export function cellNotes(
       "plain",
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
+    ...otherUnevenNotes(document, nameOf),
     ...loadNotes(document.run),
     ...(document.run.sharing ?? []).flatMap(describeUnseen).map((text) => note(`note: ${text}`)),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),

@@ -61,7 +61,13 @@ export const statsSchema = z.object({
   /** "sum": both directions of a bidir cell together; throughput cells only. */
   direction: z.enum([...directionsMoved, "sum"]),
   samples: count,
-  bandwidthGBps: distributionSchema,
+  /** With the rates below which a tenth and nine tenths of the samples lie; absent in older results. */
+  bandwidthGBps: distributionSchema.extend({ p10: finite.nullish(), p90: finite.nullish() }),
+  /**
+   * All bytes over the sum of the samples' durations: what a program gets, slow copies included. Absent in older results,
+   * whose samples tell.
+   */
+  overTimeGBps: ratio.nullish(),
   /** Half the interval's width over the median of the bandwidth; null without an interval. */
   relativeHalfWidth: ratio.nullable(),
   /** Latency cells only, microseconds a copy. */

@@ -29,9 +29,7 @@ async function baselineAt(...speed: number[]) {
 it("a baseline that meets a slow run measures another one, keeps both and says so", async () => {
   const { exitCode, stderr, runs } = await baselineAt(1, 1, 0.5, 1, 1, 1, 1);
   expect({ exitCode, runs }).toEqual({ exitCode: 0, runs: 7 });
-  expect(stderr).toBe(
-    "pinbench: 1 run of these was far slower than the others: 1 more run is measured.\n",
-  );
+  expect(stderr).toBe("pinbench: 1 run of these was far slower than the others: 1 more run is measured.\n");
 });
 
 it("a baseline whose further run is slow as well measures one more, half as many again at most", async () => {

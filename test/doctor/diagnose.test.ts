@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import { betterRates, type DeviceExamination, type Examination } from "../../src/doctor/examination.js";
+import {
+  betterRates,
+  type DeviceExamination,
+  type Examination,
+  slowShareOf,
+} from "../../src/doctor/examination.js";
 import {
   type DeviceChange,
   examinationOf,
@@ -101,6 +106,52 @@ describe("of two looks at the same copies", () => {
     const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, firstLook, pinned }));
     expect(diagnosis.verdict).toBe("healthy");
     expect(causesOf(diagnosis)).toEqual(["slow-at-first"]);
+  });
+});
+
+describe("slow copies that the median does not show", () => {
+  const withShare = (h2d: number | null, d2h: number | null) =>
+    diagnosisOf(measured({ ...healthyMeasurements, slowShare: { h2d, d2h } }));
+
+  it("cost what a program does not get", () => {
+    const diagnosis = withShare(0.65, 0.01);
+    expect(diagnosis).toMatchObject({
+      verdict: "costs",
+      reason: expect.stringMatching(/^Single slow copies take 65 % of the time of device 0/),
+    });
+    expect(diagnosis.findings).toMatchObject([
+      {
+        cause: "slow-copies",
+        weight: "costs",
+        evidence: ["to the device: bytes over time are 19.4 GB/s, the median is 55.6 GB/s"],
+        cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(0.65 * 55.6, 6), basis: "measured" },
+      },
+    ]);
+    expect(withShare(0.3, 0.2).findings[0]!.cost).toMatchObject({ direction: "both" });
+  });
+
+  it("cost nothing where they take less than 5 % of the time, or that is not known", () => {
+    for (const diagnosis of [withShare(0.049, 0), withShare(null, null)]) {
+      expect(diagnosis).toMatchObject({ verdict: "healthy", findings: [] });
+    }
+  });
+
+  it("say nothing of an emulated device without a link, whose copies are the CPU's own", () => {
+    const change = {
+      measured: { ...healthyMeasurements, slowShare: { h2d: 0.5, d2h: 0.5 } },
+      other: { expected: rates(null, null) },
+    };
+    expect(causesOf(diagnosisOf(change, { emulated: true }))).not.toContain("slow-copies");
+    expect(causesOf(diagnosisOf(change))).toContain("slow-copies");
+  });
+
+  it("are more than one: what an interrupt makes of a single sample is none", () => {
+    const samples = (slow: number) => Array.from({ length: 27 }, (_, i) => (i < slow ? 55 / 20 : 55));
+    expect(slowShareOf(samples(0))).toBe(0);
+    expect(slowShareOf(samples(1))).toBe(0);
+    expect(slowShareOf(samples(2))).toBeCloseTo(1 - 27 / (25 + 40), 6);
+    expect(slowShareOf([])).toBeNull();
+    expect(slowShareOf([55])).toBe(0);
   });
 });
 

@@ -72,6 +72,7 @@ function atSpeed(cell: CellResult, factor: number): CellResult {
       bandwidthGBps: times(one.bandwidthGBps, factor),
       latencyUs: one.latencyUs && times(one.latencyUs, 1 / factor),
       linkShare: one.linkShare && one.linkShare * factor,
+      ...(one.overTimeGBps != null && { overTimeGBps: one.overTimeGBps * factor }),
     })),
   };
 }

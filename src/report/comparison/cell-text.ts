@@ -84,6 +84,7 @@ export function describeChange(cell: CellComparison): string {
     `${change} (${intervalText(cell) ?? noInterval})`,
     ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
     ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
+    ...(cell.verdict === "uneven" ? [cell.reason] : []),
     ...(isShown && cell.confirmation !== null
       ? [`confirmed by ${freshProcesses(cell.confirmation.runs)}`]
       : []),
@@ -138,6 +139,7 @@ const severity: Readonly<Record<Verdict, number>> = {
 /** The cells in the order in which they need attention: of those that are as severe the one that lost most comes first. */
 export function bySeverity(cells: readonly CellComparison[]): CellComparison[] {
   const loss = (cell: CellComparison) => {
+    if (cell.verdict === "uneven") return cell.lostShare?.candidate ?? 0;
     const change = cell.slowRuns?.worstChange ?? changeEstimate(cell)?.figure ?? 0;
     // Without digits that are not shown, cells that lost the same stay in their order.
     return Math.round((cell.unit === "us" ? change : -change) * 1000);

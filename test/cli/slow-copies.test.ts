@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { overTimeGBps } from "../../src/results/over-time.js";
+import type { CellResult } from "../../src/results/schema.js";
+import { baselineAt, checkJson } from "../helpers/baseline-folder.js";
+import { emulatedFaults, measureSmall, runCli, runSmall } from "../helpers/run-cli.js";
+
+/*
+ * A link on which every fifth copy takes twelve times as long. It is so slow that a sample is one copy, and the slow ones
+ * take most of the time however busy the machine is.
+ */
+const everyFifth = {
+  PINBENCH_EMULATED_LINK: "12e6",
+  ...emulatedFaults({ link: "all", slowdown: 12, every: 5 }),
+};
+
+it("run says how much of the time slow copies take, and keeps what a program gets", async () => {
+  const { document } = await measureSmall(["--memory", "pinned"], everyFifth);
+  for (const cell of document.cells) {
+    const { bandwidthGBps, overTimeGBps: kept } = cell.stats[0]!;
+    expect(kept).toBeCloseTo(overTimeGBps(cell, cell.direction as "h2d")!, 9);
+    expect(kept).toBeLessThan(0.7 * bandwidthGBps.median);
+    expect(bandwidthGBps.p10).toBeLessThanOrEqual(bandwidthGBps.median);
+    expect(bandwidthGBps.p90).toBeGreaterThanOrEqual(bandwidthGBps.median);
+  }
+  const { exitCode, stdout } = await runSmall(["--memory", "pinned"], { env: everyFifth });
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(
+    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 64 KiB x1: bytes over time/m,
+  );
+});
+
+/** As if its samples had all been alike. */
+function even(cell: CellResult): CellResult {
+  const [stats] = cell.stats as [CellResult["stats"][number]];
+  const samples = cell.samples.map((one) => ({
+    ...one,
+    durationNs: one.durationNs.map(() => one.bytesPerSample / stats.bandwidthGBps.median),
+  }));
+  return { ...cell, samples, stats: [{ ...stats, overTimeGBps: stats.bandwidthGBps.median }] };
+}
+
+it("check measures such cells again, and fails them as uneven", async () => {
+  // No median of this machine is below the baseline's.
+  const baseline = await baselineAt(1e-6, (document) => ({ ...document, cells: document.cells.map(even) }));
+  const { exitCode, comparison } = await checkJson(baseline, [], everyFifth);
+  expect({ exitCode, outcome: comparison.outcome }).toEqual({ exitCode: 1, outcome: "regression" });
+  expect(comparison.confirmation!.suspects).toEqual(comparison.cells.map(({ id }) => id));
+  for (const cell of comparison.cells) {
+    expect(cell.verdict).toBe("uneven");
+    expect(cell.reason).toMatch(/^slow copies took \d\d % of the time, 0 % before$/);
+    expect(cell.lostShare!.candidate).toBeGreaterThan(0.3);
+  }
+});
+
+it("doctor says that slow copies cost bandwidth", async () => {
+  const env = {
+    PINBENCH_EMULATED_MEMORY: "100MiB",
+    PINBENCH_EMULATED_LINK: "1e9",
+    PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 }),
+    ...emulatedFaults({ link: "all", slowdown: 20, every: 10 }),
+  };
+  const args = ["doctor", "--backend", "emulated", "--llc", "1MiB", "--json", "--quick"];
+  const { exitCode, stdout } = await runCli(args, { env });
+  expect(exitCode).toBe(1);
+  const { verdict, findings } = diagnosisSchema.parse(JSON.parse(stdout));
+  expect(verdict).toBe("costs");
+  expect(findings.find(({ cause }) => cause === "slow-copies")).toMatchObject({ weight: "costs", device: 0 });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { findSuspects } from "../../src/compare/compare-results.js";
+import { runFigures, runsOf } from "../../src/compare/result-set.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { CellPart } from "../helpers/result-document.js";
+import { buildRuns, type ComparedPart, compareRuns, comparisonRequest } from "../helpers/runs.js";
+
+/** Whose copies go wrong in a run: so many of its samples take so many times their time. */
+interface Slow {
+  samples: number;
+  times: number;
+}
+
+const samplesOfRun = 6;
+
+/** The cell with six samples of its median rate, of which some are slow copies: its median stays as it is. */
+function withSlow(cell: CellResult, { samples: slow, times }: Slow): CellResult {
+  const samples = cell.samples.map((one) => {
+    const usualNs = one.bytesPerSample / cell.stats[0]!.bandwidthGBps.median;
+    const durationNs = Array.from({ length: samplesOfRun }, (_, i) => usualNs * (i < slow ? times : 1));
+    return { ...one, durationNs, startNs: durationNs.map((_, i) => i * 1e9), round: durationNs.map(() => 0) };
+  });
+  return { ...cell, samples };
+}
+
+/** Runs of which each has the slow samples that `slow` lists for it; the others have none. */
+function runs(slow: readonly Slow[], { count = 5, cell = {} }: { count?: number; cell?: CellPart } = {}) {
+  const none = { samples: 0, times: 1 };
+  return buildRuns({ cells: [{ GBps: 50, ...cell }], count, seed: slow.length + 1 }).map((document, i) => ({
+    ...document,
+    cells: document.cells.map((one) => withSlow(one, slow[i] ?? none)),
+  }));
+}
+
+const healthy = (count = 10, cell: CellPart = {}) => runs([], { count, cell });
+const few: Slow = { samples: 1, times: 8 };
+const none: Slow = { samples: 0, times: 1 };
+
+const verdictOf = (
+  baseline: readonly ResultDocument[],
+  candidate: readonly ResultDocument[],
+  part?: ComparedPart,
+) => compareRuns(baseline, candidate, part).cells[0]!;
+
+describe("slow copies that medians do not see", () => {
+  it("are uneven, with the share of the time that they took, and fail pinned memory", () => {
+    const comparison = compareRuns(healthy(), runs([few, none, few, few, few]));
+    expect(comparison).toMatchObject({ outcome: "regression", counts: { uneven: 1 } });
+    // In four of five runs 1 of 6 samples takes 8 times as long: 7 of 13 of the time.
+    expect(comparison.cells[0]).toMatchObject({
+      verdict: "uneven",
+      reason: "slow copies took 43 % of the time, 0 % before",
+      lostShare: { candidate: expect.closeTo((0.8 * 7) / 13, 2) },
+    });
+    expect(comparison.notes.join()).toContain("pinbench check");
+  });
+
+  it("fail pageable memory under --strict alone", () => {
+    const cell = { memory: "pageable" } as const;
+    const slow = runs([few, few, few, few, few], { cell });
+    expect(compareRuns(healthy(10, cell), slow)).toMatchObject({ outcome: "pass", counts: { uneven: 1 } });
+    expect(compareRuns(healthy(10, cell), slow, { rule: { strict: true } }).outcome).toBe("regression");
+  });
+
+  it("are found in latencies, where a hundredth of the copies takes twenty times as long", () => {
+    const cell = { mode: "latency", latencyUs: { median: 8, p99: 12 } } as const;
+    const tail = runs([], { cell }).map((document) => ({
+      ...document,
+      cells: document.cells.map((one) => ({
+        ...one,
+        samples: one.samples.map((samples) => {
+          const usualNs = samples.bytesPerSample / one.stats[0]!.bandwidthGBps.median;
+          const durationNs = Array.from({ length: 300 }, (_, i) => usualNs * (i % 100 === 50 ? 20 : 1));
+          return { ...samples, durationNs, startNs: durationNs, round: durationNs.map(() => 0) };
+        }),
+      })),
+    }));
+    expect(verdictOf(healthy(10, cell), tail)).toMatchObject({
+      verdict: "uneven",
+      reason: "slow copies took 16 % of the time, 0 % before",
+    });
+  });
+
+  it("cannot be told from chance where one run alone has them", () => {
+    expect(verdictOf(healthy(), runs([few]))).toMatchObject({
+      verdict: "cannot be told",
+      reason: "slow copies took 11 % of the time, 0 % before, in 1 of 5 runs",
+    });
+    expect(verdictOf(healthy(1), runs([few], { count: 1 })).verdict).toBe("cannot be told");
+  });
+
+  it("are no news where the baseline's runs have as many", () => {
+    expect(verdictOf(runs([few, few, few, few, few]), runs([few, few, few, few, few])).verdict).toBe(
+      "not slower",
+    );
+  });
+
+  it("do not count where they take less than 5 % of the time", () => {
+    const little = { samples: 1, times: 1.25 };
+    expect(verdictOf(healthy(), runs([little, little, little, little, little])).verdict).toBe("not slower");
+  });
+
+  it("leave a cell slower whose median has fallen", () => {
+    const slow = buildRuns({ cells: [{ GBps: 50 }], count: 5, speed: 0.7, seed: 9 }).map((document) => ({
+      ...document,
+      cells: document.cells.map((cell) => withSlow(cell, few)),
+    }));
+    expect(verdictOf(healthy(), slow).verdict).toBe("slower");
+  });
+});
+
+describe("a check", () => {
+  const first = runs([few, none, few, few, none]);
+
+  it("measures uneven cells again, so often that what came by chance would come again", () => {
+    const suspects = findSuspects(comparisonRequest(healthy(), first, { command: "check" }));
+    // Of 3 of 5 runs: (2/5)^6 is below 0.5 %.
+    expect(suspects).toEqual({ ids: [first[0]!.cells[0]!.id], runs: 6 });
+    expect(findSuspects(comparisonRequest(healthy(), runs([]), { command: "check" })).ids).toEqual([]);
+  });
+
+  it("calls a cell uneven that fresh processes find uneven too, and no other", () => {
+    const check = (fresh: ResultDocument[]) =>
+      verdictOf(healthy(), first, { command: "check", fresh }).verdict;
+    expect(check(runs([none, few, none, few, few]))).toBe("uneven");
+    expect(check(runs([]))).toBe("cannot be told");
+    expect(check([])).toBe("cannot be told");
+  });
+});
+
+describe("figures of a run", () => {
+  it("have the share that slow copies took, from the samples of results that do not say it", () => {
+    const [document] = runs([few], { count: 1 }) as [ResultDocument];
+    const share = (one: ResultDocument) => runFigures(one, null).cells[0]!.figures[0]!.lostShare;
+    expect(share(document)).toBeCloseTo(7 / 13, 6);
+    const cells = document.cells.map((cell) => ({
+      ...cell,
+      samples: [],
+      stats: cell.stats.map((one) => ({ ...one, overTimeGBps: one.bandwidthGBps.median / 2 })),
+    }));
+    expect(share({ ...document, cells })).toBeCloseTo(0.5, 6);
+    const withoutAny = cells.map((cell) => ({
+      ...cell,
+      stats: cell.stats.map((one) => ({ ...one, overTimeGBps: undefined })),
+    }));
+    expect(share({ ...document, cells: withoutAny })).toBeNull();
+  });
+
+  it("have that of each process by itself, where several measured", () => {
+    const [even, uneven] = [...runs([], { count: 1 }), ...runs([few], { count: 1 })] as [
+      ResultDocument,
+      ResultDocument,
+    ];
+    const [one, other] = [even.cells[0]!, uneven.cells[0]!];
+    const processMedians = [one, other].map(({ stats }) => stats[0]!.bandwidthGBps.median);
+    const merged: CellResult = {
+      ...one,
+      samples: [one, other].flatMap(({ samples }, process) => samples.map((of) => ({ ...of, process }))),
+      stats: one.stats.map((stats) => ({
+        ...stats,
+        bandwidthGBps: { ...stats.bandwidthGBps, processMedians },
+      })),
+    };
+    const processes = ["a", "b"].map((id) => ({ id, startedAt: even.run.startedAt, wallNs: 1e9 }));
+    const shares = runsOf({ ...even, run: { ...even.run, processes }, cells: [merged] }, null).map(
+      ({ cells }) => cells[0]!.figures[0]!.lostShare,
+    );
+    expect(shares[0]).toBeCloseTo(0, 6);
+    expect(shares[1]).toBeCloseTo(7 / 13, 6);
+  });
+});

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { answer } from "../../src/report/answer.js";
+import { cellNotes } from "../../src/report/cell-notes.js";
+import { parseResult } from "../../src/results/parse.js";
+import type { CellResult } from "../../src/results/schema.js";
+import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";
+
+/** A cell of so many samples, of which the first `slow` take so many times their time. */
+function unevenCell(part: CellPart, { of = 6, slow = 1, times = 8 } = {}): CellResult {
+  const cell = buildCell({ GBps: 4, ...part });
+  const samples = cell.samples.map((one) => {
+    const usualNs = one.bytesPerSample / cell.stats[0]!.bandwidthGBps.median;
+    const durationNs = Array.from({ length: of }, (_, i) => usualNs * (i < slow ? times : 1));
+    return { ...one, durationNs, startNs: durationNs.map(() => 0), round: durationNs.map(() => 0) };
+  });
+  return { ...cell, samples };
+}
+
+const answers = (...cells: CellResult[]) => answer(buildDocument({ cells })).map(({ text }) => text);
+const notes = (...cells: CellResult[]) => cellNotes(buildDocument({ cells })).map(({ text }) => text);
+const latency = { mode: "latency", latencyUs: { median: 8, p99: 160 } } as const;
+
+describe("slow copies that a median does not show", () => {
+  it("come first in the report where the memory is pinned, with what a program gets", () => {
+    expect(answers(unevenCell({}))[0]).toBe(
+      "Slow copies take 53 % of the time in H2D pinned 16 MiB x1: bytes over time are 1.84 GB/s, the median is 4.00 GB/s.",
+    );
+    const others = [2, 4].map((workers) => unevenCell({ workers }, { times: 3 }));
+    expect(answers(unevenCell({}), ...others)[0]).toMatch(/; they take 5 % or more in 2 other cells\.$/);
+  });
+
+  it("are a note below the tables where the memory has slow copies of its own", () => {
+    const cell = unevenCell({ memory: "pageable" });
+    expect(answers(cell).join()).not.toContain("low copies");
+    expect(notes(cell).join("\n")).toContain(
+      "note: slow copies take 53 % of the time in H2D pageable 16 MiB x1: bytes over time are",
+    );
+  });
+
+  it("are found in latencies, but not of one interrupt alone", () => {
+    expect(answers(unevenCell(latency, { of: 300, slow: 3, times: 20 }))[0]).toBe(
+      "Slow copies take 15 % of the time in H2D pinned 16 MiB x1 latency: a copy takes 9.52 µs in the mean, the median is 8.00 µs.",
+    );
+    expect(answers(unevenCell(latency, { of: 300, slow: 1, times: 100 })).join()).not.toContain(
+      "Slow copies",
+    );
+  });
+
+  it("are not worth a word where they take less than 5 % of the time, or the data came back wrong", () => {
+    expect(answers(unevenCell({}, { times: 1.2 })).join()).not.toContain("Slow copies");
+    expect(answers(unevenCell({ result: { outcome: "mismatch" } })).join()).not.toContain("Slow copies");
+  });
+
+  it.each([
+    "default",
+    "quick",
+    "pinned",
+    "fresh-process",
+    "at-once-together",
+    "at-once-beside",
+    "blocks",
+    "every-copy",
+  ])("are not claimed of pinned memory in what was recorded on a healthy H200: %s.json", (name) => {
+    const document = parseResult(readFileSync(`results/nvidia-h200/${name}.json`, "utf8"));
+    expect(
+      answer(document)
+        .map(({ text }) => text)
+        .join(),
+    ).not.toContain("Slow copies");
+  });
+});
+
+it("says in a real sweep that some pageable and staged cells have slow copies", () => {
+  const document = parseResult(readFileSync("results/nvidia-h200/default.json", "utf8"));
+  expect(document.cells.some(({ sizeBytes }) => sizeBytes === 64 * MiB)).toBe(true);
+  expect(
+    cellNotes(document)
+      .map(({ text }) => text)
+      .join("\n"),
+  ).toMatch(
+    /note: slow copies take 23 % of the time in D2H staged 64 MiB x2: .*; they take 5 % or more in \d+ other cells/,
+  );
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { summarize } from "../../src/measure/cell-progress.js";
+import { overTimeGBps } from "../../src/results/over-time.js";
+import type { CellSamples } from "../../src/results/schema.js";
+
+const samples = (
+  direction: CellSamples["direction"],
+  durationNs: number[],
+  process?: number,
+): CellSamples => ({
+  direction,
+  bytesPerSample: 1000,
+  startNs: durationNs.map(() => 0),
+  durationNs,
+  round: durationNs.map(() => 0),
+  ...(process !== undefined && { process }),
+});
+
+describe("bytes over time", () => {
+  it("are all bytes over the sum of the samples' durations, which the median is not", () => {
+    const h2d = samples("h2d", [100, 100, 100, 100, 600]);
+    const [stats] = summarize({ direction: "h2d", mode: "throughput" }, [h2d], null);
+    expect(stats).toMatchObject({ overTimeGBps: 5, bandwidthGBps: { median: 10, p90: 10 } });
+    expect(stats!.bandwidthGBps.p10).toBeCloseTo(1000 / 600 + 0.4 * (10 - 1000 / 600), 9);
+  });
+
+  it("count each byte of a copy within the device twice, as its rate does", () => {
+    const cell = { direction: "d2d", samples: [samples("d2d", [100, 300])] } as const;
+    expect(overTimeGBps(cell, "d2d")).toBe(10);
+  });
+
+  it("of both directions are the sum of theirs", () => {
+    const cell = {
+      direction: "bidir",
+      samples: [samples("h2d", [100, 300]), samples("d2h", [100])],
+    } as const;
+    expect(overTimeGBps(cell, "sum")).toBe(15);
+    expect(overTimeGBps({ ...cell, samples: cell.samples.slice(0, 1) }, "sum")).toBeNull();
+  });
+
+  it("of several processes are those of all, or of one", () => {
+    const cell = { direction: "h2d", samples: [samples("h2d", [100], 0), samples("h2d", [300], 1)] } as const;
+    expect([overTimeGBps(cell, "h2d"), overTimeGBps(cell, "h2d", 0)]).toEqual([5, 10]);
+    expect(overTimeGBps(cell, "h2d", 2)).toBeNull();
+  });
+});
