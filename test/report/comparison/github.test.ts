@@ -142,7 +142,7 @@ describe("workflow commands", () => {
   it("are an error of the outcome where a link lost lanes, with the slower cells behind it", () => {
     const lost = { generation: 5, width: 8 };
     const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
-    const first = "::error title=pinbench check::the link of GPU 0 runs at x8, the baseline's at x16; ";
+    const first = "::error title=pinbench check::The link of GPU 0 runs at x8, the baseline's at x16. ";
     const [alone] = commandsOf({ outcome: "regression", linkLosses });
     expect(alone?.startsWith(first)).toBe(true);
     const [outcome, slower] = commandsOf({ outcome: "regression", cells: [buildSlower()], linkLosses });

@@ -154,7 +154,7 @@ describe("tests", () => {
     const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
     const xml = render({ outcome: "regression", linkLosses });
     expect(testNamed(xml, "comparison")).toMatch(
-      /<failure type="regression" message="the link of GPU 0 runs at x8, the baseline's at x16; /,
+      /<failure type="regression" message="The link of GPU 0 runs at x8, the baseline's at x16\. /,
     );
   });
 

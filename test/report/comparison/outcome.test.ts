@@ -153,16 +153,16 @@ describe("the outcome in a few sentences", () => {
     const withLoss = (...linkLosses: ReturnType<typeof loss>[]) =>
       outcomeOf({ outcome: "regression", cells: same(3), linkLosses });
     expect(withLoss(loss({ generation: 5, width: 8 }))).toMatch(
-      /^the link of GPU 0 runs at x8, the baseline's at x16; no cell is slower: /,
+      /^The link of GPU 0 runs at x8, the baseline's at x16\. Nothing is slower\./,
     );
     expect(
       withLoss(loss({ generation: 4, width: 8 }), { ...loss({ generation: 4, width: 16 }, 1), device: 1 }),
     ).toMatch(
-      /^the link of GPU 0 runs at gen4 x8, the baseline's at gen5 x16; the link of GPU 1 runs at gen4 in 1 of 3 runs, the baseline's at gen5; /,
+      /^The link of GPU 0 runs at gen4 x8, the baseline's at gen5 x16\. The link of GPU 1 runs at gen4 in 1 of 3 runs, the baseline's at gen5\. /,
     );
     expect(
       outcomeOf({ outcome: "failed", cells: same(1), linkLosses: [loss({ generation: 5, width: 8 })] }),
-    ).toMatch(/^a measurement failed; the link of GPU 0 runs at x8/);
+    ).toMatch(/^A measurement failed\. The link of GPU 0 runs at x8/);
   });
 
   it("says that no interval is known where none is", () => {
