@@ -177,28 +177,32 @@ async function expectNothingLost({ folder, before, pair, finished }: Awaited<Ret
   expect(readdirSync(join(folder, "hist"))).toEqual(["history.jsonl"]);
 }
 
-it("loses nothing, and the list and the folder agree, or one of the two says why not", async () => {
-  const count = countTrials("pairs of commands on one baseline and one history");
-  const { uniform } = seeded(trialSeed);
-  const pairs = [
-    ...knownPairs.slice(0, trials(2, knownPairs.length)),
-    ...Array.from({ length: trials(1, 200 - knownPairs.length) }, () => randomPair(uniform)),
-  ];
-  // They mostly wait.
-  const inTurns = [0, 1, 2].map((turn) => pairs.filter((_, i) => i % 3 === turn));
-  await Promise.all(
-    inTurns.map(async (turn) => {
-      for (const pair of turn) {
-        count.tries();
-        const tried = await attempt(pair);
-        await expectNothingLost(tried).catch((error: Error) => {
-          const said = tried.finished.map(({ exitCode, stderr }) => `${exitCode}: ${stderr}`).join("");
-          error.message = `${JSON.stringify(pair)}: ${error.message}\n${said}`;
-          throw error;
-        });
-        count.survives();
-        rmSync(tried.folder, { recursive: true });
-      }
-    }),
-  );
-}, 120_000);
+it(
+  "loses nothing, and the list and the folder agree, or one of the two says why not",
+  async () => {
+    const count = countTrials("pairs of commands on one baseline and one history");
+    const { uniform } = seeded(trialSeed);
+    const pairs = [
+      ...knownPairs.slice(0, trials(2, knownPairs.length)),
+      ...Array.from({ length: trials(1, 200 - knownPairs.length) }, () => randomPair(uniform)),
+    ];
+    // They mostly wait.
+    const inTurns = [0, 1, 2].map((turn) => pairs.filter((_, i) => i % 3 === turn));
+    await Promise.all(
+      inTurns.map(async (turn) => {
+        for (const pair of turn) {
+          count.tries();
+          const tried = await attempt(pair);
+          await expectNothingLost(tried).catch((error: Error) => {
+            const said = tried.finished.map(({ exitCode, stderr }) => `${exitCode}: ${stderr}`).join("");
+            error.message = `${JSON.stringify(pair)}: ${error.message}\n${said}`;
+            throw error;
+          });
+          count.survives();
+          rmSync(tried.folder, { recursive: true });
+        }
+      }),
+    );
+  },
+  trials(120_000, 3_600_000),
+);
