@@ -33,7 +33,8 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     const names = ["ALL", "all", "pair", "n[01-04]", "n02,n03", "n04"];
     const document = buildFleet({
       nodes: [...slurm.nodes, ...names],
-      outliers: names.map((host) => buildOutlier(host)),
+      // Each for a reason of its own, which makes a line of its own.
+      outliers: names.map((host, device) => buildOutlier(host, { device })),
     });
     writeFileSync(join(folder, "fleet.json"), JSON.stringify(document));
     const { stdout } = await runCli(["fleet", "fleet.json", "--format", "drain"], {
@@ -45,8 +46,12 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
       const states = slurm.call("sinfo", "--noheader", "--Node", "--format=%N %t").trim().split("\n");
       expect(states).toEqual(["n01 idle", "n02 idle", "n03 idle", "n04 drain"]);
     } finally {
-      const drained = slurm.call("sinfo", "--noheader", "--states=drain", "--format=%N").trim();
-      slurm.call("scontrol", "update", `nodename=${drained}`, "state=resume");
+      for (const name of slurm.nodes) {
+        const isDrained = slurm
+          .call("sinfo", "--noheader", `--nodes=${name}`, "--format=%t")
+          .startsWith("drain");
+        if (isDrained) slurm.call("scontrol", "update", `nodename=${name}`, "state=resume");
+      }
     }
   });
 
