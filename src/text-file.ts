@@ -27,6 +27,7 @@ const reasons: Readonly<Record<string, string>> = {
   EDQUOT: "the disk quota is used up",
   ENOSPC: "the disk is full",
   EINTR: "the file system gave up waiting (EINTR)",
+  EXDEV: "it cannot be replaced by a file beside it, which counts as on another file system (EXDEV)",
   ESTALE: "it was on a network's file system, and is gone (ESTALE)",
 };
 

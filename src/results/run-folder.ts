@@ -33,6 +33,15 @@ const listSchema = z.object({
 
 /** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
 export async function listRuns(folder: string): Promise<string[]> {
+  const runs = await listRunsIfAny(folder);
+  if (runs.length > 0) return runs;
+  throw new PinbenchError("usage", `${folder} is a folder without a result in it.`, {
+    hint: "Give a file or folder that `pinbench run --output` or `pinbench baseline` wrote.",
+  });
+}
+
+/** The same, but an empty list where there is none. */
+export async function listRunsIfAny(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw cannotRead(folder, cause);
   });
@@ -41,11 +50,6 @@ export async function listRuns(folder: string): Promise<string[]> {
   const runs = names.includes(listName)
     ? await readList(join(folder, listName))
     : names.filter((name) => name.endsWith(".json") && !name.startsWith(".")).sort();
-  if (runs.length === 0) {
-    throw new PinbenchError("usage", `${folder} is a folder without a result in it.`, {
-      hint: "Give a file or folder that `pinbench run --output` or `pinbench baseline` wrote.",
-    });
-  }
   return runs.map((name) => join(folder, name));
 }
 
