@@ -27,6 +27,7 @@ const reasons: Readonly<Record<string, string>> = {
   EDQUOT: "the disk quota is used up",
   ENOSPC: "the disk is full",
   EINTR: "the file system gave up waiting (EINTR)",
+  EXDEV: "it cannot be replaced by a file beside it, which counts as on another file system (EXDEV)",
   ESTALE: "it was on a network's file system, and is gone (ESTALE)",
 };
 
@@ -58,14 +59,52 @@ export function inheritedDescriptor(path: string): number | null {
  * `limitBytes` is ever held in memory.
  */
 export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
+  return withOpen(path, (descriptor) => readText(descriptor, path, limitBytes));
+}
+
+/** The lines at the end of a file, and how many lines are before them. */
+export interface NewestLines {
+  text: string;
+  linesBefore: number;
+}
+
+/**
+ * The last lines of a text file, as many as `mostBytes` have room for, whatever the size of the file. Otherwise as
+ * readTextFile().
+ */
+export async function readNewestLines(path: string, mostBytes = defaultLimitBytes): Promise<NewestLines> {
+  return withOpen(path, async (descriptor) => {
+    const { size } = await statRegular(descriptor, path);
+    if (size <= mostBytes) return { text: await readText(descriptor, path, Infinity), linesBefore: 0 };
+    const from = size - mostBytes;
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    let linesBefore = 0;
+    for (let position = 0; position < from; ) {
+      const wanted = chunk.subarray(0, Math.min(chunkBytes, from - position));
+      const bytesRead = await readSome(descriptor, wanted, 0, position);
+      if (bytesRead === 0) break;
+      for (const byte of wanted.subarray(0, bytesRead)) if (byte === lineEnd) ++linesBefore;
+      position += bytesRead;
+    }
+    const rest = await readAll(descriptor, path, { from, sizeBytes: mostBytes, limitBytes: Infinity });
+    const end = rest.indexOf(lineEnd);
+    return end < 0
+      ? { text: "", linesBefore }
+      : { text: new TextDecoder().decode(rest.subarray(end + 1)), linesBefore: linesBefore + 1 };
+  });
+}
+
+const lineEnd = "\n".charCodeAt(0);
+
+async function withOpen<T>(path: string, read: (descriptor: number) => Promise<T>): Promise<T> {
   if (path === "") throw unreadable('""', "it is no file name");
   const descriptor = inheritedDescriptor(path);
   try {
-    if (descriptor !== null) return await readText(descriptor, path, limitBytes);
+    if (descriptor !== null) return await read(descriptor);
     // Opening a pipe that nobody writes to would wait without end, and a terminal would become this process' own.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
-      return await readText(handle.fd, path, limitBytes);
+      return await read(handle.fd);
     } finally {
       // What was read is whole, whatever becomes of the descriptor.
       await handle.close().catch(() => undefined);
@@ -92,6 +131,16 @@ const readReasons: Readonly<Record<string, string>> = {
 };
 
 async function readText(descriptor: number, path: string, limitBytes: number): Promise<string> {
+  const { size, isStream } = await statRegular(descriptor, path);
+  if (size > limitBytes) throw tooLarge(path, `it has ${describeMiB(size)}`, limitBytes);
+  const from = isStream ? null : 0;
+  const bytes = await readAll(descriptor, path, { from, sizeBytes: size, limitBytes });
+  // A byte order mark is no part of the text, and JSON.parse would stumble over it.
+  return new TextDecoder().decode(bytes);
+}
+
+/** The size of a regular file, or whether it is a stream that may be read. Throws a usage error for anything else. */
+async function statRegular(descriptor: number, path: string): Promise<{ size: number; isStream: boolean }> {
   const info = await statDescriptor(descriptor);
   const isInherited = inheritedDescriptor(path) !== null;
   const isStream = isInherited && (info.isFIFO() || info.isSocket());
@@ -99,10 +148,7 @@ async function readText(descriptor: number, path: string, limitBytes: number): P
   if (!info.isFile() && !isStream) {
     throw unreadable(path, `it is ${kindOf(info)}, and only regular files are read`);
   }
-  if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
-  const bytes = await readAll(descriptor, path, info.size, limitBytes, isStream);
-  // A byte order mark is no part of the text, and JSON.parse would stumble over it.
-  return new TextDecoder().decode(bytes);
+  return { size: info.size, isStream };
 }
 
 /** What a file is that is neither regular nor a folder. */
@@ -133,37 +179,36 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** In chunks: a stream tells no size, and a file may grow while it is read. */
+/** In chunks: a stream, for which `from` is null, has no known size, and a file may grow while it is read. */
 async function readAll(
   descriptor: number,
   path: string,
-  sizeBytes: number,
-  limitBytes: number,
-  isStream: boolean,
+  { from, sizeBytes, limitBytes }: { from: number | null; sizeBytes: number; limitBytes: number },
 ): Promise<Buffer> {
   // Of a file whose size is known as a whole, and a byte more, which tells its end.
   let buffer = Buffer.allocUnsafe(Math.max(chunkBytes, sizeBytes + 1));
   let total = 0;
   for (;;) {
     if (total === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
-    const bytesRead = await readSome(descriptor, buffer, total, isStream);
+    const bytesRead = await readSome(descriptor, buffer, total, from === null ? null : from + total);
     if (bytesRead === 0) return buffer.subarray(0, total);
     total += bytesRead;
     if (total > limitBytes) throw tooLarge(path, "it is larger", limitBytes);
   }
 }
 
-/** Reads what comes next to `offset` of the buffer; returns how many bytes, 0 at the end. */
+/**
+ * Reads what stands at `position` of a file (a file that was read before, as the other result of a comparison, begins
+ * anew), or what comes next of a stream (null), to `offset` of the buffer; returns how many bytes, 0 at the end.
+ */
 async function readSome(
   descriptor: number,
   buffer: Buffer,
   offset: number,
-  isStream: boolean,
+  position: number | null,
 ): Promise<number> {
   for (let interruptions = 0; ; ) {
     try {
-      // A file that was read before, as the other result of a comparison, begins anew.
-      const position = isStream ? null : offset;
       const rest = buffer.length - offset;
       const { bytesRead } = await readDescriptor(descriptor, buffer, offset, rest, position);
       return bytesRead;
@@ -171,7 +216,7 @@ async function readSome(
       // A file system of the network lets a read be interrupted.
       if (errorCode(error) === "EINTR" && ++interruptions < mostInterruptions) continue;
       // Whoever started this process may have set the pipe to non-blocking: its writer is slow, not done.
-      if (!isStream || errorCode(error) !== "EAGAIN") throw error;
+      if (position !== null || errorCode(error) !== "EAGAIN") throw error;
       await sleep(retryMs);
     }
   }

@@ -50,6 +50,13 @@ Enum read_enum(const Napi::Object& object, const char* field, const std::map<std
   return found->second;
 }
 
+// Of a path, calls of the C library would take what is before the first NUL.
+std::string without_nul(const Napi::Value& value, const char* name) {
+  std::string text = value.As<Napi::String>().Utf8Value();
+  if (text.find('\0') != std::string::npos) reject(value.Env(), name, "without a NUL character");
+  return text;
+}
+
 Verify read_verify(const Napi::Value& value) {
   if (value.IsBoolean()) return value.As<Napi::Boolean>().Value() ? Verify::kLastCopies : Verify::kNone;
   if (!value.IsString() || value.As<Napi::String>().Utf8Value() != "every")
@@ -82,7 +89,7 @@ std::vector<std::size_t> read_sizes(const Napi::Value& value, const char* name, 
 
 std::string read_string(const Napi::Value& value, const char* name) {
   if (!value.IsString()) reject(value.Env(), name, "a string");
-  return value.As<Napi::String>().Utf8Value();
+  return without_nul(value, name);
 }
 
 std::string read_string(const Napi::Object& object, const char* field) {
@@ -110,7 +117,7 @@ std::vector<std::string> read_strings(const Napi::Value& value, const char* fiel
     const Napi::HandleScope scope(value.Env());  // there may be millions
     const Napi::Value string = array.Get(i);
     if (!string.IsString()) reject(value.Env(), field, "an array of strings");
-    strings.push_back(string.As<Napi::String>().Utf8Value());
+    strings.push_back(without_nul(string, field));
   }
   return strings;
 }

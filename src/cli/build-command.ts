@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import {
   accessSync,
   constants,
@@ -6,7 +6,6 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
-  readFileSync,
   renameSync,
   rmSync,
 } from "node:fs";
@@ -22,11 +21,11 @@ import { makeFolderSync } from "../results/made-folder.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { writeStdout } from "./terminal.js";
 
-/** The packages that run CMake with Node's headers, in the versions that pinbench's own build is tested with. */
-export const buildPackages = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;
+/** What a build reads of the package. */
+const sources = ["CMakeLists.txt", "cuda"];
 
-/** What a build reads; cmake-js learns from package.json that Node-API is all that is needed. */
-const sources = ["CMakeLists.txt", "cuda", "package.json"];
+/** The packages that have the headers of Node-API, and the folder of each that has them. Nothing of them is run. */
+const headers = { "node-api-headers": "include", "node-addon-api": "" };
 
 /** The lines of output that are shown where compiling fails. */
 const shownLines = 40;
@@ -41,11 +40,10 @@ export async function buildCommand(flags: CommandSettings<"build">): Promise<Exi
   }
   requireBuildTools(environment);
   const folder = targetFolder(environment);
-  const modules = findBuildModules(environment);
   note(`compiling for ${folder}, which takes a minute or two`);
   const workshop = mkdtempSync(join(tmpdir(), "pinbench-build-"));
   try {
-    await compile(workshop, modules, environment, flags.verbose);
+    await compile(workshop, environment, flags.verbose);
     for (const file of [addonName, emulatedLibraryName])
       install(join(workshop, "build/Release", file), folder);
   } finally {
@@ -68,21 +66,29 @@ function note(text: string): void {
   process.stderr.write(`pinbench: ${printableText(text)}\n`);
 }
 
-/** Compiles a copy of the sources, as make, nvcc and the linker cannot handle every path a package may lie at. */
-async function compile(
-  workshop: string,
-  modules: string,
-  environment: NodeJS.ProcessEnv,
-  verbose: boolean,
-): Promise<void> {
+/**
+ * Compiles a copy of the sources, as make, nvcc and the linker cannot handle every path a package may lie at. All that
+ * CMake is given lies in `workshop`, a folder that no other user can write to, whatever lies beside it or above.
+ */
+async function compile(workshop: string, environment: NodeJS.ProcessEnv, verbose: boolean): Promise<void> {
   for (const name of sources) cpSync(join(packageRoot, name), join(workshop, name), { recursive: true });
-  const cmakeJs = join(modules, "cmake-js/bin/cmake-js");
-  for (const step of ["configure", "build"]) {
-    const args = [cmakeJs, step, "--directory", workshop, "--out", join(workshop, "build"), "--prefer-make"];
-    args.push("--parallel", String(availableParallelism()));
-    // cmake-js looks for node-addon-api from the sources.
-    await runStep(step, args, { ...environment, NODE_PATH: modules }, verbose);
-  }
+  const find = createRequire(join(packageRoot, "package.json"));
+  const included = Object.entries(headers).map(([name, folder]) => {
+    const copy = join(workshop, name);
+    cpSync(join(dirname(find.resolve(`${name}/package.json`)), folder), copy, { recursive: true });
+    return copy;
+  });
+  const build = join(workshop, "build");
+  const generator = findProgram("make", environment) === null ? "Ninja" : "Unix Makefiles";
+  const settings = [
+    "-DCMAKE_BUILD_TYPE=Release",
+    `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(build, "Release")}`,
+    `-DCMAKE_JS_INC=${included.join(";")}`,
+  ];
+  const parallel = String(availableParallelism());
+  const run = (step: string, args: string[]) => runStep(step, args, { cwd: workshop, environment, verbose });
+  await run("configure", ["-S", workshop, "-B", build, "-G", generator, ...settings]);
+  await run("build", ["--build", build, "--parallel", parallel]);
 }
 
 /** Replaces the file whole: a process that has loaded the old one keeps it. */
@@ -110,11 +116,21 @@ function targetFolder(environment: NodeJS.ProcessEnv): string {
   });
 }
 
-/** Runs a step of cmake-js; what it says is shown if it fails, or as it comes with `verbose`. */
-function runStep(step: string, args: string[], env: NodeJS.ProcessEnv, verbose: boolean): Promise<void> {
+interface StepOptions {
+  cwd: string;
+  environment: NodeJS.ProcessEnv;
+  verbose: boolean;
+}
+
+/** Runs CMake for one step; what it says is shown if it fails, or as it comes with `verbose`. */
+function runStep(
+  step: string,
+  args: string[],
+  { cwd, environment: env, verbose }: StepOptions,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     // Nothing but the result goes to stdout.
-    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn("cmake", args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
     const said: string[] = [];
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
@@ -126,7 +142,7 @@ function runStep(step: string, args: string[], env: NodeJS.ProcessEnv, verbose: 
       const lines = said.join("").trimEnd().split("\n").slice(-shownLines);
       if (!verbose) process.stderr.write(`${lines.map(printableText).join("\n")}\n`);
       reject(
-        new PinbenchError("unavailable", `Compiling failed: cmake-js ${step} ${reason}.`, {
+        new PinbenchError("unavailable", `Compiling failed: cmake ${step} ${reason}.`, {
           hint: verbose ? "" : "The lines above say why; --verbose shows all.",
           cause,
         }),
@@ -157,65 +173,6 @@ function requireBuildTools(environment: NodeJS.ProcessEnv): void {
   const what = missing.map((one) => one.what).join(" and ");
   throw new PinbenchError("unavailable", `Compiling needs ${what}, not found in the PATH.`, {
     hint: `Install it first (Debian: apt-get install ${missing.map(({ debian }) => debian).join(" ")}).`,
-  });
-}
-
-/** A node_modules folder with the build packages: that of a checkout, or the one that npx fetches them into. */
-function findBuildModules(environment: NodeJS.ProcessEnv): string {
-  const local = localModules();
-  if (local !== null) return local;
-  const npx = findProgram("npx", environment) ?? join(dirname(process.execPath), "npx");
-  const packages = Object.entries(buildPackages).flatMap(([name, version]) => [
-    "--package",
-    `${name}@${version}`,
-  ]);
-  const { status, stdout, stderr, error } = spawnSync(
-    npx,
-    ["--yes", ...packages, "--call", "command -v cmake-js"],
-    // Not in the working folder: if that is a project, npx would use its packages.
-    { cwd: tmpdir(), env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] },
-  );
-  if (error) throw cannotFetch(`npx does not start (${(error as NodeJS.ErrnoException).code})`);
-  const modules = dirname(dirname(stdout.trim().split("\n").at(-1) ?? ""));
-  if (status !== 0 || !hasBuildPackages(modules)) throw cannotFetch(firstReason(stderr));
-  return modules;
-}
-
-function localModules(): string | null {
-  try {
-    const path = createRequire(join(packageRoot, "package.json")).resolve("cmake-js/package.json");
-    const modules = dirname(dirname(path));
-    return hasBuildPackages(modules) ? modules : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Whether both packages are there, in the versions of `buildPackages`. */
-function hasBuildPackages(modules: string): boolean {
-  return Object.entries(buildPackages).every(([name, version]) => {
-    const path = join(modules, name, "package.json");
-    return (
-      existsSync(path) && (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version === version
-    );
-  });
-}
-
-/** The line of npm's many that says what went wrong. */
-function firstReason(stderr: string): string {
-  const lines = stderr.split("\n").map((line) => line.replace(/^npm (error|ERR!)\s*/, "").trim());
-  const reason = lines.find(
-    (line) => /request to|network|E[A-Z]{4,}/.test(line) && !/^(code|errno)\b/.test(line),
-  );
-  return (reason ?? lines.find((line) => line !== "") ?? "npx said nothing").replace(/\.$/, "");
-}
-
-function cannotFetch(reason: string): PinbenchError {
-  const what = Object.entries(buildPackages)
-    .map(([name, version]) => `${name} ${version}`)
-    .join(" and ");
-  return new PinbenchError("unavailable", `Compiling needs ${what}, which npx could not fetch: ${reason}.`, {
-    hint: "Check the network and npm's settings (registry, proxy), and try again.",
   });
 }
 

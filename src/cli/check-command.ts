@@ -92,14 +92,17 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       note("interrupted: nothing was compared, and the baseline is as it was.");
       return exitCode ?? ExitCode.interrupted;
     }
-    await appendRecord(measuring.record(comparison), flags);
-    const exitCode = await deliverComparison(comparison, outputs, flags);
+    const isRecorded = await appendRecord(measuring.record(comparison), flags);
+    const verdict = await deliverComparison(comparison, outputs, flags);
+    const passed = isRecorded ? ExitCode.ok : ExitCode.usage;
+    const exitCode = verdict === ExitCode.ok ? passed : verdict;
     const [first] = measuring.texts;
     if (first !== undefined && !flags.quiet) await adviseDoctor(JSON.parse(first) as ResultDocument);
     if (!flags.update) return exitCode;
     const sinceBegun = begun === null ? null : measuring.compareWith(begun);
     const update = { path, baseline, comparison, sinceBegun, texts: measuring.texts };
-    return (await updateBaseline(update, flags, note)) ?? exitCode;
+    const updated = await updateBaseline(update, flags, note);
+    return updated === ExitCode.ok ? passed : (updated ?? exitCode);
   } finally {
     line.clear();
     await sharing?.release();
@@ -126,10 +129,19 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
   });
 }
 
-/** A history that cannot be written is reported, and does not hide the verdict. */
-async function appendRecord(record: HistoryEntry | null, { history, keepLast, debug }: CheckFlags) {
-  if (history === null || record === null) return;
-  await appendToHistory(history, record, keepLast).catch((error: unknown) => reportError(error, { debug }));
+/** False if the history cannot be written, which is reported, and hides no verdict but that all is well. */
+async function appendRecord(
+  record: HistoryEntry | null,
+  { history, keepLast, debug }: CheckFlags,
+): Promise<boolean> {
+  if (history === null || record === null) return true;
+  return appendToHistory(history, record, keepLast).then(
+    () => true,
+    (error: unknown) => {
+      reportError(error, { debug });
+      return false;
+    },
+  );
 }
 
 /**

@@ -219,7 +219,7 @@ Examples:
   build: {
     summary: "compile pinbench's native part for this machine, where the one it brings does not load",
     help: `
-Needs a C++20 compiler, CMake, make, and npm's registry for cmake-js. With nvcc in the path it compiles the kernels too.
+Needs a C++20 compiler, CMake and make. With nvcc in the path it compiles the kernels too.
 
 Examples:
   pinbench build               into the package's folder, or else this user's cache

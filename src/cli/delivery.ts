@@ -33,10 +33,21 @@ export async function deliver<Format>(
 
   if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
-    await attempt(async () => finalize(file.path, await render(file.format, outputScreen(flags))));
+    await attempt(async () =>
+      sayingIfLong(file.path, finalize(file.path, await render(file.format, outputScreen(flags)))),
+    );
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];
+}
+
+const longMs = 2000;
+
+/** Says on stderr if writing takes long: nothing else would show why a command does not end. */
+async function sayingIfLong(path: string, writing: Promise<void>): Promise<void> {
+  const say = noter({ quiet: false });
+  const timer = setTimeout(() => say(`still writing ${path}: a named pipe waits for a reader.`), longMs);
+  await writing.finally(() => clearTimeout(timer));
 }
 
 /**

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
-import { unlistableHosts } from "../report/fleet/drain-lines.js";
+import { slurmNodes } from "../fleet/slurm-launch.js";
+import { unlistedHosts } from "../report/fleet/drain-lines.js";
 import { isLacking } from "../report/fleet/fleet-text.js";
 import { fleetFormatOfPath, renderFleet } from "../report/fleet/render-fleet.js";
 import { readAnyDocument } from "../report/read-document.js";
@@ -70,25 +71,20 @@ export async function deliverFleet(
   outputs: FleetOutputs,
   flags: FleetReportFlags,
 ): Promise<ExitCode> {
+  const formats = [outputs.format, ...outputs.files.map(({ format }) => format)];
+  const isForSlurm = formats.includes("nodelist") || formats.includes("drain");
+  const known = isForSlurm ? await slurmNodes() : null;
   const render = withPictures<Exclude<FleetFormat, PictureFormat>>(
     { kind: "fleet", path: null, document },
     flags,
-    (format, screen) => renderFleet(document, format, screen),
+    (format, screen) => renderFleet(document, format, screen, known),
   );
   await deliver(render, outputs, flags);
-  noteUnlistable(document, outputs, flags);
+  // A list of nodes has no place for comments: that one is missing must not go unnoticed.
+  const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
+  for (const { host, reason } of unlisted)
+    noter(flags)(`left out of the list of nodes, as ${reason}: ${host}`);
   return fleetExitCode(document);
-}
-
-/** A list of nodes has no place for names that are no host's: that one is missing must not go unnoticed. */
-function noteUnlistable(
-  document: FleetDocument,
-  { format, files }: FleetOutputs,
-  flags: FleetReportFlags,
-): void {
-  const left = unlistableHosts(document);
-  if (left.length === 0 || ![format, ...files.map((file) => file.format)].includes("nodelist")) return;
-  noter(flags)(`left out of the list of nodes, as it is no name of a host: ${left.join(", ")}`);
 }
 
 /**

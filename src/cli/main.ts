@@ -1,4 +1,6 @@
-import { ExitCode } from "../errors.js";
+import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import {
   beginTerminal,
@@ -14,6 +16,7 @@ export async function main(argv: string[]): Promise<void> {
   surviveClosedTerminal();
   beginTerminal({ ascii: ownWords(argv).includes("--ascii") });
   try {
+    refuseUnreadable(argv);
     if (argv[0] === "--version" || argv[0] === "-V") {
       // Before anything else is loaded: scripts ask this often.
       if (argv.length === 1) return await writeStdout(`${packageVersion()}\n`);
@@ -32,6 +35,18 @@ export async function main(argv: string[]): Promise<void> {
   } catch (error) {
     process.exitCode = reportError(error, { debug: ownWords(argv).includes("--debug") });
   }
+}
+
+/**
+ * Throws a usage error for an argument that is not UTF-8: Node puts other characters in the place of its bytes, so that a
+ * path would be that of another file.
+ */
+function refuseUnreadable(argv: readonly string[]): void {
+  const odd = argv.find((word) => word.includes("\ufffd"));
+  if (odd === undefined || isUtf8(readFileSync("/proc/self/cmdline"))) return;
+  throw new PinbenchError("usage", `the argument "${odd}" is not UTF-8, so that its bytes are not known.`, {
+    hint: "Rename the file, or give it to pinbench by another path.",
+  });
 }
 
 /** Without those of a command that pinbench is to start, which stands after `--`. */

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { formatByExtension } from "../report/format-by-extension.js";
@@ -53,8 +54,16 @@ function pictureOfPath(path: string): PictureFormat {
   return format === "json" ? "html" : format;
 }
 
-/** Whoever names no file must not lose one that happens to have the usual name. */
+/**
+ * A user who names no file must not lose one that happens to have the usual name, nor write where a link of that name leads,
+ * which may be another user's in a folder that is shared.
+ */
 async function keepForeignPage(): Promise<void> {
+  if ((await lstat(usualPath).catch(() => null))?.isSymbolicLink()) {
+    throw new PinbenchError("output", `${usualPath} is a symbolic link, which was not asked for.`, {
+      hint: `Give --output FILE.html; --output ${usualPath} follows the link.`,
+    });
+  }
   const text = await readTextFile(usualPath).catch(() => null);
   if (text === null || text === "" || text.includes('<meta name="generator" content="pinbench ')) return;
   throw new PinbenchError("output", `${usualPath} is there already, and pinbench did not write it.`, {

@@ -3,7 +3,7 @@ import { errorCode, PinbenchError } from "../errors.js";
 import type { MachineNames } from "../results/history-entry.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
-import { listBegunRuns, listRuns } from "../results/run-folder.js";
+import { listBegunRuns, listRuns, listRunsIfAny } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
 import type {
   Cell,
@@ -237,7 +237,7 @@ function figuresOf({ stats, mode, direction, samples = [] }: CellFacts): CellFig
  * in memory at a time. Throws a usage error that names the file, and "notComparable" for a baseline that is not there.
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
-  const runs = (await isFolder(path, role)) ? await readFolder(path) : await readRuns([path]);
+  const runs = (await isFolder(path, role)) ? await readFolder(path, role) : await readRuns([path]);
   return inOrder(path, runs);
 }
 
@@ -265,12 +265,13 @@ async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
 }
 
 /** Once more where the list is another one by then: a check has just replaced the runs (check --update). */
-async function readFolder(folder: string): Promise<RunFigures[]> {
+async function readFolder(folder: string, role: "baseline" | "candidate"): Promise<RunFigures[]> {
+  if (role === "baseline" && (await listRunsIfAny(folder)).length === 0) throw noBaseline(folder, "in ");
   const paths = await listRuns(folder);
   return readRuns(paths).catch(async (error: unknown) => {
     const now = await listRuns(folder);
     if (now.join() === paths.join()) throw error;
-    return readFolder(folder);
+    return readFolder(folder, role);
   });
 }
 
@@ -287,17 +288,21 @@ function refuseCopies(runs: readonly RunFigures[]): void {
   }
 }
 
+function noBaseline(path: string, preposition: "" | "in ", cause?: unknown): PinbenchError {
+  return new PinbenchError("notComparable", `there is no baseline ${preposition}${path}.`, {
+    hint: path.endsWith(".json")
+      ? "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made."
+      : `Make one with \`pinbench baseline ${path}\`.`,
+    cause,
+  });
+}
+
 async function isFolder(path: string, role: "baseline" | "candidate"): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (cause) {
     if (errorCode(cause) === "ENOENT" && role === "baseline") {
-      throw new PinbenchError("notComparable", `there is no baseline ${path}.`, {
-        hint: path.endsWith(".json")
-          ? "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made."
-          : `Make one with \`pinbench baseline ${path}\`.`,
-        cause,
-      });
+      throw noBaseline(path, "", cause);
     }
     // Whatever else is wrong with the path, reading it will say.
     return false;

@@ -50,6 +50,23 @@ export async function expandNodes(list: string): Promise<string[]> {
   return [...new Set(hosts)];
 }
 
+/** The most that Slurm may say of its nodes, about 1 kB each. */
+const mostBytes = 256 * 1024 ** 2;
+
+/**
+ * The names of all nodes that Slurm knows; null if there is no Slurm here, or it does not answer. No name of several nodes
+ * is among them: what slurm.conf calls a NodeSet must not have a node's name.
+ */
+export async function slurmNodes(): Promise<ReadonlySet<string> | null> {
+  try {
+    const args = ["--oneliner", "--all", "show", "node"];
+    const { stdout } = await call("scontrol", args, { timeout: callMs, maxBuffer: mostBytes });
+    return new Set([...stdout.matchAll(/^NodeName=(\S+)/gm)].map(([, name]) => name!));
+  } catch {
+    return null;
+  }
+}
+
 async function askSlurm(list: string): Promise<string[]> {
   try {
     const { stdout } = await call("scontrol", ["show", "hostnames", list], { timeout: callMs });

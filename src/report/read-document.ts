@@ -7,7 +7,7 @@ import { type HistoryDocument, historySchema } from "../compare/history-document
 import { PinbenchError } from "../errors.js";
 import { type FleetDocument, fleetSchema } from "../fleet/fleet-document.js";
 import { packageVersion } from "../package-facts.js";
-import { historyPath, parseHistory, readHistory } from "../results/history-file.js";
+import { historyPath, readHistory, readHistoryFile } from "../results/history-file.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
@@ -36,8 +36,8 @@ export async function readAnyDocument(path: string): Promise<AnyDocument> {
   const info = await stat(path).catch(() => null);
   if (info?.isDirectory()) return readFolder(path);
   // Whatever else is wrong with the path, reading it says.
+  if (extname(path) === ".jsonl") return historyOf(path, await readHistoryFile(path));
   const text = await readTextFile(path);
-  if (extname(path) === ".jsonl") return historyOf(path, parseHistory(text, path));
   return { path, ...documentOf(parseJson(text, path, `Give ${readable}.`), path) };
 }
 

@@ -33,15 +33,18 @@ export function otherUnevenNotes(document: ResultDocument, nameOf: NameOfCell): 
 
 /** The most uneven first. */
 function unevenCells(document: ResultDocument): UnevenCell[] {
-  return cellsAskedFor(document)
-    .filter(isMeasured)
-    .flatMap((cell) =>
-      cell.stats
-        .filter(({ direction }) => direction !== "sum")
-        .map((stats) => ({ cell, stats, share: lostShare(cell, stats) ?? 0 })),
-    )
-    .filter((one) => one.share >= leastLostShare && !isOneInterrupt(one))
-    .sort((a, b) => b.share - a.share);
+  return (
+    cellsAskedFor(document)
+      .filter(isMeasured)
+      .flatMap((cell) =>
+        cell.stats
+          .filter(({ direction }) => direction !== "sum")
+          .map((stats) => ({ cell, stats, share: lostShare(cell, stats) ?? 0 })),
+      )
+      // All of the time is what rounding makes of figures that contradict each other: there is no mean to show.
+      .filter((one) => one.share >= leastLostShare && one.share < 1 && !isOneInterrupt(one))
+      .sort((a, b) => b.share - a.share)
+  );
 }
 
 /** Whether a single one of many small copies took the time: an interrupt does that on any machine. */

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, PinbenchError } from "../errors.js";
-import { readTextFile } from "../text-file.js";
+import { readNewestLines } from "../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
@@ -14,7 +14,8 @@ import { unbroken } from "./unbroken.js";
 /**
  * A history: a folder with one file, history.jsonl, that has a line for each check. A line is appended in one write
  * under a lock, which also whoever shortens the file holds; so none is lost where several end at once. What a kill or a full
- * disk cut off is a line of its own that no reader takes for a check, for the next one begins on a line of its own.
+ * disk cut off is a line of its own that no reader takes for a check, for the next one begins on a line of its own. However
+ * large the file has become, its newest lines are read, and no more of it is held in memory.
  */
 
 const fileName = "history.jsonl";
@@ -51,17 +52,28 @@ export async function readHistoryIfAny(folder: string): Promise<History | null> 
     () => true,
     (error: unknown) => !["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? ""),
   );
-  return isThere ? parseHistory(await readTextFile(path), path) : null;
+  return isThere ? readHistoryFile(path) : null;
 }
 
-/** The checks of a file's text; `path` is what notes call it. */
-export function parseHistory(text: string, path: string): History {
+/** Reads the checks of a history's file, whatever folder it is in. */
+export async function readHistoryFile(path: string): Promise<History> {
+  const { text, linesBefore } = await readNewestLines(path);
+  return parseHistory(text, path, linesBefore);
+}
+
+/** The checks of a file's text; `path` is what notes call it, `linesBefore` how many lines of it are left out. */
+export function parseHistory(text: string, path: string, linesBefore = 0): History {
   const entries = new Map<string, HistoryEntry>();
   const notes: string[] = [];
+  if (linesBefore > 0) {
+    notes.push(
+      `${path} is large: its newest lines alone are read, from line ${linesBefore + 1} on (--keep-last N shortens it)`,
+    );
+  }
   const lines = text.split("\n");
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
-    const place = `line ${i + 1} of ${path}`;
+    const place = `line ${linesBefore + i + 1} of ${path}`;
     const parsed = parseLine(line);
     if (typeof parsed !== "string") {
       if (entries.has(parsed.id)) notes.push(`${place} is a copy of an earlier one, and is left out`);
@@ -143,12 +155,19 @@ export async function appendToHistory(
   keepLast: number | null,
 ): Promise<void> {
   const path = historyPath(folder);
+  const line = JSON.stringify(entry);
+  let mayBeThere = false;
   await untilFolderStays(async () => {
     await reportingAs(folder, () => makeFolder(folder));
     await reportingAs(path, () =>
-      withFileLock(`${path}.lock`, async (lock) => {
-        await appendLine(path, JSON.stringify(entry));
-        if (keepLast !== null) await keepNewest(path, keepLast, lock);
+      withFileLock(`${path}.lock`, async ({ confirm }) => {
+        if (!(mayBeThere && (await readNewestLines(path)).text.split("\n").includes(line))) {
+          mayBeThere = true;
+          await appendLine(path, line);
+        }
+        // If the lock was lost before that, the line may be in a file that another process has replaced meanwhile.
+        await confirm();
+        if (keepLast !== null) await keepNewest(path, keepLast, confirm);
       }),
     );
   });
@@ -182,15 +201,41 @@ async function lastByte(handle: FileHandle, size: number): Promise<string> {
   return buffer.toString("latin1");
 }
 
-/** Lines as they are, also those that this pinbench does not read. */
-async function keepNewest(path: string, count: number, { isHeld }: FileLock): Promise<void> {
-  const lines = (await readTextFile(path)).split("\n").filter((line) => line.trim() !== "");
-  if (lines.length <= count || !(await isHeld())) return;
-  await finalize(
-    path,
-    lines
-      .slice(-count)
-      .map((line) => `${line}\n`)
-      .join(""),
-  );
+/** Leaves the newest lines as they are, also those that this pinbench does not read. */
+async function keepNewest(path: string, count: number, confirm: FileLock["confirm"]): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    const { size } = await handle.stat();
+    const start = await startOfNewest(handle, size, count);
+    if (start === 0) return;
+    await finalize(path, handle.createReadStream({ start, end: size - 1, autoClose: false }), confirm);
+  } finally {
+    await handle.close();
+  }
+}
+
+const [blank, lineEnd] = [" ", "\n"].map((text) => text.charCodeAt(0)) as [number, number];
+const chunkBytes = 64 * 1024;
+
+/** Where the newest `count` lines of a file that ends with a line's end begin, empty ones not counted; 0 for all. */
+async function startOfNewest(handle: FileHandle, size: number, count: number): Promise<number> {
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  let lines = 0;
+  let hasText = false;
+  for (let end = size; end > 0; ) {
+    const from = Math.max(0, end - chunkBytes);
+    const { bytesRead } = await handle.read(chunk, 0, end - from, from);
+    if (bytesRead < end - from) return 0;
+    for (let i = bytesRead - 1; i >= 0; --i) {
+      const byte = chunk[i]!;
+      if (byte === lineEnd) {
+        if (hasText && ++lines === count) return from + i + 1;
+        hasText = false;
+      } else if (byte > blank) {
+        hasText = true;
+      }
+    }
+    end = from;
+  }
+  return 0;
 }

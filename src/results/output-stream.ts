@@ -1,9 +1,8 @@
-import { write } from "node:fs";
-import { open } from "node:fs/promises";
+import { constants, write } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { errorCode, PinbenchError } from "../errors.js";
-
+import { endingSignals, errorCode, PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
 import { fileErrorReason, inheritedDescriptor } from "../text-file.js";
 
@@ -22,7 +21,7 @@ export async function writeToStream(path: string, text: string): Promise<void> {
       await writeAll(inherited, bytes);
       return;
     }
-    const handle = await open(path, "a");
+    const handle = await openStream(path);
     try {
       await writeAll(handle.fd, bytes);
     } finally {
@@ -30,6 +29,35 @@ export async function writeToStream(path: string, text: string): Promise<void> {
     }
   } catch (error) {
     if (errorCode(error) !== "EPIPE") throw error;
+  }
+}
+
+const fifoPollMs = 50;
+
+/**
+ * Opens a stream to write to. Waits until a named pipe has a reader, and lets a signal end that: to wait within open() would
+ * hold a thread that nothing ends but a reader.
+ */
+async function openStream(path: string): Promise<FileHandle> {
+  let signal: NodeJS.Signals | null = null;
+  const onSignal = (name: NodeJS.Signals) => {
+    signal = name;
+  };
+  for (const name of endingSignals) process.on(name, onSignal);
+  try {
+    for (;;) {
+      try {
+        return await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK);
+      } catch (error) {
+        const isWaiting = errorCode(error) === "ENXIO" && (await stat(path)).isFIFO();
+        if (!isWaiting || signal !== null) throw error;
+        await sleep(fifoPollMs);
+      }
+    }
+  } finally {
+    for (const name of endingSignals) process.off(name, onSignal);
+    // If nobody else listens, it ends this process as it would have done.
+    if (signal !== null && process.listenerCount(signal) === 0) process.kill(process.pid, signal);
   }
 }
 

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { cannotRead, readTextFile } from "../text-file.js";
-import { withFileLock } from "./file-lock.js";
+import { type FileLock, withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
@@ -16,7 +16,8 @@ import { unbroken } from "./unbroken.js";
  * all of the new ones. A folder without a list (files that somebody put together) holds what its *.json files hold.
  * The runs that the first replacement takes the place of stay, as the level that the baseline began with: many small
  * losses, each within the threshold, add up against it.
- * Who changes a folder that has runs holds its lock meanwhile: several that end at once do so one after the other.
+ * Runs are written first, and named in the list after that, under the folder's lock: several that end at once do so one after
+ * the other, and nobody waits for another one's runs.
  */
 
 const listName = "baseline.json";
@@ -40,6 +41,15 @@ type RunNames = Pick<z.infer<typeof listSchema>, "runs" | "begun">;
 
 /** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
 export async function listRuns(folder: string): Promise<string[]> {
+  const runs = await listRunsIfAny(folder);
+  if (runs.length > 0) return runs;
+  throw new PinbenchError("usage", `${folder} is a folder without a result in it.`, {
+    hint: "Give a file or folder that `pinbench run --output` or `pinbench baseline` wrote.",
+  });
+}
+
+/** The same, but an empty list where there is none. */
+export async function listRunsIfAny(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw cannotRead(folder, cause);
   });
@@ -48,11 +58,6 @@ export async function listRuns(folder: string): Promise<string[]> {
   const runs = names.includes(listName)
     ? (await readList(join(folder, listName))).runs
     : names.filter((name) => name.endsWith(".json") && !name.startsWith(".")).sort();
-  if (runs.length === 0) {
-    throw new PinbenchError("usage", `${folder} is a folder without a result in it.`, {
-      hint: "Give a file or folder that `pinbench run --output` or `pinbench baseline` wrote.",
-    });
-  }
   return runs.map((name) => join(folder, name));
 }
 
@@ -88,9 +93,11 @@ export async function checkChangeable(path: string): Promise<void> {
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
   await unbroken(async () => {
     const made = await reportingAs(folder, () => makeFolder(folder));
-    const names = await reportingAs(folder, () => readdir(folder));
-    if (names.length > 0) throw notEmpty(folder);
-    await writeRuns(folder, texts).catch(async (error: unknown) => {
+    if ((await reportingAs(folder, () => readdir(folder))).length > 0) throw notEmpty(folder);
+    await withNewRuns(folder, texts, async (names, lock) => {
+      if (await hasList(folder)) throw notEmpty(folder);
+      await writeList(folder, { runs: [...names] }, lock);
+    }).catch(async (error: unknown) => {
       await removeEmptyFolders(made);
       throw error;
     });
@@ -109,11 +116,18 @@ export async function replaceRuns(
   texts: readonly string[],
   { beginsAnew = false } = {},
 ): Promise<number> {
-  return changeRuns(folder, oldPaths, async ({ runs, begun = runs }) => {
-    await writeRuns(folder, texts, { runs: [], ...(beginsAnew ? {} : { begun }) });
+  return changeRuns(folder, oldPaths, texts, async ({ runs, begun = runs }, names, lock) => {
+    await writeList(folder, { runs: [...names], ...(beginsAnew ? {} : { begun }) }, lock);
     const gone = new Set(beginsAnew ? [...runs, ...begun] : runs.filter((name) => !begun.includes(name)));
-    // The new baseline stands: an old run that cannot be removed does no harm.
-    for (const name of gone) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    // The new baseline stands: an old run that cannot be removed does no harm, and one that another process has put into
+    // a list of its own meanwhile must stay.
+    for (const name of gone) {
+      const isOurs = await lock.confirm().then(
+        () => true,
+        () => false,
+      );
+      if (isOurs) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    }
     return runs.length;
   });
 }
@@ -124,44 +138,55 @@ export async function replaceRuns(
  * as `listRuns`.
  */
 export async function appendRuns(folder: string, texts: readonly string[]): Promise<void> {
-  await changeRuns(folder, null, (old) => writeRuns(folder, texts, old));
+  await changeRuns(folder, null, texts, (old, names, lock) =>
+    writeList(folder, { ...old, runs: [...old.runs, ...names] }, lock),
+  );
 }
 
+const hasList = async (folder: string) => (await readdir(folder)).includes(listName);
+
 /**
- * Calls `change` with the names of the runs while nobody else changes the folder; where it has no list these are
- * `unlisted`, or all that are there.
+ * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files while nobody else
+ * changes the list; where there is no list its runs are `unlisted`, or all that are there.
  */
 async function changeRuns<T>(
   folder: string,
   unlisted: readonly string[] | null,
-  change: (old: RunNames) => Promise<T>,
+  texts: readonly string[],
+  change: (old: RunNames, names: readonly string[], lock: FileLock) => Promise<T>,
 ): Promise<T> {
-  const lock = join(folder, lockName);
-  return reportingAs(lock, () =>
-    withFileLock(lock, async () => {
-      const hasList = (await readdir(folder)).includes(listName);
-      const paths = hasList ? [] : (unlisted ?? (await listRuns(folder)));
-      const old = hasList
-        ? await readList(join(folder, listName))
-        : { runs: paths.map((path) => basename(path)) };
-      // Without a list the folder would hold old and new files alike while it is being written.
-      await writeList(folder, old);
-      return change(old);
-    }),
-  );
+  return unbroken(async () => {
+    // Without a list the folder would hold old and new files alike while these are written.
+    if (!(await reportingAs(folder, () => hasList(folder)))) {
+      await locked(folder, async (lock) => {
+        if (await hasList(folder)) return;
+        await writeList(folder, { runs: namesOf(unlisted ?? (await listRuns(folder))) }, lock);
+      });
+    }
+    return withNewRuns(folder, texts, async (names, lock) =>
+      change(await readList(join(folder, listName)), names, lock),
+    );
+  });
 }
 
-/** New files, and then the list that names them after those that stay; none of them where that fails. */
-async function writeRuns(
+const namesOf = (paths: readonly string[]) => paths.map((path) => basename(path));
+
+function locked<T>(folder: string, work: (lock: FileLock) => Promise<T>): Promise<T> {
+  const lock = join(folder, lockName);
+  return reportingAs(lock, () => withFileLock(lock, work));
+}
+
+/** Writes new files, and calls `work` with their names under the folder's lock; none of them stays if that fails. */
+async function withNewRuns<T>(
   folder: string,
   texts: readonly string[],
-  staying: RunNames = { runs: [] },
-): Promise<void> {
+  work: (names: readonly string[], lock: FileLock) => Promise<T>,
+): Promise<T> {
   const stamp = randomBytes(4).toString("hex");
   const names = texts.map((_, i) => `run-${stamp}-${String(i + 1).padStart(2, "0")}.json`);
   try {
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
-    await writeList(folder, { ...staying, runs: [...staying.runs, ...names] });
+    return await locked(folder, (lock) => work(names, lock));
   } catch (error) {
     // One that cannot be removed is on no list.
     for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
@@ -187,7 +212,7 @@ async function readList(path: string): Promise<RunNames> {
   }
 }
 
-async function writeList(folder: string, names: RunNames): Promise<void> {
+async function writeList(folder: string, names: RunNames, { confirm }: FileLock): Promise<void> {
   const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", ...names };
-  await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`);
+  await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`, confirm);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { access, open, readdir, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { errorCode } from "../errors.js";
 import { inheritedDescriptor } from "../text-file.js";
@@ -60,17 +60,25 @@ export async function writePartial(path: string, text: string): Promise<void> {
   });
 }
 
-/** Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. */
-export async function finalize(path: string, text: string): Promise<void> {
+/**
+ * Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. `confirm` is called when all is
+ * written, right before FILE is replaced: if it rejects, FILE stays as it is.
+ */
+export async function finalize(
+  path: string,
+  text: string | AsyncIterable<Uint8Array>,
+  confirm?: () => Promise<void>,
+): Promise<void> {
   await reportingAs(path, async () => {
     const target = await resolveTarget(path);
     if (target.kind !== "file") {
+      if (typeof text !== "string") throw unwritable(path, "it is no regular file");
       await writeToStream(target.path, text);
       return;
     }
     const { path: file, existing } = target;
     await unbroken(async () => {
-      await replaceFile(file, text, existing);
+      await replaceFile(file, text, existing, confirm);
       // No failure if it stays: FILE is written, and a folder of that name is not pinbench's.
       await rm(file + partialSuffix, { force: true }).catch(() => undefined);
     });
@@ -81,7 +89,12 @@ export async function finalize(path: string, text: string): Promise<void> {
  * Not by write-file-atomic: where the disk has room for a part of the text alone, version 7 puts that part in the
  * file's place and reports success, and two containers with equal process ids write to one temporary file.
  */
-async function replaceFile(path: string, text: string, existing: Stats | null): Promise<void> {
+async function replaceFile(
+  path: string,
+  text: string | AsyncIterable<Uint8Array>,
+  existing: Stats | null,
+  confirm: () => Promise<void> = async () => undefined,
+): Promise<void> {
   const temporary = temporaryName(path);
   try {
     const handle = await open(temporary, "wx");
@@ -91,11 +104,12 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
         await handle.chown(existing.uid, existing.gid).catch(() => undefined);
         await handle.chmod(existing.mode & 0o7777);
       }
-      await handle.writeFile(text);
+      await writeFile(handle, text);
       await handle.sync();
     } finally {
       await handle.close();
     }
+    await confirm();
     await rename(temporary, path);
   } catch (error) {
     // Why it failed says more than why what was begun stays.

@@ -29,6 +29,8 @@ export interface Bounds {
   /** "from 2 to 64". */
   allowed: string;
   isWhole: boolean;
+  /** How a value is written in a message; as a plain number if absent. */
+  format?: (value: number) => string;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table holds settings of all types, and its own type says which.

@@ -145,10 +145,10 @@ function checkBounds(table: SettingTable, values: Readonly<Record<string, unknow
   }
 }
 
-function checkFigure({ name, least, most, allowed, isWhole }: Bounds, value: number): void {
+function checkFigure({ name, least, most, allowed, isWhole, format = String }: Bounds, value: number): void {
   if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) return;
   throw new PinbenchError(
     "usage",
-    `The ${name} cannot be ${value}: it is ${isWhole ? "a whole number " : ""}${allowed}.`,
+    `The ${name} cannot be ${format(value)}: it is ${isWhole ? "a whole number " : ""}${allowed}.`,
   );
 }

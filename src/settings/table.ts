@@ -12,7 +12,7 @@ import {
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
 import { type Bounds, onDemand, repeatable, setting } from "./setting.js";
-import { MiB } from "./units.js";
+import { formatDuration, MiB } from "./units.js";
 
 /*
  * Every setting that says what is measured, judged and kept, once. Flags, the configuration's keys, the library's
@@ -157,8 +157,9 @@ export const measuringSettings = {
         name: "time budget",
         least: 0,
         most: 86_400e9,
-        allowed: "from 0 to 24 hours, in ns",
+        allowed: "from 0 to 24 h",
         isWhole: false,
+        format: formatDuration,
       },
     },
   ),

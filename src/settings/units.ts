@@ -158,6 +158,7 @@ function hintOfDuration(text: string): string {
 /** A duration to about three digits: "8 s", "350 ms", "12.3 µs", "2.5 min". */
 export function formatDuration(durationNs: number): string {
   const units = [
+    { name: "h", ns: 3600e9, from: 7200e9 },
     { name: "min", ns: 60e9, from: 120e9 },
     { name: "s", ns: 1e9, from: 1e9 },
     { name: "ms", ns: 1e6, from: 1e6 },

@@ -23,6 +23,11 @@ describe("a flag or value that makes no sense is wrong usage", () => {
       /unknown option '--size' \(?Did you mean --sizes\?/,
     ],
     [
+      "a budget of more than a day",
+      ["run", "--budget", "100h"],
+      /The time budget cannot be 100 h: it is from 0 to 24 h\./,
+    ],
+    [
       "a word too many",
       ["run", "fast"],
       /too many arguments: .* no place for "fast"\. See pinbench run --help\./,

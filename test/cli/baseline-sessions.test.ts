@@ -86,7 +86,7 @@ describe("pinbench baseline --append", () => {
 
   it.each([
     ["there is none", {}, "main", 5, /there is no baseline main\. Make one with `pinbench baseline main`/],
-    ["the folder holds no run", { "main/notes.txt": "" }, "main", 2, /main is a folder without a result/],
+    ["the folder holds no run", { "main/notes.txt": "" }, "main", 5, /there is no baseline in main\./],
   ] as const)("adds nothing where %s", async (_, files, folder, code, sentence) => {
     const cwd = folderOf(files);
     expectSentence(await baseline(cwd, [folder, "--append"]), code, sentence);

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
-import { pinbench, runCli, runSmall, small, start, temporaryFolder } from "../helpers/run-cli.js";
+import { pinbench, runCli, runSmall, small, start, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 
 /**
@@ -11,7 +12,7 @@ import { buildRuns } from "../helpers/runs.js";
  * waits for a pipe's other end would keep a process from ending.
  */
 
-const [result] = buildRuns({ count: 1 });
+const [result, other] = buildRuns({ count: 2 });
 
 const usual = "it is a named pipe, and only regular files are read.";
 
@@ -19,6 +20,7 @@ const usual = "it is a named pipe, and only regular files are read.";
 function oddFolder(): string {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "good.json"), JSON.stringify(result));
+  writeFileSync(join(folder, "other.json"), JSON.stringify(other));
   mkdirSync(join(folder, "kept"));
   execFileSync("mkfifo", ["pipe", "kept/history.jsonl"], { cwd: folder });
   symlinkSync("pipe", join(folder, "link"));
@@ -72,4 +74,43 @@ describe("a home in which no folder can be made", () => {
       expect(parseResult(stdout).run.status).toBe("complete");
     },
   );
+});
+
+describe("a named pipe that nothing reads", () => {
+  it("is said to be waited for, and a signal ends that at once", async () => {
+    const cwd = oddFolder();
+    execFileSync("mkfifo", ["pipe.json"], { cwd });
+    const { child, finished } = startCli(["compare", "good.json", "other.json", "--output", "pipe.json"], {
+      cwd,
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(child.stderr!, "data");
+    child.kill("SIGTERM");
+    const { signal, stderr } = await finished;
+    expect({ signal, stderr }).toEqual({
+      signal: "SIGTERM",
+      stderr: "pinbench: still writing pipe.json: a named pipe waits for a reader.\n",
+    });
+  });
+});
+
+describe("a name that is not UTF-8", () => {
+  it("is refused, for Node knows another one: no other file is read or written", async () => {
+    const command = `"$1" "$2" compare good.json other.json --output $'a\\xff.json'`;
+    const cwd = oddFolder();
+    const shell = ["-c", command, "bash", process.execPath, pinbench];
+    const { exitCode, stdout, stderr } = await start("bash", shell, { cwd }).finished;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^pinbench: the argument "a.*\.json" is not UTF-8/);
+    expect(readdirSync(cwd).sort()).toEqual(["good.json", "kept", "link", "other.json", "pipe", "zero"]);
+  });
+
+  it("is not one that has the character U+FFFD, which is read as any other", async () => {
+    const cwd = oddFolder();
+    const { exitCode } = await runCli(["compare", "good.json", "other.json", "--output", "a\ufffd.json"], {
+      cwd,
+    });
+    expect(exitCode).not.toBe(2);
+    expect(readdirSync(cwd)).toContain("a\ufffd.json");
+  });
 });

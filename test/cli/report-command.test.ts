@@ -1,4 +1,12 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -148,6 +156,18 @@ describe("pinbench report", () => {
     expect(asked.exitCode).toBe(0);
     const again = await callCli(["report", quick], { cwd });
     expect(again.exitCode).toBe(0);
+  });
+});
+
+describe("a report.html that is a link", () => {
+  it("is not followed unless it is asked for: in a shared folder it may be another user's", async () => {
+    const cwd = temporaryFolder();
+    const target = join(temporaryFolder(), "target.html");
+    symlinkSync(target, join(cwd, "report.html"));
+    expectSentence(await callCli(["report", quick], { cwd }), 2, /report\.html is a symbolic link/);
+    expect(existsSync(target)).toBe(false);
+    expect((await callCli(["report", quick, "--output", "report.html"], { cwd })).exitCode).toBe(0);
+    expect(existsSync(target)).toBe(true);
   });
 });
 

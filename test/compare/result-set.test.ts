@@ -118,11 +118,20 @@ describe("a side that cannot be read", () => {
     });
   });
 
+  it("is no baseline where its folder has been emptied, which is not comparable", async () => {
+    const folder = folderOf({});
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      kind: "notComparable",
+      message: `there is no baseline in ${folder}.`,
+    });
+    await expect(readResultSet(folder, "candidate")).rejects.toMatchObject({ kind: "usage" });
+  });
+
   it("is a folder without a result, though a folder or a pipe have the name of one", async () => {
     const folder = folderOf({ "notes.txt": "" });
     mkdirSync(join(folder, "a.json"));
     execFileSync("mkfifo", [join(folder, "b.json")]);
-    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+    await expect(readResultSet(folder, "candidate")).rejects.toMatchObject({
       kind: "usage",
       message: `${folder} is a folder without a result in it.`,
     });

@@ -338,6 +338,12 @@ function isTyped(error: unknown): boolean {
   return message === "a getter's own error" || (code !== undefined && code !== "INTERNAL");
 }
 
+it("a path with a NUL is refused by the addon, and not cut there", async () => {
+  const { emulatedLibraryPath } = loadAddon();
+  const paths = { driver: `${emulatedLibraryPath}\0.old`, nvml: null };
+  expect(() => addon.openDriver(paths)).toThrow(/^driver must be without a NUL character$/);
+});
+
 describe("the addon under hostile values", () => {
   it("works, or says what is wrong by an error with a type or a code", async () => {
     const counts = countTrials("hostile values given to the addon");

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
+import { buildFleet, buildOutlier } from "../helpers/fleet.js";
 import { faultyNodes, listOf, smallCells, statesOf, untilNoneIsLeft } from "../helpers/fleet-nodes.js";
 import { markName, nextMark, processesWith } from "../helpers/processes.js";
 import { pinbench, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -27,6 +28,33 @@ beforeEach(async ({ skip }) => {
 const slowLink = { link: "all", slowdown: 500 };
 
 describe("a fleet on Slurm", { timeout: 60_000 }, () => {
+  test("drains the nodes that are named, and no others where a name stands for several", async () => {
+    const folder = temporaryFolder();
+    const names = ["ALL", "all", "pair", "n[01-04]", "n02,n03", "n04"];
+    const document = buildFleet({
+      nodes: [...slurm.nodes, ...names],
+      // Each for a reason of its own, which makes a line of its own.
+      outliers: names.map((host, device) => buildOutlier(host, { device })),
+    });
+    writeFileSync(join(folder, "fleet.json"), JSON.stringify(document));
+    const { stdout } = await runCli(["fleet", "fleet.json", "--format", "drain"], {
+      cwd: folder,
+      env: slurm.env,
+    });
+    try {
+      slurm.call("sh", "-c", stdout);
+      const states = slurm.call("sinfo", "--noheader", "--Node", "--format=%N %t").trim().split("\n");
+      expect(states).toEqual(["n01 idle", "n02 idle", "n03 idle", "n04 drain"]);
+    } finally {
+      for (const name of slurm.nodes) {
+        const isDrained = slurm
+          .call("sinfo", "--noheader", `--nodes=${name}`, "--format=%t")
+          .startsWith("drain");
+        if (isDrained) slurm.call("scontrol", "update", `nodename=${name}`, "state=resume");
+      }
+    }
+  });
+
   test("whose one slow node is named, and measured again before it is", async () => {
     const folder = temporaryFolder();
     const output = join(folder, "fleet");

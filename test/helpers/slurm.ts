@@ -151,6 +151,7 @@ function configuration(folder: string, nodes: readonly string[], ports: readonly
     ...nodes.map(
       (name, i) => `NodeName=${name} NodeAddr=127.0.0.1 NodeHostname=${host} Port=${ofNodes[i]} CPUs=2`,
     ),
+    `NodeSet=pair Nodes=${nodes.slice(0, 2).join(",")}`,
     `PartitionName=all Nodes=${nodes.join(",")} Default=YES State=UP`,
     "",
   ].join("\n");

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,8 +22,8 @@ const inPackage = (...parts: string[]) => join(app, "node_modules/pinbench", ...
 const built = fileURLToPath(new URL("../../build/Release", import.meta.url));
 
 /**
- * Compilers that take no time: what they "compile" is what `npm ci` has compiled from the same sources. That npx fetches
- * cmake-js, and that this one calls CMake, is real.
+ * Compilers that take no time: what they "compile" is what `npm ci` has compiled from the same sources. How CMake is
+ * called is real.
  */
 let home = "";
 let tools = "";
@@ -36,7 +37,7 @@ beforeEach(() => {
   cpSync(built, compiled, { recursive: true });
   fakeTool(
     "cmake",
-    `[ "$1" = --build ] && mkdir -p "$2/Release" && cp '${compiled}'/*pinbench* "$2/Release"; exit 0`,
+    `printf '%s\\n' "$PWD" "$@" >> '${tools}/cmake-arguments'; [ "$1" = --build ] && mkdir -p "$2/Release" && cp '${compiled}'/*pinbench* "$2/Release"; exit 0`,
   );
 });
 afterEach(() => {
@@ -48,20 +49,36 @@ function fakeTool(name: string, script: string): void {
   writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
+/** What another user may put into a folder that all can write to: packages, settings of npm, and a project around them. */
+function plant(folder: string, evil: string): void {
+  const versions = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2", "node-api-headers": "1.9.0" };
+  for (const [name, version] of Object.entries(versions)) {
+    const planted = join(folder, "node_modules", name);
+    mkdirSync(join(planted, "bin"), { recursive: true });
+    const bin = { "cmake-js": "bin/cmake-js" };
+    writeFileSync(join(planted, "package.json"), JSON.stringify({ name, version, main: "index.js", bin }));
+    const program = `#!${join(path, "node")}\nrequire("node:fs").appendFileSync(${JSON.stringify(evil)}, __filename);\n`;
+    for (const file of ["bin/cmake-js", "index.js"])
+      writeFileSync(join(planted, file), program, { mode: 0o755 });
+  }
+  const bin = join(folder, "node_modules/.bin");
+  mkdirSync(bin);
+  symlinkSync("../cmake-js/bin/cmake-js", join(bin, "cmake-js"));
+  writeFileSync(join(folder, "package.json"), '{"name": "planted", "version": "1.0.0"}');
+  const shell = join(folder, "shell");
+  writeFileSync(shell, `#!/bin/sh\necho shell >> '${evil}'\nexec /bin/sh "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(folder, ".npmrc"), `script-shell=${shell}\n`);
+}
+
 function pinbench(args: string[], { user = [] as string[], env = {} as NodeJS.ProcessEnv } = {}) {
   const [command = "", ...rest] = [...user, join(path, "node"), inPackage("bin/pinbench.js"), ...args];
   const { status, stdout, stderr } = spawnSync(command, rest, {
     cwd: home,
     encoding: "utf8",
     // The programs that a shell script of npm's or of ours needs stand last.
-    env: { PATH: `${tools}:${path}:/usr/bin:/bin`, HOME: home, npm_config_cache: npmCache(), ...env },
+    env: { PATH: `${tools}:${path}:/usr/bin:/bin`, HOME: home, ...env },
   });
   return { status, stdout, stderr };
-}
-
-/** That of this user, which has cmake-js since `npm ci`; root's is not for others. */
-function npmCache(): string {
-  return spawnSync("npm", ["config", "get", "cache"], { encoding: "utf8" }).stdout.trim();
 }
 
 const versionFacts = () => JSON.parse(pinbench(["--version", "--json"]).stdout);
@@ -79,10 +96,7 @@ describe("pinbench build", () => {
 
   it.skipIf(!isRoot)("compiles into the user's cache where the package's folder cannot be written", () => {
     chownSync(home, nobody, nobody);
-    const npm = join(home, "npm");
-    mkdirSync(npm);
-    chownSync(npm, nobody, nobody);
-    const options = { user: asNobody, env: { npm_config_cache: npm } };
+    const options = { user: asNobody };
     const { status, stdout } = pinbench(["build"], options);
     const { version } = JSON.parse(readFileSync(inPackage("package.json"), "utf8"));
     const file = join(home, ".cache/pinbench", `build-${version}`, "pinbench.node");
@@ -92,19 +106,21 @@ describe("pinbench build", () => {
     expect(existsSync(inPackage("build"))).toBe(false);
   });
 
-  it("says where what npx needs cannot be fetched from", () => {
-    const env = {
-      npm_config_cache: join(home, "empty"),
-      npm_config_registry: "http://127.0.0.1:9",
-      npm_config_fetch_retries: "0",
-    };
-    const { status, stderr } = pinbench(["build"], { env });
+  it("takes no package, setting or program from the temporary folder, nor from those above it", () => {
+    const evil = join(home, "evil");
+    const above = join(home, "shared");
+    const temporary = join(above, "tmp");
+    for (const folder of [home, above, temporary]) plant(folder, evil);
+    const { status, stderr } = pinbench(["build"], { env: { TMPDIR: temporary } });
+    expect(existsSync(evil)).toBe(false);
     expect({ status, stderr }).toEqual({
-      status: 3,
-      stderr: expect.stringMatching(
-        /cmake-js 8\S+ and node-addon-api 8\S+, which npx could not fetch: .*127\.0\.0\.1/,
-      ),
+      status: 0,
+      stderr: expect.stringMatching(/compiling for [^\n]*\n$/),
     });
+    const used = readFileSync(join(tools, "cmake-arguments"), "utf8");
+    const includes = /CMAKE_JS_INC=(.*)/.exec(used)?.[1]?.split(";") ?? [];
+    expect(includes).toHaveLength(2);
+    for (const folder of includes) expect(folder).toMatch(/\/pinbench-build-\w+\/node-[a-z-]+$/);
   });
 
   it("shows what CMake says where it fails", () => {
@@ -112,7 +128,7 @@ describe("pinbench build", () => {
     const { status, stdout, stderr } = pinbench(["build"]);
     expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
     expect(stderr).toMatch(
-      /CMake 3\.20 or higher is required[\s\S]*\npinbench: Compiling failed: cmake-js configure/,
+      /CMake 3\.20 or higher is required[\s\S]*\npinbench: Compiling failed: cmake configure/,
     );
     expect(existsSync(inPackage("build/Release/pinbench.node"))).toBe(false);
   });

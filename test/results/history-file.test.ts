@@ -1,5 +1,13 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -125,6 +133,34 @@ describe("a line that is no check", () => {
 
   it("empty ones say nothing", () => {
     expect(parseHistory(`\n${line(0)}\n\n`, "h")).toMatchObject({ entries: [{ id: "check-0" }], notes: [] });
+  });
+});
+
+describe("a history that is larger than what is read of it at once", () => {
+  const blankMiB = `${" ".repeat(2 ** 20 - 1)}\n`;
+
+  /** So many lines of a MiB each that say nothing, and two checks after them. */
+  function largeHistory(mebibytes: number): string {
+    const folder = historyFolder([]);
+    for (let i = 0; i < mebibytes; ++i) appendFileSync(historyPath(folder), blankMiB);
+    appendFileSync(historyPath(folder), `${line(0)}\n${line(1)}\n`);
+    return folder;
+  }
+
+  it("has its newest lines read, and says which are left out", async () => {
+    const folder = largeHistory(130);
+    await appendToHistory(folder, buildEntry(2), null);
+    const { entries, notes } = await readHistory(folder);
+    expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-1", "check-2"]);
+    expect(notes).toEqual([
+      `${historyPath(folder)} is large: its newest lines alone are read, from line 4 on (--keep-last N shortens it)`,
+    ]);
+  });
+
+  it("is shortened as any other", async () => {
+    const folder = largeHistory(130);
+    await appendToHistory(folder, buildEntry(2), 2);
+    expect(textOf(folder)).toBe(`${line(1)}\n${line(2)}\n`);
   });
 });
 
@@ -279,9 +315,9 @@ describe("a lock that was left behind", () => {
     });
   });
 
-  it("by a process of another machine is taken away when it has not changed for 10 s", async () => {
+  it("by a process of another machine is taken away when it has not changed for 20 s", async () => {
     const folder = historyFolder([buildEntry(0)]);
-    writeFileSync(`${historyPath(folder)}.lock`, "elsewhere pid:[1] 1 00");
+    writeFileSync(`${historyPath(folder)}.lock`, "elsewhere boot pid:[1] 1 1 00");
     await appendToHistory(folder, buildEntry(1), null);
     expect(await idsOf(folder)).toEqual(["check-0", "check-1"]);
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);

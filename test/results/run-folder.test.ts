@@ -101,6 +101,14 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder)).toHaveLength(5);
   });
 
+  it("is made by one of two that come at the same time, and the other one says so and leaves nothing", async () => {
+    const folder = newFolder();
+    const made = await Promise.allSettled(["one", "two"].map((text) => createRuns(folder, [text])));
+    const failed = made.filter(({ status }) => status === "rejected");
+    expect(failed).toMatchObject([{ reason: { message: `${folder} is there already and is not empty.` } }]);
+    expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
+  });
+
   it("has all runs that several append at the same time", async () => {
     const folder = newFolder();
     await createRuns(folder, ["old"]);
@@ -165,7 +173,7 @@ describe("a failure while a new baseline is written", () => {
     let written = 0;
     vi.mocked(store.finalize).mockImplementation(async (path, text) => {
       if (++written === nth) throw new Error("the disk is full");
-      writeFileSync(path, text);
+      writeFileSync(path, String(text));
     });
   }
 
@@ -174,8 +182,7 @@ describe("a failure while a new baseline is written", () => {
     const folder = newFolder();
     await createRuns(folder, ["one", "two"]);
     const before = readdirSync(folder);
-    // The first is the list of the old runs, which there is already.
-    failAt(nth + 1);
+    failAt(nth);
     await expect(replaceAll(folder, ["three", "four"])).rejects.toThrow("the disk is full");
     expect(await textsIn(folder)).toEqual(["one", "two"]);
     expect(readdirSync(folder)).toEqual(before);
@@ -209,7 +216,7 @@ describe("a failure while a new baseline is written", () => {
     const folder = folderOf({ "a.json": "one", "b.json": "two" });
     const seen: string[][] = [];
     vi.mocked(store.finalize).mockImplementation(async (path, text) => {
-      writeFileSync(path, text);
+      writeFileSync(path, String(text));
       seen.push(await textsIn(folder));
     });
     await replaceAll(folder, ["three", "four"]);
@@ -220,7 +227,7 @@ describe("a failure while a new baseline is written", () => {
     const folder = folderOf({ "a.json": "one", "b.json": "two" });
     const seen: string[][] = [];
     vi.mocked(store.finalize).mockImplementation(async (path, text) => {
-      writeFileSync(path, text);
+      writeFileSync(path, String(text));
       seen.push(await textsIn(folder));
     });
     await appendRuns(folder, ["three", "four"]);

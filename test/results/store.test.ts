@@ -19,6 +19,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cannotWrite } from "../../src/results/output-stream.js";
 import { checkWritable, finalize, writePartial } from "../../src/results/store.js";
 
 let folder = "";
@@ -221,4 +222,11 @@ describe("finalize", () => {
     await handle.close();
     expect(await readFile(inFolder("redirected"), "utf8")).toBe("first\nsecond\n");
   });
+});
+
+it("a rename that counts as one to another file system is told in words", () => {
+  const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
+  expect(cannotWrite("a.json", error).message).toBe(
+    "cannot write a.json: it cannot be replaced by a file beside it, which counts as on another file system (EXDEV).",
+  );
 });

@@ -15,36 +15,52 @@ interface BadNode {
   isLacking: boolean;
 }
 
-/**
- * The nodes that are slow or have no figures that count, compressed on one line: an empty line where there is none. Names
- * that are no host's are left out, and so are results that could not be read: which node they are of is not known.
- */
-export function nodeListReport(document: FleetDocument): string {
-  const hosts = badNodes(document).map(({ host }) => host);
-  return `${nodeList(hosts.filter(isListable))}\n`;
+/** The names of the nodes that Slurm knows; null if it was not asked. A name that it does not know may be several nodes'. */
+export type KnownNodes = ReadonlySet<string> | null;
+
+/** Why a name cannot stand in a list for Slurm; null if it can. */
+function whyNotListed(host: string, known: KnownNodes): string | null {
+  if (!isListable(host)) return "it is no name of one host";
+  return known === null || known.has(host) ? null : "Slurm knows no node of this name";
 }
 
-/** Names among those of nodes not to be used that no list can have, for whoever prints one to say so. */
-export function unlistableHosts(document: FleetDocument): string[] {
-  return badNodes(document).flatMap(({ host }) => (isListable(host) ? [] : [host]));
+/**
+ * The nodes that are slow or have no figures that count, compressed on one line: an empty line where there is none. Names
+ * that are not one node's are left out, and so are results that could not be read: which node they are of is not known.
+ */
+export function nodeListReport(document: FleetDocument, known: KnownNodes): string {
+  const hosts = badNodes(document).map(({ host }) => host);
+  return `${nodeList(hosts.filter((host) => whyNotListed(host, known) === null))}\n`;
+}
+
+/** The names of nodes not to be used that no list can have, and why, as a clause, for the command that prints one. */
+export function unlistedHosts(
+  document: FleetDocument,
+  known: KnownNodes,
+): { host: string; reason: string }[] {
+  return badNodes(document).flatMap(({ host }) => {
+    const reason = whyNotListed(host, known);
+    return reason === null ? [] : [{ host, reason }];
+  });
 }
 
 /**
  * Lines for a shell that take the nodes out of Slurm's service, one a reason; none is run. What needs a second look stands
  * behind a #: lines for nodes without figures where these are more than half of all, and for the slower part of a group.
  */
-export function drainReport(document: FleetDocument): string {
+export function drainReport(document: FleetDocument, known: KnownNodes): string {
+  const isListed = (host: string) => whyNotListed(host, known) === null;
   const bad = badNodes(document);
   const lacking = bad.filter((node) => node.isLacking).length;
   const isDoubtful = lacking > document.nodes.length / 2;
   const lines = [...groupBy(bad, ({ reason }) => reason)].flatMap(([reason, nodes]) => {
-    const hosts = nodes.map(({ host }) => host).filter(isListable);
+    const hosts = nodes.map(({ host }) => host).filter(isListed);
     if (hosts.length === 0) return [];
     const line = drainLine(hosts, reason);
     return [isDoubtful && nodes[0]!.isLacking ? `# ${line}` : line];
   });
   const listed = new Set(bad.map(({ host }) => host));
-  const parts = slowParts(document).filter((host) => isListable(host) && !listed.has(host));
+  const parts = slowParts(document).filter((host) => isListed(host) && !listed.has(host));
   return [
     ...(document.notice === null ? [] : [comment(document.notice)]),
     ...(isDoubtful
@@ -61,7 +77,7 @@ export function drainReport(document: FleetDocument): string {
           comment("these are the slower of two parts of their group"),
           `# ${drainLine(parts, "slower part of its group")}`,
         ]),
-    ...unlistableHosts(document).map((host) => comment(`left out, as it is no name of a host: ${host}`)),
+    ...unlistedHosts(document, known).map(({ host, reason }) => comment(`left out, as ${reason}: ${host}`)),
     ...(bad.length + parts.length === 0 ? [comment("no node is to be drained")] : []),
   ]
     .map((line) => `${line}\n`)

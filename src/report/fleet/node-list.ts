@@ -9,9 +9,12 @@
  */
 const listableName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
-/** Whether a name may stand in a list of nodes; others would be read as something else, or be obeyed. */
+/** What scontrol takes for all nodes there are, in capitals or not (read_config.c, nodespec_to_hostlist()). */
+const allNodes = /^all$/i;
+
+/** Whether a name may stand in a list of nodes; others would be read as something else or as several nodes, or be obeyed. */
 export function isListable(host: string): boolean {
-  return listableName.test(host);
+  return listableName.test(host) && !allNodes.test(host);
 }
 
 /** Digits that a number of JavaScript tells apart. */

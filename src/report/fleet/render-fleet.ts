@@ -8,7 +8,7 @@ import type { Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
 import { joinBlocks } from "../terminal-text.js";
 import { capital } from "../wording.js";
-import { drainReport, nodeListReport } from "./drain-lines.js";
+import { drainReport, type KnownNodes, nodeListReport } from "./drain-lines.js";
 import { fleetAlerts, fleetAnswer, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
 import { fleetCsv } from "./fleet-csv.js";
 import { fleetCellNames } from "./fleet-text.js";
@@ -29,18 +29,28 @@ export function fleetFormatOfPath(path: string): FleetFormat | PictureFormat {
 
 type TextFormat = Exclude<FleetFormat, PictureFormat>;
 
-/** The whole text of a fleet in one format. The table is drawn for the screen. */
-export function renderFleet(document: FleetDocument, format: TextFormat, screen: Screen): string {
-  return renderers[format](format === "json" ? document : printableDocument(document), screen);
+/**
+ * The whole text of a fleet in one format. The table is drawn for the screen; lists for Slurm have no name but of `known`
+ * nodes.
+ */
+export function renderFleet(
+  document: FleetDocument,
+  format: TextFormat,
+  screen: Screen,
+  known: KnownNodes = null,
+): string {
+  return renderers[format](format === "json" ? document : printableDocument(document), screen, known);
 }
 
-const renderers: Readonly<Record<TextFormat, (document: FleetDocument, screen: Screen) => string>> = {
+type Renderer = (document: FleetDocument, screen: Screen, known: KnownNodes) => string;
+
+const renderers: Readonly<Record<TextFormat, Renderer>> = {
   table: fleetTable,
   json: jsonReport,
   csv: fleetCsv,
   markdown: fleetMarkdown,
-  nodelist: nodeListReport,
-  drain: drainReport,
+  nodelist: (document, _, known) => nodeListReport(document, known),
+  drain: (document, _, known) => drainReport(document, known),
   openmetrics: openMetrics,
 };
 

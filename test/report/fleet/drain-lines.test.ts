@@ -19,6 +19,10 @@ const hostile = [
   "\u001b[2J",
   "n[1-9]",
   "--all",
+  "ALL",
+  "all",
+  "aLl",
+  "n1,n2",
 ];
 
 describe("the list of nodes", () => {
@@ -42,6 +46,28 @@ describe("the list of nodes", () => {
   it("has no name that Slurm or a shell would obey", () => {
     const nodes = [...healthy, ...hostile];
     expect(list({ nodes, outliers: [...hostile, "n05"].map((host) => buildOutlier(host)) })).toBe("n05\n");
+  });
+});
+
+describe("a name that Slurm does not know as a node's", () => {
+  // A NodeSet of slurm.conf is one that scontrol takes for all nodes of the set.
+  const outliers = ["gpus", "n05"].map((host) => buildOutlier(host));
+  const text = (format: "drain" | "nodelist") =>
+    renderFleet(
+      buildFleet({ nodes: [...healthy, "gpus"], outliers }),
+      format,
+      fileScreen(),
+      new Set(healthy),
+    );
+
+  it("is in no list of nodes", () => expect(text("nodelist")).toBe("n05\n"));
+
+  it("is drained by no line, and one says so", () => {
+    expect(text("drain").split("\n")).toEqual([
+      expect.stringMatching(/^scontrol update nodename="n05" /),
+      "# left out, as Slurm knows no node of this name: gpus",
+      "",
+    ]);
   });
 });
 
@@ -86,7 +112,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
       outliers: hostile.map((host) => buildOutlier(host)),
     });
     expect(text.match(/^scontrol/gm)).toBeNull();
-    expect(text).toContain("# left out, as it is no name of a host: n1\\nscontrol shutdown\n");
+    expect(text).toContain("# left out, as it is no name of one host: n1\\nscontrol shutdown\n");
     expect(text.split("\n").filter((line) => line !== "" && !line.startsWith("# "))).toEqual([]);
   });
 

@@ -101,7 +101,11 @@ it.each(["its abort", "the end of its Python"])(
   async (end) => {
     const controller = new AbortController();
     const { signal } = controller;
-    const probe = await openFor("data_sets.py:make_shared_by_name", { batchSize: 4, signal });
+    const probe = await openFor("data_sets.py:make_shared_by_name", {
+      batchSize: 4,
+      signal,
+      python: testPython,
+    });
     let isStruck = false;
     const trial = probe.measure(workers(2), {
       ...until(1),

@@ -35,9 +35,11 @@ def begin_child():
     from multiprocessing.process import current_process
 
     die_with_parent()
-    path = os.path.join(current_process()._config["tempdir"], _NOTE + str(os.getpid()))
+    scratch = current_process()._config.get("tempdir")
+    if scratch is None:
+        return  # nobody asked to keep_in() a scratch folder, so nobody cleans one up
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.close(os.open(os.path.join(scratch, _NOTE + str(os.getpid())), os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
         pass  # all is being removed
 

@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { withFileLock } from "../../src/results/file-lock.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+const module = fileURLToPath(new URL("../../dist/results/file-lock.js", import.meta.url));
+const newLock = () => join(temporaryFolder(), "lock");
+
+/** A process that holds a lock until it gets a line on stdin. */
+async function holder(lock: string) {
+  const program = `
+    const { withFileLock } = await import(${JSON.stringify(module)});
+    await withFileLock(${JSON.stringify(lock)}, async () => {
+      process.stdout.write("held\\n");
+      await new Promise((resolve) => process.stdin.once("data", resolve));
+    });
+    process.stdin.destroy();`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return child;
+}
+
+describe("a lock", () => {
+  it("of a living process is not taken away, though the process is stopped for long", async () => {
+    const lock = newLock();
+    const child = await holder(lock);
+    child.kill("SIGSTOP");
+    let isTaken = false;
+    const waiting = withFileLock(lock, async () => {
+      isTaken = true;
+    });
+    // Longer than the time after which a lock was once taken for one that was left behind.
+    await sleep(11_000);
+    expect(isTaken).toBe(false);
+    child.kill("SIGCONT");
+    child.stdin.write("\n");
+    await waiting;
+    expect(isTaken).toBe(true);
+  });
+
+  it("of a process that has ended is taken away at once, though another has its id by now", async () => {
+    const lock = newLock();
+    const child = await holder(lock);
+    const text = readFileSync(lock, "utf8");
+    // This process has the id of the one that is gone, and began at another time.
+    const ofEarlier = text.replace(` ${child.pid} `, ` ${process.pid} `);
+    expect(ofEarlier).not.toBe(text);
+    child.stdin.write("\n");
+    await once(child, "close");
+    writeFileSync(lock, ofEarlier);
+    expect(await withFileLock(lock, async () => "done")).toBe("done");
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it("of a process that was killed and that nobody has waited for is taken away at once", async () => {
+    const lock = newLock();
+    // The shell becomes a program that waits for no child.
+    const shell = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void shell.kill("SIGKILL"));
+    const [printed] = (await once(shell.stdout, "data")) as [Buffer];
+    const pid = Number(String(printed).trim());
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const startTime = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]!;
+    const ownText = await withFileLock(lock, async () => readFileSync(lock, "utf8"));
+    const ofVictim = ownText.replace(/ \d+ \d+ (\w+)$/, ` ${pid} ${startTime} $1`);
+    process.kill(pid, "SIGKILL");
+    writeFileSync(lock, ofVictim);
+    expect(await withFileLock(lock, async () => "done")).toBe("done");
+  });
+
+  it("is refreshed while it is held, by which other machines see that its holder lives", async () => {
+    const lock = newLock();
+    await withFileLock(lock, async () => {
+      utimesSync(lock, 1, 1);
+      while (statSync(lock).mtimeMs < 10_000) await sleep(50);
+    });
+  });
+
+  it("that was lost is noticed before anything is replaced: the work starts anew", async () => {
+    const lock = newLock();
+    const seen: string[] = [];
+    await withFileLock(lock, async ({ confirm }) => {
+      seen.push("begun");
+      // As another machine does that takes it for one that was left behind, and is done after a while.
+      if (seen.length === 1) rmSync(lock);
+      await confirm();
+      seen.push("replaced");
+    });
+    expect(seen).toEqual(["begun", "begun", "replaced"]);
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it("that is lost time and again is an error, and the lock of the other one stays", async () => {
+    const lock = newLock();
+    await expect(
+      withFileLock(lock, async ({ confirm }) => {
+        rmSync(lock);
+        await confirm();
+      }),
+    ).rejects.toMatchObject({ kind: "output", message: expect.stringContaining("time and again") });
+    expect(readdirSync(join(lock, ".."))).toEqual([]);
+  });
+});
