@@ -84,7 +84,7 @@ function whyNotSince(sinceBegun: Comparison): string | null {
     return "the machine is another one, and neither --allow-mismatch nor --accept was given";
   }
   if (sinceBegun.outcome === "regression") {
-    return `${describeOutcome(sinceBegun)}, and --accept was not given`;
+    return `${describeOutcome(sinceBegun).replace(/\.$/, "")}, and --accept was not given`;
   }
   return whyNotUpdate(sinceBegun);
 }

@@ -1,27 +1,32 @@
 import { join } from "node:path";
-import { afterEach, expect, it, vi } from "vitest";
-import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
+import { expect, it } from "vitest";
 import { listRuns } from "../../src/results/run-folder.js";
-import { callCli } from "../helpers/in-process.js";
+import { callCli, playRuns } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
-
-vi.mock("../../src/measure/fresh-process.js", { spy: true });
-afterEach(() => {
-  vi.resetAllMocks();
-});
 
 /** `pinbench baseline` of six runs on a machine that has these speeds, one run after the other. */
 async function baselineAt(...speed: number[]) {
   const documents = buildRuns({ cells: [{ GBps: 50 }, { GBps: 12, memory: "pageable" }], speed });
-  vi.mocked(measureInFreshProcesses).mockImplementation(async function* (_, runs) {
+  playRuns(async function* (_, runs) {
     for (let run = 0; run < runs; ++run) {
       yield { kind: "start", run };
       yield { kind: "result", run, document: documents[run]! };
     }
   });
   const cwd = temporaryFolder();
-  const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--memory", "pinned"];
+  const sweep = [
+    "--backend",
+    "emulated",
+    "--llc",
+    "1MiB",
+    "--sizes",
+    "64KiB",
+    "--memory",
+    "pinned",
+    "--workers",
+    "1",
+  ];
   const finished = await callCli(["baseline", "main", ...sweep, "--runs", "6"], { cwd });
   return { ...finished, runs: (await listRuns(join(cwd, "main"))).length };
 }

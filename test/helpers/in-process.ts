@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { main } from "../../src/cli/main.js";
 import type { SeriesEvent } from "../../src/measure/fresh-process.js";
 import { parseResult } from "../../src/results/parse.js";
@@ -51,12 +51,26 @@ vi.mock("../../src/native/load.js", async (importOriginal) => {
 /** Whether this process takes the part of those that measure for a command. */
 let measuresHere = false;
 
+/** What to yield in place of measuring; null to measure. */
+type PlayedRuns = (settings: RunSettings, runs: number) => AsyncGenerator<SeriesEvent, void>;
+let playedRuns: PlayedRuns | null = null;
+
+/** Has the commands of this test take these runs for measured ones. */
+export function playRuns(runs: PlayedRuns): void {
+  playedRuns = runs;
+  onTestFinished(() => {
+    playedRuns = null;
+  });
+}
+
 vi.mock("../../src/measure/fresh-process.js", async (importOriginal) => {
   const original = await importOriginal<typeof import("../../src/measure/fresh-process.js")>();
   const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
-    measuresHere
-      ? measureHere(settings, runs, options)
-      : original.measureInFreshProcesses(settings, runs, options);
+    playedRuns !== null
+      ? playedRuns(settings, runs)
+      : measuresHere
+        ? measureHere(settings, runs, options)
+        : original.measureInFreshProcesses(settings, runs, options);
   return { ...original, measureInFreshProcesses };
 });
 
