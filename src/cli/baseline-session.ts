@@ -59,6 +59,8 @@ export class GrowingBaseline {
 
   /** How many of these documents' runs are far slower than the other runs there are. */
   slowRunsWith(documents: readonly ResultDocument[]): number {
+    // Copies to the emulated device are the CPU's own: a slow run of these is its noise.
+    if (documents.some(({ backend }) => backend === "emulated")) return 0;
     const session = documents.map((document) => runFigures(document, null));
     return countSlowRuns(session, [...this.#runs, ...session]);
   }

@@ -36,8 +36,12 @@ const metAgain = 0.5;
 /** One uneven run of memory that has some at times says nothing; fresh processes for each would double many checks. */
 const fewestOfOthers = 2;
 
-/** The uneven runs of a series; null if the candidate lost no more than counts, or nothing is known of it. */
-export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns | null {
+/**
+ * The uneven runs of a series whose drop counts from `threshold` on; null if the candidate lost no more than counts, or
+ * nothing is known of it.
+ */
+export function findUnevenRuns(series: Series, evidence: Evidence, threshold: number): UnevenRuns | null {
+  const least = Math.max(leastLostShare, threshold);
   const [baseline, first, fresh] = [series.baseline, series.first, series.fresh].map(lostShares) as [
     number[],
     number[],
@@ -47,20 +51,24 @@ export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns |
   if (baseline.length === 0 || candidate.length === 0) return null;
   const usual = isEven(series) ? 0 : evidence.usualUnevenness;
   if (usual === null) return null;
-  const limit = median(baseline) + Math.max(leastLostShare, usual);
+  const limit = median(baseline) + Math.max(least, usual);
   const count = (shares: readonly number[]): SlowCount => ({
     slow: shares.filter((share) => share > limit).length,
     runs: shares.length,
   });
   const lost = { baseline: mean(baseline), candidate: mean(candidate) };
   const fewest = isEven(series) ? 1 : fewestOfOthers;
-  if (lost.candidate - lost.baseline < leastLostShare || count(candidate).slow < fewest) return null;
+  if (lost.candidate - lost.baseline < least || count(candidate).slow < fewest) return null;
+  // What a program gets: copies that are faster by more than slow ones take are no loss.
+  const overTime =
+    evidence.candidate - evidence.baseline + Math.log((1 - lost.candidate) / (1 - lost.baseline));
+  if (overTime > Math.log1p(-least)) return null;
   const counts = { baseline: count(baseline), first: count(first), fresh: count(fresh) };
   return {
     ...counts,
     lost,
     rate: isEven(series) ? rateAgainstBaseline(counts) : rateOfShares(counts),
-    isMetAgain: fresh.length > 0 && mean(fresh) - lost.baseline >= metAgain * leastLostShare,
+    isMetAgain: fresh.length > 0 && mean(fresh) - lost.baseline >= metAgain * least,
   };
 }
 

@@ -68,7 +68,7 @@ const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): number {
   const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
-  const uneven = findUnevenRuns(series, evidence);
+  const uneven = findUnevenRuns(series, evidence, thresholdOf(rule.thresholds, series.cell));
   if (slow === null && uneven === null) {
     return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
   }
@@ -83,7 +83,7 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
   if (slow !== null && needsMoreRuns(slow)) return true;
-  const uneven = findUnevenRuns(series, evidence);
+  const uneven = findUnevenRuns(series, evidence, thresholdOf(rule.thresholds, series.cell));
   if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
   const { overall } = evidence;
   if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
@@ -108,7 +108,10 @@ function isShown({ overall, adjusted }: Evidence, drop: number, { significance }
 export function judge(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
   const judged = judgeMedians(series, evidence, terms);
   const isOpen = medianVerdictsThatMayBeUneven.includes(judged.verdict);
-  const uneven = isOpen && evidence !== null && !terms.isBlocked ? findUnevenRuns(series, evidence) : null;
+  const uneven =
+    isOpen && evidence !== null && !terms.isBlocked
+      ? findUnevenRuns(series, evidence, thresholdOf(terms.rule.thresholds, series.cell))
+      : null;
   const judgedUneven = uneven && judgeUnevenRuns(uneven, terms);
   if (judgedUneven === null) return judged;
   const areBothOpen = judgedUneven.verdict === judged.verdict;
@@ -217,7 +220,9 @@ export function countingDropOfCell(series: Series, evidence: Evidence, rule: Rul
 
 /** The drop of the logarithm of speed that counts in the middle cell of a group. */
 export function countingDropOfGroup({ members }: Pick<GroupToJudge, "members">, rule: Rule): number {
-  return median(members.map((one) => countingDropOfCell(one.series, one.evidence, rule)));
+  const drops = members.map((one) => countingDropOfCell(one.series, one.evidence, rule));
+  // A cell slower than the floor cannot fall by as much: its drop is endless.
+  return median(drops.map((drop) => Math.min(drop, Number.MAX_VALUE)));
 }
 
 /** Whether a group looks slower, by itself or with the host's memory, so that its cells have to be measured again. */

@@ -6,6 +6,7 @@ import { cpusOfNode, numaNodes } from "../host/topology.js";
 import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
 import type { NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
+import { leastLostShare } from "../results/over-time.js";
 import { findFasterNode } from "./causes/cost.js";
 import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
 import {
@@ -174,11 +175,19 @@ class Experiments {
     const slow = this.#subjects.filter(
       (subject) =>
         subject.failure === null &&
-        ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null),
+        ways.some((way) => {
+          const isUneven = (subject.measured.slowShare?.[way] ?? 0) >= leastLostShare;
+          return isUneven || shortfallGBps(comparedWith(subject, emulated), way) !== null;
+        }),
     );
     await this.#lookAgain(slow, this.#roundMs, async ({ measured, bench }) => {
-      const firstLook = measured.pinned;
-      measured.pinned = betterRates(firstLook, await bench!.rates("pinned"));
+      const { pinned: firstLook, slowShare } = measured;
+      const samples = await bench!.samples("pinned", visitsOfPinned);
+      measured.pinned = betterRates(firstLook, ratesOf(samples));
+      measured.slowShare = {
+        h2d: lower(slowShare?.h2d ?? null, slowShareOf(samples.h2d)),
+        d2h: lower(slowShare?.d2h ?? null, slowShareOf(samples.d2h)),
+      };
       measured.firstLook = firstLook;
     });
   }
@@ -360,4 +369,9 @@ class Experiments {
       if (error.sticky) this.lost = `not measured, as the process lost its contexts: ${error.message}`;
     }
   }
+}
+
+/** What both looks show of something that only a disturbance or a fault makes larger. */
+function lower(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }

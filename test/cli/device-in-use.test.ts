@@ -87,7 +87,7 @@ describe("a check", () => {
     expect(stderr).toContain(`device 0 is in use by pinbench run (pid ${child.pid}, `);
     expect(JSON.parse(stdout).notes).toContainEqual(
       expect.stringMatching(
-        new RegExp(`^in 1 of the candidate's 1 run device 0 was not measured alone: .*${child.pid}`),
+        new RegExp(`^in (\\d+) of the candidate's \\1 runs? device 0 was not measured alone: .*${child.pid}`),
       ),
     );
   });

@@ -92,8 +92,8 @@ describe("pinbench doctor of an emulated device", () => {
       );
 
     it("accuses none if they are not when they are measured again", async () => {
-      // The first look is over after some 9 copies to the device, and the second begins after 18.
-      const { exitCode, diagnosis } = await examined(slowFor({ to: 14 }), "--quick");
+      // The first look is over after some 27 copies to the device, and the second begins after 54.
+      const { exitCode, diagnosis } = await examined(slowFor({ to: 40 }), "--quick");
       expect(costly(diagnosis)).toEqual([]);
       expect(diagnosis.findings.map(({ cause }) => cause)).toContain("slow-at-first");
       expect({ exitCode, verdict: diagnosis.verdict }).toEqual({ exitCode: 0, verdict: "healthy" });

@@ -14,7 +14,7 @@ describe("pinbench run", () => {
     expect(exitCode).toBe(0);
     const parts = [
       /^pinbench \d+\.\d+\.\d+\n/,
-      /^! emulated device: .*\n\n=> On the emulated device, /m,
+      /^! emulated device: .*\n\n(=> Slow copies (?:.*\n)+?)?=> On the emulated device, /m,
       / {2}Device {2}pinbench emulated device 0, 16 GiB/,
       / {2}Link .*\n {2}Driver .*CUDA \d+\.\d.*\n {2}Host .*\n {2}Cache {3}cold.* --llc.*\n {2}Timing {2}wall clock/,
       /GB\/s is decimal \(1e9 bytes\), sizes are binary/,

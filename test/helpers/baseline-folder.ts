@@ -27,6 +27,15 @@ export async function baselineAt(
 ): Promise<string> {
   measured ??= measureSmall(twoCells);
   const { document } = await measured;
+  return baselineOf(document, speed, change);
+}
+
+/** A baseline of five runs that are like this one, at so many times its speed. */
+export async function baselineOf(
+  document: ResultDocument,
+  speed = 1,
+  change: (document: ResultDocument) => ResultDocument = (one) => one,
+): Promise<string> {
   const folder = join(temporaryFolder(), "baseline");
   const runs = [1, 1.001, 0.999, 1.002, 0.998].map((noise, run) =>
     change({ ...documentAtSpeed(document, speed * noise), run: { ...document.run, id: `run-${run}` } }),

@@ -3,13 +3,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished, TestRunner } from "vitest";
+import { afterAll, onTestFinished, TestRunner } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 
 /** Starts the command line as a user does: another process, its output and its exit code. */
 
 export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
+
+/**
+ * What ends the commands that still run. At the end of a file: tests that run at the same time cannot be told apart here, and
+ * one of them must not end another one's command.
+ */
+const running = new Set<() => void>();
+afterAll(() => {
+  for (const end of running) end();
+});
 
 const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
 
@@ -58,7 +67,9 @@ export function start(command: string, args: readonly string[], options: SpawnOp
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => kill(child, options));
+  const end = () => kill(child, options);
+  running.add(end);
+  child.once("close", () => running.delete(end));
   const limitMs = untilTimeoutMs() - beforeTimeoutMs;
   const finished = new Promise<Finished>((resolve, reject) => {
     let stdout = "";

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { PinbenchError } from "../../../src/errors.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
-import { expectNothingLeft, options, skipWithoutTorch, target, torchMissing } from "./support.js";
+import { expectNothingLeft, options, skipWithoutTorch, target, testPython, torchMissing } from "./support.js";
 
 async function refusalOf(name: string, changes: Partial<TorchProbeOptions> = {}): Promise<PinbenchError> {
   const error = await openTorchProbe(options(name, changes)).then(
@@ -80,7 +80,9 @@ it("opens nothing for a signal that was given before, and stops for one that com
   );
   skip(torchMissing !== null, torchMissing ?? undefined);
   const signal = AbortSignal.timeout(300);
-  await expect(openTorchProbe(options("data_sets.py:make", { signal }))).rejects.toThrow("interrupted");
+  await expect(openTorchProbe(options("data_sets.py:make", { signal, python: testPython }))).rejects.toThrow(
+    "interrupted",
+  );
 });
 
 afterAll(expectNothingLeft, 60_000);
