@@ -13,6 +13,8 @@ import {
   normal,
   slowRunDetections,
 } from "./regress/rates.mjs";
+import { gpus, rateOf, scenarios } from "./regress/scenarios.mjs";
+import { unevenDetections, unevenFalseAlarms } from "./regress/uneven-rates.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -67,6 +69,29 @@ printTable(
     ]),
   ],
 );
+
+results.scenarios = scenarios.map((scenario) => ({
+  name: scenario.name,
+  rates: gpus.map((gpu) => ({ gpu: gpu.name, ...rateOf(scenario, gpu, comparisons, random) })),
+}));
+printTable(
+  `pinbench check on recorded GPUs and on others, a baseline of three sessions of 10 processes, or of one; ${comparisons} times each`,
+  ["simulated", "bound", ...gpus.flatMap(({ name }) => [name, ""])],
+  results.scenarios.map(({ name, rates }, i) => [
+    name,
+    scenarios[i].bound,
+    ...rates.flatMap(({ share, never }) => [
+      `${percent(share)}${never > 0 ? ` (${never} called well)` : ""}`,
+      verdict(scenarios[i].isWell(share) && never === 0),
+    ]),
+  ]),
+);
+
+results.uneven = {
+  falseAlarms: unevenFalseAlarms(comparisons, random),
+  pinned: unevenDetections(comparisons, random, { share: 0.2, times: 4, memories: ["pinned"] }),
+};
+console.log(`slow copies within a process: ${JSON.stringify(results.uneven)}\n`);
 
 const slowRuns = [
   { slow: 2, runs: 5, drop: 0.4 },

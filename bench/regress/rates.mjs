@@ -126,7 +126,7 @@ export function hostMemoryDetections(comparisons, { drop, slope, sessions, basel
       for (const cell of cellsOf(model, "pageable", "staged")) run[cell] += slope * Math.log1p(-drop);
     }
     const comparison = simulateComparison(model, check);
-    const slower = cellsWith(comparison, "slower");
+    const slower = cellsWith(comparison, "slower", "probably slower");
     const host = cellsOf(model, "host");
     const hasHost = slower.some((cell) => host.includes(cell));
     const hasOthers = slower.some((cell) => !host.includes(cell));

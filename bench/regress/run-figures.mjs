@@ -22,6 +22,7 @@ export function runsOf(
     machine: { hostName: [], gpuUuids: [gpuUuid], pciAddresses: [] },
     settings: null,
     load: null,
+    links: [],
     sharing: [],
     lastLevelCacheBytes: null,
     cells: cells.flatMap(({ cell }, i) =>

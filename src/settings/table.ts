@@ -236,9 +236,7 @@ export const judgingSettings = {
     "--strict",
     "exit with 6 if a cell cannot be told or is missing, and with 1 if any is unsteady or uneven",
     kind.trueOrFalse,
-    {
-      helpOfNo: "let those pass, whatever the configuration says",
-    },
+    { helpOfNo: "let those pass, whatever the configuration says" },
   ),
   allowMismatch: onDemand("--allow-mismatch", "compare although GPU or, in another slot, link width differ"),
   showsAll: onDemand("--all", "show all cells, in place of those that need attention"),
