@@ -72,7 +72,7 @@ export function detections(comparisons, drop, random, options) {
       fresh: check.fresh.slice(0, checkRuns),
     };
     const slower = {
-      pinbench: cellsWith(simulateComparison(processesInARow, check), "slower"),
+      pinbench: cellsWith(simulateComparison(processesInARow, check), "slower", "probably slower"),
       "plain t": slowerByPlainRule(processesInARow, plain),
     };
     for (const [name, cells] of Object.entries(slower)) {
