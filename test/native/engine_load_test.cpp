@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <mutex>
-#include <set>
 #include <thread>
 
 #include "engine_session.hpp"
@@ -90,42 +88,6 @@ TEST_CASE("a piece of the host's load is bytes read and written, in no more memo
   CHECK(session.start_load({LoadKind::kHost, 2, 4 * kMiB})->completions().units_each == 2 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->completions().units_each == 8 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->device_bytes() == 0);
-}
-
-TEST_CASE("a load of the device's memory goes all over its buffers, round after round") {
-  // What each launch has for its first argument: of this load's kernel where it copies to. There is one such
-  // driver at a time, as entry points are plain functions.
-  static std::mutex mutex;
-  static std::vector<cu::DevicePtr> places;
-  static decltype(CudaDriver::launchKernel.function) launch;
-  places.clear();
-  const auto driver = emulated_driver();
-  launch = driver->launchKernel.function;
-  driver->launchKernel.function = [](cu::Function function, unsigned gx, unsigned gy, unsigned gz,
-                                     unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                     cu::Stream stream, void** parameters, void** extra) {
-    {
-      const std::lock_guard lock(mutex);
-      places.push_back(*static_cast<const cu::DevicePtr*>(parameters[0]));
-    }
-    return launch(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
-  };
-  TestSession session(driver);
-  const auto load = session.start_load({LoadKind::kMemory, 0, 0});
-  // Without those that find out how much work a launch is.
-  take(*load, 1);
-  {
-    const std::lock_guard lock(mutex);
-    places.clear();
-  }
-  const auto bytes_a_launch = load->completions().units_each / 2;
-  const auto buffer_bytes = static_cast<double>(load->device_bytes()) / 2;
-  const auto launches_a_round = static_cast<std::size_t>(buffer_bytes / bytes_a_launch);
-  take(*load, 2 * launches_a_round + 2);
-  load->stop();
-  const std::lock_guard lock(mutex);
-  const std::set<cu::DevicePtr> different(places.begin(), places.end());
-  CHECK(different.size() == std::max<std::size_t>(launches_a_round, 1));
 }
 
 TEST_CASE("stopping ends the threads and gives the device's memory back; what was completed is still told") {
