@@ -63,7 +63,8 @@ export function startingOccasionNoise(
   };
 }
 
-function times({ variance, degreesOfFreedom }: VarianceEstimate, factor: number): VarianceEstimate {
+/** The estimate of a variance `factor` times as large, and as certain. */
+export function times({ variance, degreesOfFreedom }: VarianceEstimate, factor: number): VarianceEstimate {
   return { variance: variance * factor, degreesOfFreedom };
 }
 

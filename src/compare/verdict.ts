@@ -175,14 +175,12 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
   if (slow !== null && !isMost) return judgeSlowRuns(series, slow, terms);
   const slower = judgeDrop(evidence, drop, { terms, isMost, percent: percentText(bounds.threshold) });
   if (slower !== null) return slower;
+  const percent = percentText(bounds.threshold);
   const gain = countingGain(series, evidence, bounds);
-  if (evidence.overall.change > gain && evidence.adjusted.faster < terms.rule.significance) {
-    return plain("faster", `by more than ${percentText(bounds.threshold)}, beyond the spread between runs`);
-  }
-  if (slow === null && evidence.overall.low > -drop) {
-    return plain("not slower", `${whatCounts} lies outside the interval`);
-  }
-  return plain("cannot be told", `the spread between runs neither shows nor excludes ${whatCounts}`);
+  const judged = judgeNoDrop(evidence, { drop, gain, whatCounts, percent }, terms);
+  return slow !== null && judged.verdict === "not slower"
+    ? plain("cannot be told", neitherShown(whatCounts))
+    : judged;
 }
 
 /** The verdict on what the cells of a kind and direction did together; a drop counts that counts in their middle cell. */
@@ -190,27 +188,35 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
   const { evidence, withHost, host } = group;
   const drop = countingDropOfGroup(group, terms.rule);
   const percent = percentText(-Math.expm1(-drop));
-  const judged = judgeDrop(evidence, drop, { terms, isMost: isMostRuns(evidence, drop), percent });
-  if (judged !== null && judged.verdict !== "cannot be told") return { ...judged, isWithHost: false };
+  const lossIn = (some: Evidence) =>
+    judgeDrop(some, drop, { terms, isMost: isMostRuns(some, drop), percent });
+  const ofCopies = lossIn(evidence);
+  const isLoss = (judged: Judgement | null) => judged !== null && judged.verdict !== "cannot be told";
   // Whether the host's memory or the copies are to blame, a program gets less: both agree.
-  if (withHost !== null && host !== null && -host.change > drop / 2) {
-    const both = judgeDrop(withHost, drop, { terms, isMost: isMostRuns(withHost, drop), percent });
-    if (both !== null && both.verdict !== "cannot be told") return { ...both, isWithHost: true };
+  if (!isLoss(ofCopies) && withHost !== null && host !== null && -host.change > drop / 2) {
+    const ofBoth = lossIn(withHost);
+    if (ofBoth !== null && isLoss(ofBoth)) return { ...ofBoth, isWithHost: true };
   }
-  if (judged !== null) return { ...judged, isWithHost: false };
-  const { overall, adjusted } = evidence;
-  if (overall !== null && overall.change > drop && adjusted!.faster < terms.rule.significance) {
-    return {
-      ...plain("faster", `by more than ${percent}, beyond the spread between runs`),
-      isWithHost: false,
-    };
+  const bounds = { drop, gain: drop, whatCounts: `a drop of ${percent}`, percent };
+  return { ...(ofCopies ?? judgeNoDrop(evidence, bounds, terms)), isWithHost: false };
+}
+
+/** The verdict on a series or a group that does not look slower. */
+function judgeNoDrop(
+  { overall, adjusted }: Evidence,
+  { drop, gain, whatCounts, percent }: { drop: number; gain: number; whatCounts: string; percent: string },
+  { rule }: Terms,
+): Judgement {
+  if (overall !== null && overall.change > gain && adjusted!.faster < rule.significance) {
+    return plain("faster", `by more than ${percent}, beyond the spread between runs`);
   }
   return overall !== null && overall.low > -drop
-    ? { ...plain("not slower", `a drop of ${percent} lies outside the interval`), isWithHost: false }
-    : {
-        ...plain("cannot be told", `the spread between runs neither shows nor excludes a drop of ${percent}`),
-        isWithHost: false,
-      };
+    ? plain("not slower", `${whatCounts} lies outside the interval`)
+    : plain("cannot be told", neitherShown(whatCounts));
+}
+
+function neitherShown(whatCounts: string): string {
+  return `the spread between runs neither shows nor excludes ${whatCounts}`;
 }
 
 /** The drop of the logarithm of speed that counts in a cell: its threshold's, or the floor's if that is more. */

@@ -1,4 +1,9 @@
-import { recordedOccasionNoise } from "../compare/recorded-occasions.js";
+import {
+  recordedOccasionNoise,
+  standInFor,
+  times,
+  varianceFactorUnrecorded,
+} from "../compare/recorded-occasions.js";
 import { parseCellId } from "../results/cell-id.js";
 import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
 import { studentTail } from "../stats/hypothesis-tests.js";
@@ -23,41 +28,24 @@ export interface FigureNoise {
   ofProcess: VarianceEstimate;
 }
 
-/** Other GPUs than the recorded ones are taken to vary by twice as much: by four times in the variance. */
-const varianceFactorUnrecorded = 4;
-
 /** The few machines that were recorded count for no more than so many degrees of freedom beside a group's own figures. */
 const mostRecordedDegrees = 4;
 
 /** The error of a median of n normal values is that of a mean of 2 n / pi. */
 const medianInflation = Math.PI / 2;
 
-/**
- * The recorded kind of memory that stands for these figures. Copies that the device makes by itself are like pinned ones;
- * in latencies of single copies, and beside a load, the CPU has its part as in pageable ones.
- */
-function recordedKind({ cell, unit }: FigureKind): "pageable" | "staged" | "pinned" {
-  const { memory, beside } = parseCellId(`d0/${cell}`);
-  if (memory === "staged") return "staged";
-  const isOfCpu = memory === "pageable" || memory === "mapped" || unit === "us" || beside !== undefined;
-  return isOfCpu ? "pageable" : "pinned";
-}
-
 /** What is recorded of such figures on such GPUs. */
 function recordedNoise(kind: FigureKind, deviceNames: readonly string[]): FigureNoise {
-  const recorded = recordedKind(kind);
+  const recorded = standInFor(parseCellId(`d0/${kind.cell}`), kind.unit);
   const factor = areRecorded(deviceNames) ? 1 : varianceFactorUnrecorded;
   const { shared, own } = recordedOccasionNoise[recorded]!;
-  const times = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
-    variance: variance * factor,
-    degreesOfFreedom,
-  });
+  const betweenMachines = {
+    variance: shared.variance + own.variance,
+    degreesOfFreedom: Math.min(mostRecordedDegrees, shared.degreesOfFreedom + own.degreesOfFreedom),
+  };
   return {
-    betweenMachines: times({
-      variance: shared.variance + own.variance,
-      degreesOfFreedom: Math.min(mostRecordedDegrees, shared.degreesOfFreedom + own.degreesOfFreedom),
-    }),
-    ofProcess: times(recordedSpread[recorded]!),
+    betweenMachines: times(betweenMachines, factor),
+    ofProcess: times(recordedSpread[recorded]!, factor),
   };
 }
 
