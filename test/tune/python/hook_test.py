@@ -141,7 +141,9 @@ class ReportingTest(unittest.TestCase):
             self.addCleanup(patched.stop)
 
     def inner(self, change, pids):
-        return types.SimpleNamespace(change=change, makers=lambda: pids, worker_pids=lambda: pids)
+        return types.SimpleNamespace(
+            change=change, is_discarded=False, makers=lambda: pids, worker_pids=lambda: pids
+        )
 
     def deliver(self, inner, wait_ns=0, after_ns=1000):
         self.now_ns += after_ns

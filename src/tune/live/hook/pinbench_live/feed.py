@@ -48,9 +48,8 @@ class Gate:
         self._feed = feed
 
     def delivered(self):
-        """The oldest of what it has drawn has reached the loop."""
-        if self.outstanding:
-            self.outstanding.popleft()
+        """The oldest of what it has drawn has reached the loop; returns it, None of a stream."""
+        return self.outstanding.popleft() if self.outstanding else None
 
     def __iter__(self):
         return self

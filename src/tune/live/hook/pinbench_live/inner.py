@@ -2,27 +2,44 @@
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import warnings
 
 import torch
 
 from .feed import Gate
+from .probe import probe_module
+from .tried_worker import TriedWorker
+
+generators = probe_module("generators")
 
 
 class Inner:
     """Workers under one setting. `start` for each epoch, then `open`; `close` and `end` when another takes over."""
 
-    def __init__(self, loader, setting, change):
+    def __init__(self, loader, setting, change, folder=None, is_own=None, is_observed=False):
+        """`folder`: where workers that are tried leave what pinbench wants to know of them. `is_own`: whether the setting
+        is the script's, whichever change brings it.
+        """
         self.setting = setting
         # The number that pinbench gave to the change which brought this setting; 0 for the script's own.
         self.change = change
+        self.is_own = change == 0 if is_own is None else is_own
+        # Whether its batches are thrown away.
+        self.is_discarded = False
+        # What could be reached as workers were raised from none.
+        self.state = None
+        # Whether it has made a batch since its workers were started.
+        self.has_begun = False
+        self.folder = folder
+        self._is_observed = is_observed
         self.iterator = None
         self._is_stream = is_stream(loader)
         self.gate = Gate(loader._index_sampler)
         self._loader = self._like(loader)
 
-    def start(self, feed):
+    def start(self, feed, is_at_begin=False):
         """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet.
 
         Starting draws one number from torch's generator, waking none: see `draws`.
@@ -30,7 +47,7 @@ class Inner:
         self.gate.connect(feed)
         if self.iterator is not None:
             self.iterator._reset(self._loader)
-        elif self.change == 0:
+        elif self.is_own and is_at_begin:
             self.iterator = self._loader._get_iterator()
         else:
             with warnings.catch_warnings(), _no_garbage_for_children():
@@ -50,6 +67,15 @@ class Inner:
             for _ in range(self.setting["numWorkers"] * self._loader.prefetch_factor):
                 self.iterator._try_put_index()
 
+    def next_within(self, seconds):
+        """The next batch; raises torch's error of a timeout where it does not come. What is made here takes what it takes."""
+        if seconds is not None and self.setting["numWorkers"] > 0:
+            own = self._loader.timeout
+            self.iterator._timeout = min(own, seconds) if own > 0 else seconds
+        batch = next(self.iterator)
+        self.has_begun = True
+        return batch
+
     def close(self):
         """It delivers what it has drawn, and draws no more."""
         self.gate.is_open = False
@@ -57,11 +83,15 @@ class Inner:
     def end(self):
         """Its workers end; what they have made and not delivered is lost."""
         iterator, self.iterator = self.iterator, None
+        self.has_begun = False
         if hasattr(iterator, "_shutdown_workers"):
             iterator._shutdown_workers()
 
+    def workers(self):
+        return list(getattr(self.iterator, "_workers", ()))
+
     def worker_pids(self):
-        return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
+        return [worker.pid for worker in self.workers()]
 
     def makers(self):
         """The processes in which its batches are made."""
@@ -81,6 +111,8 @@ class Inner:
             "timeout": loader.timeout if workers > 0 else 0,
             "_iterator": None,
         }
+        if not self.is_own and workers > 0:
+            changes["worker_init_fn"] = TriedWorker(loader.worker_init_fn, self.folder, self._is_observed)
         if not self._is_stream:
             changes["batch_sampler" if loader.batch_sampler is not None else "sampler"] = self.gate
         # DataLoader refuses to have most of these set once it is made.
@@ -112,6 +144,12 @@ def is_stream(loader):
     return isinstance(loader.dataset, IterableDataset)
 
 
+def forks(loader):
+    """Whether its workers are forked; asked so that the script can still choose another way."""
+    context = loader.multiprocessing_context or multiprocessing
+    return (context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]) == "fork"
+
+
 def own_setting(loader):
     """What the script has given its loader, in numbers that JSON has: a script's may be NumPy's."""
     workers = int(loader.num_workers)
@@ -123,17 +161,10 @@ def own_setting(loader):
     }
 
 
-@contextlib.contextmanager
 def unchanged_randomness(loader):
-    """What is drawn within leaves no trace in the generators from which the order of samples is drawn."""
+    """What is drawn within leaves no trace in the generators from which the order of samples is drawn, and the loop draws."""
     own = getattr(loader, "generator", None)
-    before, own_before = torch.get_rng_state(), None if own is None else own.get_state()
-    try:
-        yield
-    finally:
-        torch.set_rng_state(before)
-        if own is not None:
-            own.set_state(own_before)
+    return generators.kept(*() if own is None else (own,))
 
 
 def draw_seed(loader):

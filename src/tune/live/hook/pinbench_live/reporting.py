@@ -47,7 +47,9 @@ class Reporting:
         self._ns.append(now_ns)
         self._wait_ns.append(now_ns - began_ns)
         watched = self._watched
-        if watched.delivered == 1:
+        if inner.is_discarded:
+            pass
+        elif watched.delivered == 1:
             watched.contents = facts.contents(batch)
         elif watched.contents is not None:
             # By now the script has shown where its batches go.
@@ -74,5 +76,6 @@ class Reporting:
             made=made,
             makeNs=make_ns,
             workers=inner.worker_pids(),
+            discarded=inner.is_discarded,
         )
         self._ns, self._wait_ns = [], []

@@ -1,7 +1,14 @@
 """What is known of one loader of the script, over all its epochs."""
 
+import collections
+
 from . import facts
 from .inner import is_stream, own_setting
+from .patience import Patience
+from .verdict import way_of
+
+# Of the loop's steps, to imitate them.
+_STEPS = 64
 
 
 class Watched:
@@ -12,9 +19,19 @@ class Watched:
         self.is_untouched = strangeness is not None
         # Whether pinbench wants to be told of its batches.
         self.is_told = not self.is_untouched
+        # Whether pinbench has chosen it to be tuned, and has not ended that.
+        self.is_target = False
         # The change that pinbench asks for and that has not been made yet.
         self.asked = None
         self.own = own_setting(loader)
+        # Which settings it may be given: an Evidence gathers that, a Verdict is what it comes to.
+        self.evidence = self.verdict = None
+        self.patience = Patience()
+        # Seconds that the loop took from one batch to the next, beside waiting for it.
+        self.steps = collections.deque(maxlen=_STEPS)
+        # What could be reached as the script's own workers were forked, and files that were open as an epoch began.
+        self.forked = None
+        self.files_at_epoch = {}
         # With which the next epoch begins, and the number of the change that brought it.
         self.setting, self.change = self.own, 0
         # The inner loader whose workers persist from one epoch to the next, however the epoch ends.
@@ -25,7 +42,6 @@ class Watched:
         self.delivered = 0
         self.epochs = 0
         self.number = session.add(self)
-        fixed = "its IterableDataset says itself what comes next" if is_stream(loader) else None
         session.tell(
             "loader",
             loader=self.number,
@@ -33,13 +49,38 @@ class Watched:
             source=facts.source(loader),
             batchSize=facts.batch_size(loader),
             epochBatches=facts.length(loader),
-            fixed=fixed,
             untouchable=strangeness,
         )
 
     def tell(self, kind, /, **fields):
         if self.is_told:
             self.session.tell(kind, loader=self.number, **fields)
+
+    def way_of(self, loader, setting):
+        """What becomes of the batches of a setting; None while that is not known."""
+        return way_of(setting, loader, self.own, self.verdict)
+
+    def judge(self, verdict):
+        """From now on `verdict` holds."""
+        self.verdict = verdict
+        self.tell(
+            "safety",
+            workers=verdict.workers,
+            reason=verdict.reason,
+            withoutWorkers=verdict.without_workers,
+        )
+
+    def step_aside(self, error):
+        """Something of pinbench's own has failed: the script's loader is the script's from now on."""
+        self.asked, self.setting, self.change = None, self.own, 0
+        self.is_untouched = True
+        gathering, self.evidence = self.evidence, None
+        try:
+            if gathering is not None:
+                gathering.end()
+            self.tell("aside", message="%s: %s" % (type(error).__name__, str(error)[:300]))
+        finally:
+            self.is_told = self.is_target = False
 
     def put_in_force(self, inner):
         """From now on epochs begin with its setting, and with its workers where these persist."""
