@@ -13,6 +13,7 @@ export const faults = [
   "dataset-raised",
   "worker-killed",
   "hang",
+  "unsafe",
   "device-tensors",
   "custom-batch",
   "shared-memory-full",

@@ -31,9 +31,11 @@ const ofHook: HookMessage[] = [
   { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: 1e15 },
   {
     ...{ type: "batches", loader: 1, change: 0, ns: [1e15, 1.1e15], waitNs: [5e6, 6e6], grad: true },
-    ...{ made: 2, makeNs: 8e6, workers: [18, 19] },
+    ...{ made: 2, makeNs: 8e6, workers: [18, 19], discarded: false },
   },
   { type: "changed", loader: 1, change: 1, atBatch: 20, ns: 2e15 },
+  { type: "safety", loader: 1, workers: "refused", reason: "It changes.", withoutWorkers: false },
+  { type: "aside", loader: 1, message: "KeyError: it" },
   { type: "failed", loader: 1, change: 1, fault: "hang", message: "It hung.", hint: null, traceback: null },
 ];
 

@@ -78,7 +78,21 @@ export type HookMessage =
       makeNs: number;
       /** Process ids of the loader's workers under this change. */
       workers: number[];
+      /** Whether these batches were thrown away: the loop was held meanwhile. */
+      discarded: boolean;
     }
+  /** What may be done to the loader that is tuned: "handed" to the loop, "discarded", or "refused". */
+  | {
+      type: "safety";
+      loader: number;
+      /** For other numbers of workers than the script's. */
+      workers: string;
+      /** Why their batches are not handed to the loop. */
+      reason: string | null;
+      withoutWorkers: boolean;
+    }
+  /** The hook has met with something that it does not know: the loader is the script's own from now on. */
+  | { type: "aside"; loader: number; message: string }
   /** The workers of a change were started, `atBatch` batches after the loader's first; outstanding ones come before. */
   | { type: "changed"; loader: number; change: number; atBatch: number; ns: number }
   /** A change came to nothing: the loader goes on with the setting it had before, or with the script's own. */
@@ -152,7 +166,15 @@ const shapes: MessageShapes<HookMessage> = {
     made: isNumber,
     makeNs: isNumber,
     workers: listOf(isCount),
+    discarded: isBoolean,
   },
+  safety: {
+    loader: isCount,
+    workers: isText,
+    reason: orNull(isText),
+    withoutWorkers: isBoolean,
+  },
+  aside: { loader: isCount, message: isText },
   changed: { loader: isCount, change: isCount, atBatch: isCount, ns: isNumber },
   failed: {
     loader: isCount,

@@ -1,4 +1,4 @@
-import type { HookMessageOf } from "./live-messages.js";
+import type { HookMessage, HookMessageOf } from "./live-messages.js";
 
 /**
  * Batches of a job whose steps are not like those that follow: CUDA is started, kernels are compiled and the best ones
@@ -66,11 +66,12 @@ export class LoaderRecord {
     return this.#isOpen && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
   }
 
-  add(message: HookMessageOf<"batch" | "epoch" | "batches" | "changed">): void {
+  /** What says nothing of its batches is left out. */
+  add(message: HookMessage): void {
     if (message.type === "batch") this.batch = message;
     else if (message.type === "changed") this.#open(message.change, message.ns);
     else if (message.type === "epoch") this.#turn(message);
-    else this.#extend(message);
+    else if (message.type === "batches") this.#extend(message);
   }
 
   #turn({ event, ns }: HookMessageOf<"epoch">): void {
@@ -84,7 +85,7 @@ export class LoaderRecord {
     this.#lastNs = null;
   }
 
-  #extend({ change, ns, waitNs, grad, made, makeNs, workers }: HookMessageOf<"batches">): void {
+  #extend({ change, ns, waitNs, grad, made, makeNs, workers, discarded }: HookMessageOf<"batches">): void {
     const began = this.#epochBegan;
     const record = this.#changes.get(change) ?? this.#open(change, began?.ns ?? ns[0] ?? 0);
     if (began !== null && began.delivered === this.delivered)
@@ -93,7 +94,7 @@ export class LoaderRecord {
     this.hasTrained ||= grad;
     for (const [index, at] of ns.entries()) {
       const wait = waitNs[index] ?? 0;
-      if (this.#lastNs !== null && this.delivered + index >= firstSteps) {
+      if (!discarded && this.#lastNs !== null && this.delivered + index >= firstSteps) {
         loop.ns += at - this.#lastNs;
         loop.waitNs += wait;
       }
@@ -101,7 +102,7 @@ export class LoaderRecord {
       record.ns.push(at);
       record.waitNs.push(wait);
     }
-    this.delivered += ns.length;
+    if (!discarded) this.delivered += ns.length;
     Object.assign(record, { made, makeNs, workers });
   }
 

@@ -36,29 +36,45 @@ class Inner:
         self._is_observed = is_observed
         self.iterator = None
         self._is_stream = is_stream(loader)
+        self._is_forked = forks(loader)
         self.gate = Gate(loader._index_sampler)
         self._loader = self._like(loader)
 
-    def start(self, feed, is_at_begin=False):
-        """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet.
-
-        Starting draws one number from torch's generator, waking none: see `draws`.
-        """
-        self.gate.connect(feed)
-        if self.iterator is not None:
-            self.iterator._reset(self._loader)
-        elif self.is_own and is_at_begin:
+    def begin(self, feed):
+        """An epoch of the script's own setting: torch does all that it does without pinbench, and at the same time."""
+        self.gate.follow(feed)
+        if self.iterator is None:
             self.iterator = self._loader._get_iterator()
         else:
-            with warnings.catch_warnings(), _no_garbage_for_children():
-                # What torch thinks of a setting that the script has not asked for is not the script's to print.
-                warnings.simplefilter("ignore")
+            self.iterator._reset(self._loader)
+
+    def start(self, feed):
+        """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet."""
+        self.gate.connect(feed)
+        with warnings.catch_warnings(), _no_garbage_for_children(), self._own_place():
+            # What torch thinks of a setting that the script has not asked for is not the script's to print.
+            warnings.simplefilter("ignore")
+            if self.iterator is not None:
+                self.iterator._reset(self._loader)
+            else:
                 self.iterator = self._loader._get_iterator()
 
-    @property
-    def draws(self):
-        """Whether the next `start` draws the workers' seed from torch's generator."""
-        return self.iterator is None
+    @contextlib.contextmanager
+    def _own_place(self):
+        """Sockets through which workers hand over tensors stand where nothing is left of one that is killed."""
+        config = multiprocessing.current_process()._config
+        before = config.get("tempdir")
+        # A server of forks would have its own socket there for good.
+        if self.is_own or not self._is_forked or self.folder is None or not os.path.isdir(self.folder):
+            yield
+            return
+        config["tempdir"] = self.folder
+        try:
+            yield
+        finally:
+            config["tempdir"] = before
+            if before is None:
+                del config["tempdir"]
 
     def open(self):
         """Has the workers begin with the batches that come next."""
