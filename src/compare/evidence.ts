@@ -43,49 +43,9 @@ export interface GatheredEvidence {
 }
 
 /** The evidence on each series, and on what those of one kind and direction did together. */
-export function gatherEvidence(
-  { series, hostErrorVariance }: Pick<JoinedRuns, "series" | "hostErrorVariance">,
-  context: EvidenceContext,
-): GatheredEvidence {
-  const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
-  const [host, others] = [true, false].map((isHost) =>
-    inBoth.filter(({ cell }) => (cell.memory === "host") === isHost),
-  ) as [Series[], Series[]];
-  const isRecorded = areRecorded(context.deviceNames);
-  const contextOf = (one: Series): KindContext => ({
-    recorded: (isRecorded && recordedSpread[kindOf(one)]) || null,
-    startingOccasions: startingOccasionNoise(one, context.deviceNames),
-    history: context.history?.[kindOf(one)] ?? [],
-    hostErrorVariance,
-    isLoaded: context.isLoaded,
-  });
-  const evidence = new Map<Series, Evidence>();
-  for (const kind of new Set(inBoth.map(kindOf))) {
-    const members = inBoth.filter((one) => kindOf(one) === kind);
-    const ofKind = evidenceOfKind(members, contextOf(members[0]!));
-    for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
-  }
-  adjust(
-    others.map((one) => evidence.get(one)!),
-    holm,
-    cellsAndGroups * others.length,
-  );
-  const devices = new Set(host.map(({ cell }) => cell.device)).size;
-  if (areJudgedTogether(host)) {
-    // The host's memory is one thing for each device, however many cells measured it: that is how many chances of a false alarm.
-    const onceADevice = (pValues: readonly number[]) => pValues.map((p) => Math.min(1, p * devices));
-    adjust(
-      host.map((one) => evidence.get(one)!),
-      onceADevice,
-      devices,
-    );
-  } else {
-    adjust(
-      host.map((one) => evidence.get(one)!),
-      holm,
-      host.length,
-    );
-  }
+export function gatherEvidence(joined: Joined, context: EvidenceContext): GatheredEvidence {
+  const { others, contextOf } = taken(joined, context);
+  const evidence = evidenceOnCells(joined, context);
   const groups = groupsOf(others).map((group) => {
     const [first] = group.members as [Series];
     return evidenceOfGroup(group, { ...contextOf(first), occasions: evidence.get(first)!.occasionNoise });
@@ -95,7 +55,53 @@ export function gatherEvidence(
     ...(group.withHost === null ? [] : [group.withHost]),
   ]);
   adjust(judged, holm, cellsAndGroups * judged.length);
-  return { cells: series.map((one) => evidence.get(one) ?? null), groups };
+  return { cells: joined.series.map((one) => evidence.get(one) ?? null), groups };
+}
+
+/**
+ * The evidence on each series that both sides have; only on those of the kinds of `asked`, if that is given. What is not
+ * asked counts in the correction as the chance of an alarm that it is.
+ */
+export function evidenceOnCells(
+  joined: Joined,
+  context: EvidenceContext,
+  asked: ReadonlySet<Series> | null = null,
+): Map<Series, Evidence> {
+  const { inBoth, host, others, contextOf } = taken(joined, context);
+  const evidence = new Map<Series, Evidence>();
+  for (const kind of new Set(inBoth.filter((one) => asked?.has(one) ?? true).map(kindOf))) {
+    const members = inBoth.filter((one) => kindOf(one) === kind);
+    const ofKind = evidenceOfKind(members, contextOf(members[0]!));
+    for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
+  }
+  const known = (some: readonly Series[]) => some.flatMap((one) => evidence.get(one) ?? []);
+  adjust(known(others), holm, cellsAndGroups * others.length);
+  const devices = new Set(host.map(({ cell }) => cell.device)).size;
+  if (areJudgedTogether(host)) {
+    // The host's memory is one thing for each device, however many cells measured it: that is how many chances of a false alarm.
+    const onceADevice = (pValues: readonly number[]) => pValues.map((p) => Math.min(1, p * devices));
+    adjust(known(host), onceADevice, devices);
+  } else {
+    adjust(known(host), holm, host.length);
+  }
+  return evidence;
+}
+
+type Joined = Pick<JoinedRuns, "series" | "hostErrorVariance">;
+
+/** The series that both sides have, with what is known of the kind of each. */
+function taken({ series, hostErrorVariance }: Joined, context: EvidenceContext) {
+  const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
+  const isRecorded = areRecorded(context.deviceNames);
+  const contextOf = (one: Series): KindContext => ({
+    recorded: (isRecorded && recordedSpread[kindOf(one)]) || null,
+    startingOccasions: startingOccasionNoise(one, context.deviceNames),
+    history: context.history?.[kindOf(one)] ?? [],
+    hostErrorVariance,
+    isLoaded: context.isLoaded,
+  });
+  const isHost = ({ cell }: Series) => cell.memory === "host";
+  return { inBoth, host: inBoth.filter(isHost), others: inBoth.filter((one) => !isHost(one)), contextOf };
 }
 
 /** Corrects the p-values of `tests` changes that are judged together, and makes their intervals hold together. */
