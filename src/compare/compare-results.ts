@@ -2,12 +2,18 @@ import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { usualThreshold } from "../settings/thresholds.js";
 import { compareCell } from "./compare-cell.js";
-import { compareGroups, idsOfSuspiciousGroups, isFailingGroup, withVerdictOfGroup } from "./compare-group.js";
+import {
+  awaitsGroups,
+  compareGroups,
+  idsOfSuspiciousGroups,
+  isFailingGroup,
+  withVerdictOfGroup,
+} from "./compare-group.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
-import { type EvidenceContext, evidenceOnCells, gatherEvidence } from "./evidence.js";
+import { type EvidenceContext, gatherEvidence } from "./evidence.js";
 import { historyCentres } from "./history-series.js";
 import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
@@ -94,13 +100,15 @@ export function findSuspects(request: ComparisonRequest): Suspects {
 /** Whether more fresh processes may settle the verdict on a suspect. */
 export function awaitsMoreRuns(request: ComparisonRequest): boolean {
   const joined = joinAll(request);
-  const suspects = new Set(joined.series.filter(({ cell }) => request.suspects.includes(cell.id)));
+  const ids = new Set(request.suspects);
+  const suspects = new Set(joined.series.filter(({ cell }) => ids.has(cell.id)));
   // It is asked after each process: kinds without a suspect have nothing to say.
-  const evidence = evidenceOnCells(joined, contextOf(request), suspects);
-  return [...suspects].some((one) => {
-    const ofCell = evidence.get(one);
-    return ofCell !== undefined && isUnsettled(one, ofCell, request.rule);
+  const evidence = gatherEvidence(joined, contextOf(request), suspects);
+  const isOpen = joined.series.some((one, i) => {
+    const ofCell = evidence.cells[i]!;
+    return suspects.has(one) && ofCell !== null && isUnsettled(one, ofCell, request.rule);
   });
+  return isOpen || awaitsGroups({ series: joined.series, evidence }, request.rule, ids);
 }
 
 /** All runs of a request, cell by cell, with what they say of each. */

@@ -76,7 +76,7 @@ export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): 
 }
 
 /** With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict. */
-const leastShareOfRuns = 0.3;
+const leastShareOfRuns = 0.1;
 
 /** Whether further fresh processes may settle the verdict on a series that fresh processes have measured. */
 export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boolean {
@@ -85,9 +85,19 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   if (slow !== null && needsMoreRuns(slow)) return true;
   const uneven = findUnevenRuns(series, evidence, thresholdOf(rule.thresholds, series.cell));
   if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
+  return isUnsettledDrop(evidence, drop, rule);
+}
+
+/** The same for what the cells of a kind and direction did together. */
+export function isUnsettledGroup(group: GroupToJudge, rule: Rule): boolean {
+  return isUnsettledDrop(group.evidence, countingDropOfGroup(group, rule), rule);
+}
+
+/** Whether a drop that counts is neither shown nor, by itself, likely to be chance. */
+function isUnsettledDrop(evidence: Evidence, drop: number, rule: Rule): boolean {
   const { overall } = evidence;
   if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
-  return isProbable(overall, drop) && !isShown(evidence, drop, rule);
+  return -overall.change > drop && isSuspicious(overall, drop) && !isShown(evidence, drop, rule);
 }
 
 function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
