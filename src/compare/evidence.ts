@@ -173,7 +173,6 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
       occasions: undefined,
       // What a history knows is without the host's part.
       history: [],
-      isStartAlone: true,
       startingOccasions: {
         shared: { ...ofHost, variance: shared.variance + ofHost.variance },
         own,
