@@ -17,7 +17,7 @@ import { usualUnevenness } from "./uneven-runs.js";
  * not, 1 / `chancesOf`, together less than all of it. Cells have the least, as their noise is known best; the host's memory has what holds its alarms below 1 % of checks,
  * however far its sessions are apart.
  */
-export const chancesOf = { cells: 10, groups: 2, host: 7 };
+export const chancesOf = { cells: 4, groups: 2, host: 7 };
 
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {

@@ -72,7 +72,10 @@ export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): 
   if (slow === null && uneven === null) {
     return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
   }
-  return Math.max(...[slow, uneven].map((found) => (found === null ? 0 : runsToConfirm(found.first))));
+  return Math.max(
+    slow === null ? 0 : runsToConfirm(slow.first),
+    uneven === null ? 0 : uneven.first.slow === 0 ? 1 : runsToConfirm(uneven.first),
+  );
 }
 
 /**
@@ -141,12 +144,13 @@ function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judg
   const { slow, runs } = slowOfCandidate(uneven);
   const percent = (share: number) => `${Math.max(0, Math.round(share * 100))} %`;
   const share = `slow copies took ${percent(lost.candidate)} of the time, ${percent(lost.baseline)} before`;
-  if (needsConfirmation && (fresh.slow === 0 || slow === 1 || !uneven.isMetAgain)) {
+  const { isByMean } = uneven;
+  if (needsConfirmation && !(uneven.isMetAgain && (isByMean || (fresh.slow > 0 && slow > 1)))) {
     const again =
       fresh.runs === 0 ? "fresh processes could not measure it again" : "fresh processes did not confirm it";
     return first.slow === 0 ? null : plain("cannot be told", `${share}, and ${again}`);
   }
-  if (slow === 1) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
+  if (slow === 1 && !isByMean) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
   switch (uneven.rate) {
     case "more":
       return plain("uneven", share);
