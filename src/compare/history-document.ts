@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count } from "../results/schema-parts.js";
 import { backendNames, directionsMoved, modes } from "../settings/choices.js";
 
 /**
@@ -6,8 +7,6 @@ import { backendNames, directionsMoved, modes } from "../settings/choices.js";
  * outputs are made from. schema/history-v1.json is generated from here (`npm run schema`). Changes are relative (-0.06
  * is 6 % less); what is not known is null. Checks are counted from 0, in the order in which they were made.
  */
-
-const count = z.number().int().nonnegative();
 
 /** A relative change, and its 95 % interval. */
 const changeSchema = z.object({ change: z.number(), low: z.number(), high: z.number() });

@@ -12,7 +12,7 @@ import { checkedResult, checkVersion, describePath, parseResult } from "../resul
 import { listRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import { type Tuning, tuningSchema } from "../results/tuning.js";
-import { isObject, parseJson, readTextFile } from "../text-file.js";
+import { firstFaultOnly, isObject, parseJson, readTextFile } from "../text-file.js";
 
 /** A document of pinbench's, or a folder of runs; `path` is where it was found, null where it was made just now. */
 export type AnyDocument = { path: string | null } & (
@@ -109,7 +109,7 @@ function isWithoutCharts(kind: unknown): kind is keyof typeof withoutCharts {
 
 function checked<Document>(schema: ZodType<Document>, value: unknown, path: string, what: string): Document {
   checkVersion(value, path);
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, firstFaultOnly);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;

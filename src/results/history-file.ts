@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, PinbenchError } from "../errors.js";
-import { readNewestLines } from "../text-file.js";
+import { firstFaultOnly, jsonValue, readNewestLines } from "../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
@@ -93,14 +93,14 @@ export function parseHistory(text: string, path: string, linesBefore = 0): Histo
 function parseLine(line: string): HistoryEntry | string {
   let value: unknown;
   try {
-    value = JSON.parse(line);
-  } catch {
-    return "it is not JSON";
+    value = jsonValue(line);
+  } catch (error) {
+    return error instanceof RangeError ? `it ${error.message}` : "it is not JSON";
   }
   const version = (value as { schemaVersion?: unknown } | null)?.schemaVersion;
   if (version === undefined) return "it has no schemaVersion";
   if (version !== 1) return `it has ${describeVersion(version)}, and this pinbench reads version 1`;
-  const parsed = historyEntrySchema.safeParse(value);
+  const parsed = historyEntrySchema.safeParse(value, firstFaultOnly);
   if (parsed.success) return impossibleIn(parsed.data) ?? parsed.data;
   const [issue] = parsed.error.issues;
   return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;

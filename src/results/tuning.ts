@@ -1,12 +1,12 @@
 import { z } from "zod";
+import { count } from "./schema-parts.js";
 
 /**
  * What `pinbench tune` found, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates batches a second; what is
  * not known is null. schema/tuning-v1.json is generated from here (`npm run schema`).
  */
 
-const count = z.number().int().nonnegative();
-const nanoseconds = z.number().nonnegative();
+const nanoseconds = z.number().nonnegative({ abort: true });
 
 /** What can go wrong with one setting. */
 export const faults = [

@@ -1,0 +1,98 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns } from "../helpers/runs.js";
+
+/** Files of a MB that would take hundreds of MB if each wrong element were noted. */
+
+/** Room for the values themselves. */
+const env = { NODE_OPTIONS: "--max-old-space-size=80" };
+
+const wrong = 400_000;
+const listOf = (element: string) => `[${Array(wrong).fill(element).join()}]`;
+
+async function read(file: string, text: string, command: string) {
+  const folder = temporaryFolder();
+  const path = join(folder, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return runCli(command.split(" "), { cwd: folder, env });
+}
+
+const [run] = buildRuns({ count: 1 });
+const result = (part: object) => JSON.stringify({ ...run, ...part });
+const withList = (text: string, element: string) => text.replace('"LIST"', () => listOf(element));
+
+describe("a long list of wrong elements is refused in a sentence", () => {
+  it.each([
+    ["a result", "a.json", `{"schemaVersion":1,"cells":${listOf("1")}}`, "report a.json", / at tool: /],
+    [
+      "a result's cells",
+      "a.json",
+      withList(result({ cells: "LIST" }), "1"),
+      "report a.json",
+      / at cells\[0\]: /,
+    ],
+    [
+      "a result's CPUs, each below 0",
+      "a.json",
+      withList(result({ host: { ...run!.host, cpusAllowed: "LIST" } }), "-1"),
+      "compare a.json a.json",
+      / at host\.cpusAllowed\[0\]: Too small/,
+    ],
+    [
+      "a node's cells",
+      "a/a.json",
+      withList(result({ cells: "LIST" }), "1"),
+      "fleet a",
+      / at cells\[0\]: /,
+      4,
+    ],
+    ...["comparison", "tuning", "history", "fleet"].map(
+      (kind) =>
+        [
+          `a ${kind}`,
+          "a.json",
+          `{"schemaVersion":1,"kind":"${kind}",${["notes", "cells", "tried", "checks", "nodes"]
+            .map((key) => `"${key}":${listOf("1")}`)
+            .join()}}`,
+          "report a.json",
+          new RegExp(`is not a valid ${kind} of pinbench's at `),
+        ] as const,
+    ),
+    [
+      "a check of a history",
+      "h/history.jsonl",
+      `{"schemaVersion":1,"series":${listOf("1")},"notes":${listOf("1")}}\n`,
+      "history h",
+      /line 1 .* is left out: /,
+      0,
+    ],
+    [
+      "a baseline's list",
+      "b/baseline.json",
+      `{"schemaVersion":1,"kind":"baseline","runs":${listOf("1")}}`,
+      "compare b b",
+      /is no list of a baseline's runs/,
+    ],
+    [
+      "a configuration",
+      "pinbench.config.json",
+      `{"plan":{"sizes":${listOf("null")}}}`,
+      "run --backend emulated",
+      /plan\.sizes/,
+    ],
+    [
+      "nvbandwidth's file",
+      "n.json",
+      `{"nvbandwidth":{"GPU Device list":${listOf("1")},"testcases":${listOf("1")}}}`,
+      "import nvbandwidth n.json --output out.json",
+      /is no valid result of nvbandwidth at /,
+    ],
+  ] as const)("%s", async (_, file, text, command, reason, code: number = 2) => {
+    const { exitCode, stdout, stderr } = await read(file, text, command);
+    expect(stderr + stdout).toMatch(reason);
+    expect(exitCode).toBe(code);
+  });
+});
