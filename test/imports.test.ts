@@ -17,6 +17,7 @@ const layers = [
   ["native", "host"],
   ["results"],
   ["settings"],
+  ["draw"],
   ["stats", "package-facts.ts", "text-file.ts"],
   ["machine-shortage.ts"],
   ["errors.ts"],
@@ -107,7 +108,7 @@ describe("circles of imports", () => {
 });
 
 describe("what draws pages", () => {
-  const isDrawing = (file: string) => /^report\/(chart|page)\//.test(file);
+  const isDrawing = (file: string) => /^(draw|report)\/(chart|page)\//.test(file);
 
   it("is loaded by what draws them alone: no command waits for it", () => {
     const commands = [...importsOf.keys()].filter((file) => file.startsWith("cli"));

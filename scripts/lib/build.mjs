@@ -17,10 +17,10 @@ import { inRoot, root } from "./project.mjs";
 const stampFile = "build/stamp.json";
 
 /** What is read at run time stands beside what reads it; tsc leaves it where it is. */
-const assets = ["report/page/page.css", "doctor/reference.json"];
+const assets = ["draw/page/page.css", "doctor/reference.json"];
 
 /** What runs in a page, not in Node: compiled with the DOM's types, each file for itself. */
-const pageScripts = "report/page/browser";
+const pageScripts = "draw/page/browser";
 
 /** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
 const pythonPrograms = [

@@ -1,4 +1,4 @@
-import type { Screen } from "../report/screen.js";
+import type { Screen } from "../draw/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { finalize } from "../results/store.js";
 import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { jsonReport } from "../draw/json.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { jsonReport } from "../report/json.js";
 import { formatOfPath } from "../report/result-formats.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
 import { checkWritable, finalize } from "../results/store.js";

@@ -1,6 +1,6 @@
+import type { Screen } from "../draw/screen.js";
 import { PinbenchError } from "../errors.js";
 import type { AnyDocument } from "../report/read-document.js";
-import type { Screen } from "../report/screen.js";
 import { type PictureFormat, pictureFormats } from "../settings/choices.js";
 import type { Output } from "./delivery.js";
 

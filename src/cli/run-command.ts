@@ -1,4 +1,6 @@
 import { text as textOf } from "node:stream/consumers";
+import { jsonReport } from "../draw/json.js";
+import { fileScreen, type Screen } from "../draw/screen.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shortageHint } from "../machine-shortage.js";
@@ -7,10 +9,8 @@ import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
 import { cellNames } from "../report/cell-name.js";
-import { jsonReport } from "../report/json.js";
 import { budgetNote, planDocument, planReport } from "../report/plan-report.js";
 import { formatOfPath, renderReport } from "../report/result-formats.js";
-import { fileScreen, type Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";

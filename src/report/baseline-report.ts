@@ -1,14 +1,14 @@
 import { fewestOccasions } from "../compare/occasions.js";
 import type { Sensitivity } from "../compare/sensitivity.js";
+import { roundUp } from "../draw/numbers.js";
+import { printableDocument } from "../draw/printable-text.js";
+import { type Column, figure, note, numberColumn, wordColumn } from "../draw/report-parts.js";
+import type { Screen } from "../draw/screen.js";
+import { terminalGrid } from "../draw/terminal/terminal-grid.js";
+import { alertLines } from "../draw/terminal/terminal-report.js";
+import { joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
+import { counted } from "../draw/words.js";
 import { formatDuration } from "../settings/units.js";
-import { roundUp } from "./format-number.js";
-import { printableDocument } from "./printable-text.js";
-import { type Column, figure, note, numberColumn, wordColumn } from "./report-parts.js";
-import type { Screen } from "./screen.js";
-import { terminalGrid } from "./terminal-grid.js";
-import { alertLines } from "./terminal-report.js";
-import { joinBlocks, paragraph } from "./terminal-text.js";
-import { counted } from "./wording.js";
 
 /** What `pinbench baseline` wrote, and what can be found by checks against it. */
 export interface BaselineReport {

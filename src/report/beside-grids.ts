@@ -1,8 +1,8 @@
+import { formatGBps, formatMilliseconds, formatRatio } from "../draw/numbers.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../draw/report-parts.js";
 import type { CellResult } from "../results/schema.js";
 import { absentFigure, isMeasured, medianFigure, shareFigure, shareOfSpeed } from "./cell-figure.js";
 import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cell-group.js";
-import { formatGBps, formatMilliseconds, formatRatio } from "./format-number.js";
-import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "./report-parts.js";
 import { movedIn } from "./several-devices-grids.js";
 import { directionName } from "./wording.js";
 

@@ -1,13 +1,13 @@
-import type { CellResult, CellStats } from "../results/schema.js";
-import { relativeHalfWidth } from "../stats/order-statistics.js";
 import {
   formatGBps,
   formatHalfWidth,
   formatMicroseconds,
   formatShare,
   unknownInterval,
-} from "./format-number.js";
-import { blank, type Figure, figure } from "./report-parts.js";
+} from "../draw/numbers.js";
+import { blank, type Figure, figure } from "../draw/report-parts.js";
+import type { CellResult, CellStats } from "../results/schema.js";
+import { relativeHalfWidth } from "../stats/order-statistics.js";
 
 /** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
 export const sign = { notConverged: "*", unfinished: "†", noInterval: unknownInterval, absent: "-" } as const;

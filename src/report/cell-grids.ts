@@ -1,3 +1,13 @@
+import { formatRatio } from "../draw/numbers.js";
+import {
+  blank,
+  type Column,
+  type Figure,
+  figure,
+  type Grid,
+  numberColumn,
+  wordColumn,
+} from "../draw/report-parts.js";
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
 import { idOfAlone } from "../results/variant.js";
 import type { DirectionMoved } from "../settings/choices.js";
@@ -12,16 +22,6 @@ import {
   labelColumns,
   rowLabels,
 } from "./cell-group.js";
-import { formatRatio } from "./format-number.js";
-import {
-  blank,
-  type Column,
-  type Figure,
-  figure,
-  type Grid,
-  numberColumn,
-  wordColumn,
-} from "./report-parts.js";
 import { peerGrid, togetherGrid } from "./several-devices-grids.js";
 import { directionName } from "./wording.js";
 

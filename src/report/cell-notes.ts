@@ -1,3 +1,12 @@
+import {
+  formatHalfWidth,
+  formatPrecision,
+  formatWholeShare,
+  saysAnything,
+  widestHalfWidth,
+} from "../draw/numbers.js";
+import { type Note, note, reasonNotes, type Tone } from "../draw/report-parts.js";
+import { counted, listed, withoutFullStop } from "../draw/words.js";
 import { describeUnseen } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
@@ -5,17 +14,9 @@ import { formatDuration, formatSize } from "../settings/units.js";
 import { halfWidthOf, sign } from "./cell-figure.js";
 import { cellNames, type NameOfCell } from "./cell-name.js";
 import { isEvidence } from "./finding-evidence.js";
-import {
-  formatHalfWidth,
-  formatPrecision,
-  formatWholeShare,
-  saysAnything,
-  widestHalfWidth,
-} from "./format-number.js";
 import { cellsAskedFor } from "./host-control.js";
-import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
 import { otherUnevenNotes } from "./uneven-cells.js";
-import { counted, directionName, listed, withoutFullStop } from "./wording.js";
+import { directionName } from "./wording.js";
 
 /**
  * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was

@@ -1,6 +1,3 @@
-import type { ColdStart, PinningCost, ResultDocument } from "../results/schema.js";
-import { formatDuration, formatSize } from "../settings/units.js";
-import { absentFigure, sign } from "./cell-figure.js";
 import {
   blank,
   type Column,
@@ -10,8 +7,11 @@ import {
   numberColumn,
   type Section,
   wordColumn,
-} from "./report-parts.js";
-import { counted } from "./wording.js";
+} from "../draw/report-parts.js";
+import { counted } from "../draw/words.js";
+import type { ColdStart, PinningCost, ResultDocument } from "../results/schema.js";
+import { formatDuration, formatSize } from "../settings/units.js";
+import { absentFigure, sign } from "./cell-figure.js";
 
 /**
  * The cold starts of a result, one a device: what is paid once, before any figure of the tables. The opening has driver,

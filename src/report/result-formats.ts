@@ -1,19 +1,19 @@
+import { jsonReport } from "../draw/json.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../draw/markdown-text.js";
+import { printableDocument } from "../draw/printable-text.js";
+import type { Grid } from "../draw/report-parts.js";
+import type { Screen } from "../draw/screen.js";
+import { terminalReport } from "../draw/terminal/terminal-report.js";
+import { joinBlocks } from "../draw/terminal/terminal-text.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { PictureFormat, ReportFormat } from "../settings/choices.js";
 import { answer, closingLines } from "./answer.js";
 import { cellGrids } from "./cell-grids.js";
 import { cellNotes } from "./cell-notes.js";
 import { coldStartReports } from "./cold-start-report.js";
-import { csvReport } from "./csv.js";
 import { formatByExtension } from "./format-by-extension.js";
-import { jsonReport } from "./json.js";
-import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
-import { printableDocument } from "./printable-text.js";
-import type { Grid } from "./report-parts.js";
+import { csvReport } from "./result-csv.js";
 import { headerAlerts, headerFacts } from "./result-header.js";
-import type { Screen } from "./screen.js";
-import { terminalReport } from "./terminal-report.js";
-import { joinBlocks } from "./terminal-text.js";
 
 const formatOfExtension = { ".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table" } as const;
 

@@ -1,3 +1,6 @@
+import { formatGBps, formatRange } from "../draw/numbers.js";
+import { groupBy } from "../draw/report-parts.js";
+import { counted, listed } from "../draw/words.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
 import { idOfAlone, variantOf } from "../results/variant.js";
@@ -14,12 +17,10 @@ import {
   ofOneClock,
 } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatGBps, formatRange } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
-import { groupBy } from "./report-parts.js";
 import { namedDevices, sharingSentence } from "./shared-topology.js";
 import { firstOf, type Question, type Terms, type VariantFinding } from "./variant-question.js";
-import { besideName, counted, listed } from "./wording.js";
+import { besideName } from "./wording.js";
 
 /*
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.

@@ -1,3 +1,4 @@
+import { counted, listed } from "../draw/words.js";
 import { noticeOf } from "../results/device-facts.js";
 import type { CellStats, HostRecord, ResultDocument } from "../results/schema.js";
 import type { Beside, BlockWay, Direction } from "../settings/choices.js";
@@ -36,11 +37,6 @@ export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
   host: "a load on the host's memory",
 };
 
-/** A number and its noun: "1 cell", "2 cells"; `nouns` is for those whose plural has more than an s. */
-export function counted(count: number, noun: string, nouns = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : nouns}`;
-}
-
 /** What a copy of scattered blocks is made of: "4096 × 4 KiB". */
 export function blocksText(sizeBytes: number, blockBytes: number): string {
   return `${sizeBytes / blockBytes} × ${formatSize(blockBytes)}`;
@@ -76,24 +72,4 @@ export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): 
 export function labelsLine({ run }: { run: Pick<ResultDocument["run"], "labels"> }): string | null {
   const entries = Object.entries(run.labels ?? {});
   return entries.length === 0 ? null : entries.map(([key, value]) => `${key}=${value}`).join("; ");
-}
-
-/** A sentence that is to stand within another one. */
-export function withoutFullStop(sentence: string): string {
-  return sentence.replace(/\.$/, "");
-}
-
-/** An enumeration in running text: "a", "a and b", "a, b and c". */
-export function listed(items: readonly string[]): string {
-  return items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
-}
-
-/** The text with a capital letter at its beginning. */
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** To the minute, in universal time: "2026-11-21 10:22 UTC". */
-export function timeText(startedAt: string): string {
-  return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
 }

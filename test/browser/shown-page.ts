@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from "vitest";
-import type { Chapter } from "../../src/report/page/chapter.js";
-import { page as pageOf } from "../../src/report/page/page.js";
+import type { Chapter } from "../../src/draw/page/chapter.js";
+import { page as pageOf } from "../../src/draw/page/page.js";
+import { printableDocument } from "../../src/draw/printable-text.js";
 import { resultChapter } from "../../src/report/page/result-chapter.js";
-import { printableDocument } from "../../src/report/printable-text.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 

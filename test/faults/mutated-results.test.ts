@@ -6,11 +6,11 @@ import { type Comparison, comparisonSchema } from "../../src/compare/comparison.
 import { describeHistory } from "../../src/compare/courses.js";
 import { historySchema } from "../../src/compare/history-document.js";
 import { runsOf } from "../../src/compare/result-set.js";
+import { jsonReport } from "../../src/draw/json.js";
+import { fileScreen } from "../../src/draw/screen.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
-import { jsonReport } from "../../src/report/json.js";
 import { renderReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { parseHistory } from "../../src/results/history-file.js";
 import { parseResult } from "../../src/results/parse.js";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describeHistory } from "../../src/compare/courses.js";
+import type { Screen } from "../../src/draw/screen.js";
 import { questions } from "../../src/explain/questions.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { type DeviceEntry, devicesReport } from "../../src/report/devices-report.js";
@@ -10,7 +11,6 @@ import { renderFleet } from "../../src/report/fleet/render-fleet.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { planReport } from "../../src/report/plan-report.js";
 import { renderReport } from "../../src/report/result-formats.js";
-import type { Screen } from "../../src/report/screen.js";
 import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { parseResult } from "../../src/results/parse.js";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { CurveChart } from "../../src/draw/chart/chart.js";
+import { headTexts } from "../../src/draw/report-parts.js";
 import { cellGrids } from "../../src/report/cell-grids.js";
-import type { CurveChart } from "../../src/report/chart/chart.js";
-import { csvReport } from "../../src/report/csv.js";
 import { resultChapter } from "../../src/report/page/result-chapter.js";
-import { headTexts } from "../../src/report/report-parts.js";
+import { csvReport } from "../../src/report/result-csv.js";
 import { markdownReport } from "../../src/report/result-formats.js";
 import { termsNamed } from "../../src/report/terms.js";
 import type { CellResult } from "../../src/results/schema.js";

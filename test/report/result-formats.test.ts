@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { csvReport } from "../../src/report/csv.js";
-import { jsonReport } from "../../src/report/json.js";
+import { jsonReport } from "../../src/draw/json.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { csvReport } from "../../src/report/result-csv.js";
 import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import { reportFormats } from "../../src/settings/choices.js";

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
 import { tableReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
 import {
   buildCell,
   buildColdStart,

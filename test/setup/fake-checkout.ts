@@ -22,7 +22,7 @@ export class FakeCheckout {
       "src/tune/torch/probe/main.py",
       "src/tune/live/hook/sitecustomize.py",
       "src/explain/torch/program/main.py",
-      "src/report/page/page.css",
+      "src/draw/page/page.css",
       "src/doctor/reference.json",
       "cuda/engine/a.cpp",
       "CMakeLists.txt",

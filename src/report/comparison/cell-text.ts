@@ -1,8 +1,9 @@
 import type { CellComparison, Comparison, GroupComparison, Verdict } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
+import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../../draw/numbers.js";
+import { counted, listed } from "../../draw/words.js";
 import { cellNames } from "../cell-name.js";
-import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../format-number.js";
-import { counted, directionName, listed, noticeIn } from "../wording.js";
+import { directionName, noticeIn } from "../wording.js";
 
 /** What every output says of one cell of a comparison. */
 

@@ -6,8 +6,7 @@ import type {
   Verdict,
 } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
-import { absentFigure, sign } from "../cell-figure.js";
-import { formatChange, formatSetting, formatWholeShare, roundUp } from "../format-number.js";
+import { formatChange, formatSetting, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import {
   type Column,
   type Fact,
@@ -22,8 +21,10 @@ import {
   spared,
   type Tone,
   wordColumn,
-} from "../report-parts.js";
-import { counted, listed, noticeIn } from "../wording.js";
+} from "../../draw/report-parts.js";
+import { counted, listed } from "../../draw/words.js";
+import { absentFigure, sign } from "../cell-figure.js";
+import { noticeIn } from "../wording.js";
 import {
   bySeverity,
   changeEstimate,

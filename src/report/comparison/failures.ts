@@ -1,10 +1,11 @@
 import { isFailingGroup } from "../../compare/compare-group.js";
 import type { CellComparison, Comparison, GroupComparison, Verdict } from "../../compare/comparison.js";
+import { formatChange } from "../../draw/numbers.js";
+import { counted, listed } from "../../draw/words.js";
 import { formatSize } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import { cellNameParts } from "../cell-name.js";
-import { formatChange } from "../format-number.js";
-import { counted, directionName, listed } from "../wording.js";
+import { directionName } from "../wording.js";
 import {
   changeEstimate,
   describeChange,

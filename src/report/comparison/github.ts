@@ -1,10 +1,11 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
-import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
-import type { Grid } from "../report-parts.js";
-import type { Screen } from "../screen.js";
-import { joinBlocks } from "../terminal-text.js";
-import { counted, noticeIn } from "../wording.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../../draw/markdown-text.js";
+import type { Grid } from "../../draw/report-parts.js";
+import type { Screen } from "../../draw/screen.js";
+import { joinBlocks } from "../../draw/terminal/terminal-text.js";
+import { counted } from "../../draw/words.js";
+import { noticeIn } from "../wording.js";
 import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
 import {
   cellsToShow,

@@ -1,6 +1,6 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
-import type { Screen } from "../screen.js";
+import type { Screen } from "../../draw/screen.js";
 import { noticeIn } from "../wording.js";
 import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
 import { type Failure, failuresOf } from "./failures.js";

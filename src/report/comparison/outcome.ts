@@ -1,7 +1,7 @@
 import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { machineFacts } from "../../compare/differences.js";
-import type { Tone } from "../report-parts.js";
-import { counted, listed } from "../wording.js";
+import type { Tone } from "../../draw/report-parts.js";
+import { counted, listed } from "../../draw/words.js";
 import { comparedNames, type NameOfCompared } from "./cell-text.js";
 import { failuresOf } from "./failures.js";
 import { whatWouldShow } from "./what-would-show.js";

@@ -1,5 +1,5 @@
+import { counted, listed } from "../../draw/words.js";
 import { formatSize } from "../../settings/units.js";
-import { counted, listed } from "../wording.js";
 
 /** Cells that fail, summarised by what they have in common: "D2H pinned from 16 MiB on". */
 

@@ -1,10 +1,10 @@
 import type { Comparison } from "../../compare/comparison.js";
+import { jsonReport } from "../../draw/json.js";
+import { printableDocument } from "../../draw/printable-text.js";
+import { fileScreen, type Screen } from "../../draw/screen.js";
+import { terminalReport } from "../../draw/terminal/terminal-report.js";
 import type { ComparisonFormat, PictureFormat } from "../../settings/choices.js";
 import { formatByExtension } from "../format-by-extension.js";
-import { jsonReport } from "../json.js";
-import { printableDocument } from "../printable-text.js";
-import { fileScreen, type Screen } from "../screen.js";
-import { terminalReport } from "../terminal-report.js";
 import { comparedNames } from "./cell-text.js";
 import {
   cellsToShow,

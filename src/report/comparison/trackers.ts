@@ -1,7 +1,8 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
-import { formatMargin } from "../format-number.js";
-import { jsonReport } from "../json.js";
-import { counted, noticeIn } from "../wording.js";
+import { jsonReport } from "../../draw/json.js";
+import { formatMargin } from "../../draw/numbers.js";
+import { counted } from "../../draw/words.js";
+import { noticeIn } from "../wording.js";
 import { candidateEstimate, describeChange, type Estimate, formatFigure, trackedName } from "./cell-text.js";
 
 /** The formats of services that follow figures over time: github-action-benchmark and Bencher. */

@@ -1,8 +1,8 @@
 import type { Comparison, GroupComparison } from "../../compare/comparison.js";
 import { kindOf } from "../../compare/series.js";
-import { formatWholeShare, roundUp } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import { capital, listed } from "../wording.js";
+import { formatWholeShare, roundUp } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report-parts.js";
+import { capital, listed } from "../../draw/words.js";
 
 /** What a comparison that finds nothing could have found, in one sentence. */
 

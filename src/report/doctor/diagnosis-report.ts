@@ -1,11 +1,8 @@
 import type { Diagnosis, Finding } from "../../doctor/diagnosis.js";
-import type { DiagnosisFormat } from "../../settings/choices.js";
-import { formatSize } from "../../settings/units.js";
-import { textFormatByExtension } from "../format-by-extension.js";
-import { formatGBps, formatWholeShare } from "../format-number.js";
-import { jsonReport } from "../json.js";
-import { alertBlocks, escapeMarkdown, factItem, markdownGrid } from "../markdown-text.js";
-import { printableDocument } from "../printable-text.js";
+import { jsonReport } from "../../draw/json.js";
+import { alertBlocks, escapeMarkdown, factItem, markdownGrid } from "../../draw/markdown-text.js";
+import { formatGBps, formatWholeShare } from "../../draw/numbers.js";
+import { printableDocument } from "../../draw/printable-text.js";
 import {
   type Fact,
   type Figure,
@@ -16,11 +13,14 @@ import {
   spared,
   type Tone,
   wordColumn,
-} from "../report-parts.js";
-import type { Screen } from "../screen.js";
-import { indent } from "../terminal-grid.js";
-import { alertLines, gridLines } from "../terminal-report.js";
-import { factLines, joinBlocks, paint, paragraph, shownText } from "../terminal-text.js";
+} from "../../draw/report-parts.js";
+import type { Screen } from "../../draw/screen.js";
+import { indent } from "../../draw/terminal/terminal-grid.js";
+import { alertLines, gridLines } from "../../draw/terminal/terminal-report.js";
+import { factLines, joinBlocks, paint, paragraph, shownText } from "../../draw/terminal/terminal-text.js";
+import type { DiagnosisFormat } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import { textFormatByExtension } from "../format-by-extension.js";
 import { directionName } from "../wording.js";
 
 const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" } as const;

@@ -1,7 +1,7 @@
 import { type Expectation, expectationOf, leastReferenceBytes } from "../../doctor/expectation.js";
+import { formatGBps } from "../../draw/numbers.js";
 import type { CellResult, DeviceRecord, ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
-import { formatGBps } from "../format-number.js";
 import { directionName } from "../wording.js";
 
 /**

@@ -1,11 +1,6 @@
-import type { ClaimVerdict, ExplainedAnswer, Explanation } from "../../explain/explanation.js";
-import { figureText, intervalText } from "../../explain/figure-text.js";
-import type { Question } from "../../explain/question.js";
-import type { ExplanationFormat } from "../../settings/choices.js";
-import { textFormatByExtension } from "../format-by-extension.js";
-import { jsonReport } from "../json.js";
-import { alertBlocks, escapeMarkdown, factItem, markdownGrid } from "../markdown-text.js";
-import { printableDocument } from "../printable-text.js";
+import { jsonReport } from "../../draw/json.js";
+import { alertBlocks, escapeMarkdown, factItem, markdownGrid } from "../../draw/markdown-text.js";
+import { printableDocument } from "../../draw/printable-text.js";
 import {
   type Fact,
   figure,
@@ -16,12 +11,17 @@ import {
   spared,
   type Tone,
   wordColumn,
-} from "../report-parts.js";
-import type { Screen } from "../screen.js";
-import { indent } from "../terminal-grid.js";
-import { alertLines, gridLines } from "../terminal-report.js";
-import { factLines, joinBlocks, paint, paragraph } from "../terminal-text.js";
-import { capital, counted, timeText } from "../wording.js";
+} from "../../draw/report-parts.js";
+import type { Screen } from "../../draw/screen.js";
+import { indent } from "../../draw/terminal/terminal-grid.js";
+import { alertLines, gridLines } from "../../draw/terminal/terminal-report.js";
+import { factLines, joinBlocks, paint, paragraph } from "../../draw/terminal/terminal-text.js";
+import { capital, counted, timeText } from "../../draw/words.js";
+import type { ClaimVerdict, ExplainedAnswer, Explanation } from "../../explain/explanation.js";
+import { figureText, intervalText } from "../../explain/figure-text.js";
+import type { Question } from "../../explain/question.js";
+import type { ExplanationFormat } from "../../settings/choices.js";
+import { textFormatByExtension } from "../format-by-extension.js";
 
 const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" } as const;
 

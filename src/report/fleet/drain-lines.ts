@@ -1,7 +1,7 @@
+import { asciiText, printableText } from "../../draw/printable-text.js";
+import { groupBy } from "../../draw/report-parts.js";
+import { counted } from "../../draw/words.js";
 import type { FleetDocument, FleetNode } from "../../fleet/fleet-document.js";
-import { asciiText, printableText } from "../printable-text.js";
-import { groupBy } from "../report-parts.js";
-import { counted } from "../wording.js";
 import { fleetCellNames, isLacking, lossText, slowPart, worstCell, worstOutlier } from "./fleet-text.js";
 import { isListable, nodeList } from "./node-list.js";
 

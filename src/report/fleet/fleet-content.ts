@@ -1,7 +1,4 @@
-import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
-import { factName } from "../../fleet/fleet-wording.js";
-import { absentFigure, shareFigure } from "../cell-figure.js";
-import { formatSetting, formatWholeShare, roundUp } from "../format-number.js";
+import { formatSetting, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import {
   type Fact,
   type Figure,
@@ -14,8 +11,11 @@ import {
   reasonNotes,
   spared,
   wordColumn,
-} from "../report-parts.js";
-import { counted, listed, timeText, withoutFullStop } from "../wording.js";
+} from "../../draw/report-parts.js";
+import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
+import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
+import { factName } from "../../fleet/fleet-wording.js";
+import { absentFigure, shareFigure } from "../cell-figure.js";
 import {
   countGpus,
   figureText,

@@ -1,5 +1,5 @@
+import { csvLines } from "../../draw/csv.js";
 import type { FigureKind, FleetDocument, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
-import { csvLines } from "../csv.js";
 import { labelsLine } from "../wording.js";
 import { figuresOf, type GpuFigure, speedChange } from "./fleet-text.js";
 

@@ -1,3 +1,6 @@
+import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report-parts.js";
+import type { Screen } from "../../draw/screen.js";
 import type {
   FigureKind,
   FleetDocument,
@@ -6,9 +9,6 @@ import type {
   FleetOutlier,
 } from "../../fleet/fleet-document.js";
 import { cellNames } from "../cell-name.js";
-import { formatGBps, formatMicroseconds, formatShare } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import type { Screen } from "../screen.js";
 import { directionName } from "../wording.js";
 
 /** What all texts of a fleet call its cells, figures and GPUs. */

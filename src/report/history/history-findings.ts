@@ -1,7 +1,7 @@
 import type { Course, CourseDrift, CourseStep, FarChecks } from "../../compare/history-document.js";
-import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
-import { groupBy, type Note, note } from "../report-parts.js";
-import { counted, listed, timeText } from "../wording.js";
+import { formatChange, formatGBps, formatMicroseconds } from "../../draw/numbers.js";
+import { groupBy, type Note, note } from "../../draw/report-parts.js";
+import { counted, listed, timeText } from "../../draw/words.js";
 
 /** Rounded towards the slower, which for a time is more. */
 export function changeText(change: number, { unit }: Pick<Course, "unit">): string {

@@ -1,12 +1,8 @@
 import type { Course, HistoryDocument } from "../../compare/history-document.js";
-import type { HistoryFormat, PictureFormat } from "../../settings/choices.js";
-import { absentFigure } from "../cell-figure.js";
-import { cellNames } from "../cell-name.js";
-import { formatByExtension } from "../format-by-extension.js";
-import { roundUp } from "../format-number.js";
-import { jsonReport } from "../json.js";
-import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
-import { printableDocument } from "../printable-text.js";
+import { jsonReport } from "../../draw/json.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../../draw/markdown-text.js";
+import { roundUp } from "../../draw/numbers.js";
+import { printableDocument } from "../../draw/printable-text.js";
 import {
   type Fact,
   type Figure,
@@ -18,12 +14,16 @@ import {
   numberColumn,
   spared,
   wordColumn,
-} from "../report-parts.js";
-import type { Screen } from "../screen.js";
-import { roomBeside } from "../terminal-grid.js";
-import { terminalReport } from "../terminal-report.js";
-import { joinBlocks } from "../terminal-text.js";
-import { counted, listed, timeText } from "../wording.js";
+} from "../../draw/report-parts.js";
+import type { Screen } from "../../draw/screen.js";
+import { roomBeside } from "../../draw/terminal/terminal-grid.js";
+import { terminalReport } from "../../draw/terminal/terminal-report.js";
+import { joinBlocks } from "../../draw/terminal/terminal-text.js";
+import { counted, listed, timeText } from "../../draw/words.js";
+import type { HistoryFormat, PictureFormat } from "../../settings/choices.js";
+import { absentFigure } from "../cell-figure.js";
+import { cellNames } from "../cell-name.js";
+import { formatByExtension } from "../format-by-extension.js";
 import { changeText, figureText, findingsOf, foundIn, isChanged, lastChange } from "./history-findings.js";
 import { datesAlong, sparkline } from "./sparkline.js";
 

@@ -1,6 +1,10 @@
 import type { CellComparison, Comparison, Verdict } from "../../compare/comparison.js";
+import type { ForestChart, ForestKind, ForestRow } from "../../draw/chart/chart.js";
+import { formatChange, formatChangeTick } from "../../draw/numbers.js";
+import type { Chapter } from "../../draw/page/chapter.js";
+import { figure, type Grid, groupBy, note, wordColumn } from "../../draw/report-parts.js";
+import { counted, listed, timeText } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
-import type { ForestChart, ForestKind, ForestRow } from "../chart/chart.js";
 import {
   bySeverity,
   changeEstimate,
@@ -18,10 +22,7 @@ import {
   notesBelow,
 } from "../comparison/comparison-content.js";
 import { describeOutcome, outcomeTone, verdictMeaning } from "../comparison/outcome.js";
-import { formatChange, formatChangeTick } from "../format-number.js";
-import { figure, type Grid, groupBy, note, wordColumn } from "../report-parts.js";
-import { counted, directionName, listed, timeText } from "../wording.js";
-import type { Chapter } from "./chapter.js";
+import { directionName } from "../wording.js";
 
 /** What a page shows of a comparison, or of a check. */
 export function comparisonChapter(comparison: Comparison): Chapter {

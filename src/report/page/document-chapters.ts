@@ -1,15 +1,15 @@
+import { chartFile } from "../../draw/chart/draw-chart.js";
+import type { Chapter } from "../../draw/page/chapter.js";
+import { page } from "../../draw/page/page.js";
+import { printableDocument } from "../../draw/printable-text.js";
 import { PinbenchError } from "../../errors.js";
 import { mergeProcesses } from "../../measure/merge-processes.js";
 import { packageVersion } from "../../package-facts.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { chartFile } from "../chart/draw-chart.js";
-import { printableDocument } from "../printable-text.js";
 import type { AnyDocument } from "../read-document.js";
-import type { Chapter } from "./chapter.js";
 import { comparisonChapter } from "./comparison-chapter.js";
 import { fleetChapter } from "./fleet-chapter.js";
 import { historyChapter } from "./history-chapter.js";
-import { page } from "./page.js";
 import { resultChapter } from "./result-chapter.js";
 import { tuningChapter } from "./tuning-chapter.js";
 

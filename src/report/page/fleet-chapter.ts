@@ -1,5 +1,8 @@
+import type { StripChart, StripRow } from "../../draw/chart/chart.js";
+import { formatChangeTick, formatSetting } from "../../draw/numbers.js";
+import type { Chapter } from "../../draw/page/chapter.js";
+import { capital, counted, timeText } from "../../draw/words.js";
 import type { FleetDocument, FleetGroup } from "../../fleet/fleet-document.js";
-import type { StripChart, StripRow } from "../chart/chart.js";
 import {
   fleetAlerts,
   fleetAnswer,
@@ -18,9 +21,6 @@ import {
   type NameOfFleetCell,
   speedChange,
 } from "../fleet/fleet-text.js";
-import { formatChangeTick, formatSetting } from "../format-number.js";
-import { capital, counted, timeText } from "../wording.js";
-import type { Chapter } from "./chapter.js";
 
 /** What a page shows of many nodes. */
 export function fleetChapter(fleet: FleetDocument): Chapter {

@@ -1,12 +1,12 @@
 import type { Course, HistoryDocument } from "../../compare/history-document.js";
+import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { formatChangeTick } from "../../draw/numbers.js";
+import type { Chapter } from "../../draw/page/chapter.js";
+import { groupBy, note } from "../../draw/report-parts.js";
+import { capital, counted, listed, timeText } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
-import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
-import { formatChangeTick } from "../format-number.js";
 import { changeText, courseFindings, figureText, newestText } from "../history/history-findings.js";
 import { historyContent, withNames } from "../history/history-report.js";
-import { groupBy, note } from "../report-parts.js";
-import { capital, counted, listed, timeText } from "../wording.js";
-import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the course of past checks: a chart for each, and what was found in them. */
 export function historyChapter(document: HistoryDocument): Chapter {

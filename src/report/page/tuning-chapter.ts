@@ -1,15 +1,15 @@
+import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { formatHalfWidth } from "../../draw/numbers.js";
+import type { Chapter } from "../../draw/page/chapter.js";
+import { groupBy, note } from "../../draw/report-parts.js";
+import { capital, counted, timeText } from "../../draw/words.js";
 import { defaultPrefetchFactor, describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { memories } from "../../settings/choices.js";
 import { type Curve as RateCurve, upperBound } from "../../tune/rate-bounds.js";
 import { spread } from "../../tune/settings-grid.js";
-import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
-import { formatHalfWidth } from "../format-number.js";
-import { groupBy, note } from "../report-parts.js";
 import { formatRate, startingOwner } from "../tuning/tuning-gain.js";
 import { tuningContent } from "../tuning/tuning-table.js";
-import { capital, counted, timeText } from "../wording.js";
-import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the search for a loader's settings. */
 export function tuningChapter(tuning: Tuning): Chapter {

@@ -1,5 +1,5 @@
+import { csvLines } from "../../draw/csv.js";
 import type { PinnedPool, Pinning } from "../../pools/pinning-document.js";
-import { csvLines } from "../csv.js";
 
 /** A column's name, and its value of a pool. */
 type Column = readonly [name: string, of: (pool: PinnedPool, pinning: Pinning) => string | number | null];

@@ -1,7 +1,3 @@
-import type { PinnedPool, Pinning, PoolShape } from "../../pools/pinning-document.js";
-import { shapeId } from "../../pools/pool-shapes.js";
-import { wayInWords } from "../../pools/recommend-pool.js";
-import { formatDuration, formatSize, formatSizeRounded } from "../../settings/units.js";
 import {
   formatGBps,
   formatHalfWidth,
@@ -9,7 +5,7 @@ import {
   formatRatio,
   formatWholeShare,
   unknownInterval,
-} from "../format-number.js";
+} from "../../draw/numbers.js";
 import {
   blank,
   type Fact,
@@ -23,8 +19,13 @@ import {
   reasonNotes,
   spared,
   wordColumn,
-} from "../report-parts.js";
-import { counted, listed, pcieLink } from "../wording.js";
+} from "../../draw/report-parts.js";
+import { counted, listed } from "../../draw/words.js";
+import type { PinnedPool, Pinning, PoolShape } from "../../pools/pinning-document.js";
+import { shapeId } from "../../pools/pool-shapes.js";
+import { wayInWords } from "../../pools/recommend-pool.js";
+import { formatDuration, formatSize, formatSizeRounded } from "../../settings/units.js";
+import { pcieLink } from "../wording.js";
 import { middleSample } from "./pinning-csv.js";
 
 /** What must be read before any figure. */

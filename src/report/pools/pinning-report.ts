@@ -1,12 +1,12 @@
+import { jsonReport } from "../../draw/json.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../../draw/markdown-text.js";
+import { printableDocument } from "../../draw/printable-text.js";
+import type { Screen } from "../../draw/screen.js";
+import { terminalReport } from "../../draw/terminal/terminal-report.js";
+import { joinBlocks, paragraph } from "../../draw/terminal/terminal-text.js";
 import type { Pinning } from "../../pools/pinning-document.js";
 import type { PinningFormat } from "../../settings/choices.js";
 import { textFormatByExtension } from "../format-by-extension.js";
-import { jsonReport } from "../json.js";
-import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
-import { printableDocument } from "../printable-text.js";
-import type { Screen } from "../screen.js";
-import { terminalReport } from "../terminal-report.js";
-import { joinBlocks, paragraph } from "../terminal-text.js";
 import { pinningCsv } from "./pinning-csv.js";
 import { pinningAlerts, pinningAnswer, pinningFacts, pinningNotes, poolGrids } from "./pinning-parts.js";
 

@@ -1,10 +1,10 @@
+import { jsonReport } from "../../draw/json.js";
+import { printableDocument } from "../../draw/printable-text.js";
+import type { Screen } from "../../draw/screen.js";
+import { shownText } from "../../draw/terminal/terminal-text.js";
 import type { Tuning } from "../../results/tuning.js";
 import type { PictureFormat, TuningFormat } from "../../settings/choices.js";
 import { formatByExtension } from "../format-by-extension.js";
-import { jsonReport } from "../json.js";
-import { printableDocument } from "../printable-text.js";
-import type { Screen } from "../screen.js";
-import { shownText } from "../terminal-text.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
 

@@ -1,7 +1,3 @@
-import { describeSetting, settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
-import { overlapWorthWithoutStep } from "../../tune/choice.js";
-import { waitingShare } from "../../tune/trials.js";
 import {
   formatHalfWidth,
   formatRatio,
@@ -9,8 +5,12 @@ import {
   roundDown,
   roundUp,
   saysAnything,
-} from "../format-number.js";
-import { capital, counted } from "../wording.js";
+} from "../../draw/numbers.js";
+import { capital, counted } from "../../draw/words.js";
+import { describeSetting, settingKey } from "../../results/loader-setting.js";
+import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
+import { overlapWorthWithoutStep } from "../../tune/choice.js";
+import { waitingShare } from "../../tune/trials.js";
 
 /** What the recommended setting brings, against what the user has now, as a sentence with the intervals of both. */
 export function tuningGain(tuning: Tuning, recommendation: Recommendation): string {

@@ -1,6 +1,6 @@
+import { formatGBps, roundUp } from "../../draw/numbers.js";
+import { capital, counted } from "../../draw/words.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
-import { formatGBps, roundUp } from "../format-number.js";
-import { capital, counted } from "../wording.js";
 import { overlapAssumption, tuningGain } from "./tuning-gain.js";
 
 /** Why the recommendation is what it is, in two sentences with numbers; and a third where it rests on an assumption. */

@@ -1,9 +1,4 @@
-import { describeSetting, settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
-import { formatSizeRounded } from "../../settings/units.js";
-import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
-import { readsStorage } from "../../tune/storage-reads.js";
-import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
+import { formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
 import {
   type Column,
   type Fact,
@@ -16,10 +11,16 @@ import {
   numberColumn,
   spared,
   wordColumn,
-} from "../report-parts.js";
-import type { Screen } from "../screen.js";
-import { terminalReport } from "../terminal-report.js";
-import { capital, counted, countedCpus, listed } from "../wording.js";
+} from "../../draw/report-parts.js";
+import type { Screen } from "../../draw/screen.js";
+import { terminalReport } from "../../draw/terminal/terminal-report.js";
+import { capital, counted, listed } from "../../draw/words.js";
+import { describeSetting, settingKey } from "../../results/loader-setting.js";
+import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import { formatSizeRounded } from "../../settings/units.js";
+import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
+import { readsStorage } from "../../tune/storage-reads.js";
+import { countedCpus } from "../wording.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../../src/compare/comparison.js";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { comparisonMarkdown, githubReport } from "../../../src/report/comparison/github.js";
 import { renderComparison } from "../../../src/report/comparison/render-comparison.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,

@@ -2,12 +2,12 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { type CellComparison, comparisonSchema } from "../../../src/compare/comparison.js";
+import { fileScreen } from "../../../src/draw/screen.js";
 import {
   comparisonFormatOfPath,
   comparisonTable,
   renderComparison,
 } from "../../../src/report/comparison/render-comparison.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import { comparisonFormats } from "../../../src/settings/choices.js";
 import {

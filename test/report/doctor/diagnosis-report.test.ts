@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { diagnosisFormatOfPath, renderDiagnosis } from "../../../src/report/doctor/diagnosis-report.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import { buildDiagnosis, buildFinding, buildSlowDiagnosis } from "../../helpers/diagnosis.js";
 
 const screen = fileScreen({ columns: 120 });

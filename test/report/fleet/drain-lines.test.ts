@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { renderFleet } from "../../../src/report/fleet/render-fleet.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import { buildFleet, buildLacking, buildMixedFleet, buildOutlier } from "../../helpers/fleet.js";
 
 const drain = (...args: Parameters<typeof buildFleet>) =>

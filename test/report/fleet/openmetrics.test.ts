@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { renderFleet } from "../../../src/report/fleet/render-fleet.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import { buildFleet, buildLacking, buildOutlier } from "../../helpers/fleet.js";
 
 const metrics = (...args: Parameters<typeof buildFleet>) =>

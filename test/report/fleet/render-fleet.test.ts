@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { fleetFormatOfPath, renderFleet } from "../../../src/report/fleet/render-fleet.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import {
   buildFleet,
   buildLacking,

@@ -1,9 +1,9 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/courses.js";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { historyFormatOfPath, renderHistory } from "../../../src/report/history/history-report.js";
 import { datesAlong, sparkline } from "../../../src/report/history/sparkline.js";
-import { fileScreen } from "../../../src/report/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ForestChart } from "../../../src/report/chart/chart.js";
+import type { ForestChart } from "../../../src/draw/chart/chart.js";
 import { comparisonChapter } from "../../../src/report/page/comparison-chapter.js";
 import { buildCellComparison, buildComparison } from "../../helpers/comparison.js";
 import { MiB } from "../../helpers/result-document.js";

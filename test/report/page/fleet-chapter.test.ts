@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StripChart } from "../../../src/report/chart/chart.js";
+import type { StripChart } from "../../../src/draw/chart/chart.js";
 import { pageOfDocuments } from "../../../src/report/page/document-chapters.js";
 import { fleetChapter } from "../../../src/report/page/fleet-chapter.js";
 import { buildFleet, buildLacking, buildMixedFleet, buildOutlier } from "../../helpers/fleet.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/courses.js";
-import type { CurveChart } from "../../../src/report/chart/chart.js";
+import type { CurveChart } from "../../../src/draw/chart/chart.js";
 import { historyChapter } from "../../../src/report/page/history-chapter.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { buildCourse, buildEntry, buildFigure } from "../../helpers/history.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { page } from "../../../src/report/page/page.js";
+import { page } from "../../../src/draw/page/page.js";
 import { resultChapter } from "../../../src/report/page/result-chapter.js";
 import { buildDocument, defaultSweepCells } from "../../helpers/result-document.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BarChart, Chart, CurveChart } from "../../../src/report/chart/chart.js";
+import type { BarChart, Chart, CurveChart } from "../../../src/draw/chart/chart.js";
 import { resultChapter } from "../../../src/report/page/result-chapter.js";
 import type { CellResult } from "../../../src/results/schema.js";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChartPoint, CurveChart } from "../../../src/report/chart/chart.js";
+import type { ChartPoint, CurveChart } from "../../../src/draw/chart/chart.js";
 import { tuningChapter } from "../../../src/report/page/tuning-chapter.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import { buildFailure, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
+import { visibleWidth } from "../../../src/draw/terminal/terminal-text.js";
 import type { Pinning } from "../../../src/pools/pinning-document.js";
 import { renderPinning } from "../../../src/report/pools/pinning-report.js";
-import { fileScreen } from "../../../src/report/screen.js";
-import { visibleWidth } from "../../../src/report/terminal-text.js";
 import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../../helpers/pinning.js";
 
 const GiB = 1024 ** 3;

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { fileScreen } from "../../../src/report/screen.js";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { renderTuning } from "../../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";

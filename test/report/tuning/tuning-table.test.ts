@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { fileScreen } from "../../../src/report/screen.js";
+import { fileScreen } from "../../../src/draw/screen.js";
 import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
 import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
 import { evenly } from "../../helpers/tune.js";

@@ -1,8 +1,6 @@
+import { type CsvValue, csvLines } from "../draw/csv.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
 import { labelsLine, noticeIn } from "./wording.js";
-
-/** What stands in a field; null is an empty one. */
-type Value = string | number | null;
 
 interface Row {
   document: ResultDocument;
@@ -12,7 +10,7 @@ interface Row {
 }
 
 /** A column's name, and its value in a row. */
-type Column = readonly [name: string, of: (row: Row) => Value];
+type Column = readonly [name: string, of: (row: Row) => CsvValue];
 
 const columns: readonly Column[] = [
   ["id", ({ cell }) => cell.id],
@@ -84,24 +82,9 @@ export function csvReport(document: ResultDocument): string {
   return csvLines([columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))]);
 }
 
-/** Lines of fields, quoted as RFC 4180 says, but ending in LF as tools on Linux expect. What is absent is empty. */
-export function csvLines(lines: readonly (readonly Value[])[]): string {
-  return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
-}
-
 function distributionColumns(prefix: string, of: (stats: CellStats) => Distribution | null): Column[] {
   return (["median", "low", "high", "min", "max"] as const).map((key) => [
     `${prefix}_${key}`,
     ({ stats }) => (stats && of(stats))?.[key] ?? null,
   ]);
-}
-
-/**
- * A text that a spreadsheet would take for a formula stands behind an apostrophe (OWASP, "CSV Injection"): names in a
- * result may be anybody's. No name that pinbench gives begins like one.
- */
-function quote(value: Value): string {
-  const text = value === null ? "" : String(value);
-  const shown = typeof value === "string" && /^[=+\-@]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ForestChart, ForestRow } from "../../../src/report/chart/chart.js";
-import { chartWidth } from "../../../src/report/chart/chart-frame.js";
-import { chartFile, chartPicture } from "../../../src/report/chart/draw-chart.js";
+import type { ForestChart, ForestRow } from "../../../src/draw/chart/chart.js";
+import { chartWidth } from "../../../src/draw/chart/chart-frame.js";
+import { chartFile, chartPicture } from "../../../src/draw/chart/draw-chart.js";
 
 function buildRow(part: Partial<ForestRow> = {}): ForestRow {
   return {

@@ -1,4 +1,4 @@
-import { wrap } from "../terminal-text.js";
+import { wrap } from "../terminal/terminal-text.js";
 import { drawBars } from "./bar-chart.js";
 import type { Chart } from "./chart.js";
 import { chartWidth, textPixels } from "./chart-frame.js";

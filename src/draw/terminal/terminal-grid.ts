@@ -1,4 +1,7 @@
 import Table from "cli-table3";
+import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "../report-parts.js";
+import type { Screen } from "../screen.js";
+import { listed } from "../words.js";
 import {
   type Entry,
   entryLines,
@@ -8,10 +11,7 @@ import {
   type Strip,
   widthWithGaps,
 } from "./grid-layout.js";
-import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "./report-parts.js";
-import type { Screen } from "./screen.js";
 import { factLines, paint, paragraph, shownText, visibleWidth, wrap } from "./terminal-text.js";
-import { listed } from "./wording.js";
 
 /** How far tables, facts and notes are indented. */
 export const indent = "  ";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CurveChart, Rule } from "../../../src/report/chart/chart.js";
-import { chartWidth } from "../../../src/report/chart/chart-frame.js";
-import { chartPicture } from "../../../src/report/chart/draw-chart.js";
+import type { CurveChart, Rule } from "../../../src/draw/chart/chart.js";
+import { chartWidth } from "../../../src/draw/chart/chart-frame.js";
+import { chartPicture } from "../../../src/draw/chart/draw-chart.js";
 
 const upright = (value: number, label: string): Rule => ({ axis: "x", value, label });
 

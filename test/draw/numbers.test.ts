@@ -10,7 +10,7 @@ import {
   formatSetting,
   formatShare,
   formatWholeShare,
-} from "../../src/report/format-number.js";
+} from "../../src/draw/numbers.js";
 
 describe("numbers for people", () => {
   it.each([

@@ -1,5 +1,5 @@
-import type { Fact, Grid, Note, Section } from "./report-parts.js";
-import type { Screen } from "./screen.js";
+import type { Fact, Grid, Note, Section } from "../report-parts.js";
+import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 

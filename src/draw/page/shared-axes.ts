@@ -1,7 +1,7 @@
 import type { Axis, Chart } from "../chart/chart.js";
 import { groupBy } from "../report-parts.js";
 import type { Chapter } from "./chapter.js";
-import { sampleChartNames } from "./sample-charts.js";
+import { sampleChartNames } from "./sample-data.js";
 
 /**
  * The same chapters, with the axes of charts that have one name reaching as far as the widest of them: the same place in

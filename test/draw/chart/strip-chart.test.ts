@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { StripChart, StripRow } from "../../../src/report/chart/chart.js";
-import { chartFile } from "../../../src/report/chart/draw-chart.js";
+import type { StripChart, StripRow } from "../../../src/draw/chart/chart.js";
+import { chartFile } from "../../../src/draw/chart/draw-chart.js";
 import { faultsOfXml, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
 
 function buildStrips(rows: StripRow[], part: Partial<StripChart> = {}): StripChart {

@@ -2,14 +2,14 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ChartPoint, Curve, CurveChart } from "../../src/report/chart/chart.js";
-import { curveStyles } from "../../src/report/chart/curve-styles.js";
-import { fileScreen, type Screen } from "../../src/report/screen.js";
-import { terminalPlot, terminalPlots, terminalStyles } from "../../src/report/terminal-plot.js";
-import { memories } from "../../src/settings/choices.js";
-import { presets } from "../../src/settings/presets.js";
-import { formatSize } from "../../src/settings/units.js";
-import { KiB, MiB } from "../helpers/result-document.js";
+import type { ChartPoint, Curve, CurveChart } from "../../../src/draw/chart/chart.js";
+import { curveStyles } from "../../../src/draw/chart/curve-styles.js";
+import { fileScreen, type Screen } from "../../../src/draw/screen.js";
+import { terminalPlot, terminalPlots, terminalStyles } from "../../../src/draw/terminal/terminal-plot.js";
+import { memories } from "../../../src/settings/choices.js";
+import { presets } from "../../../src/settings/presets.js";
+import { formatSize } from "../../../src/settings/units.js";
+import { KiB, MiB } from "../../helpers/result-document.js";
 
 const curveOf = (name: string, style: number, points: readonly [x: number, y: number][]): Curve => ({
   ...{ name, style, isJoined: true },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
+import { jsonReport } from "../../src/draw/json.js";
+import { asciiText, printableDocument, printableText } from "../../src/draw/printable-text.js";
+import { fileScreen } from "../../src/draw/screen.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
 import { renderFleet } from "../../src/report/fleet/render-fleet.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
-import { jsonReport } from "../../src/report/json.js";
-import { asciiText, printableDocument, printableText } from "../../src/report/printable-text.js";
 import { renderReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
 import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import {

@@ -1,8 +1,8 @@
-import type { Axis, Curve, CurveChart, Rule } from "./chart/chart.js";
-import { scaleOf, ticksOf } from "./chart/chart-frame.js";
+import type { Axis, Curve, CurveChart, Rule } from "../chart/chart.js";
+import { scaleOf, ticksOf } from "../chart/chart-frame.js";
+import { asciiText } from "../printable-text.js";
+import type { Screen } from "../screen.js";
 import { type Paint, type Place, PlotCanvas } from "./plot-canvas.js";
-import { asciiText } from "./printable-text.js";
-import type { Screen } from "./screen.js";
 import { indent } from "./terminal-grid.js";
 import { paragraph, visibleWidth, wrap } from "./terminal-text.js";
 

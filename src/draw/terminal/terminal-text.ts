@@ -1,7 +1,7 @@
 import tableUtilities from "cli-table3/src/utils.js";
-import { asciiText } from "./printable-text.js";
-import type { Fact, Tone } from "./report-parts.js";
-import { type Screen, textColumns } from "./screen.js";
+import { asciiText } from "../printable-text.js";
+import type { Fact, Tone } from "../report-parts.js";
+import { type Screen, textColumns } from "../screen.js";
 
 /**
  * A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"), and no

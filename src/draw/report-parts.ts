@@ -1,4 +1,4 @@
-import { withoutFullStop } from "./wording.js";
+import { withoutFullStop } from "./words.js";
 
 /*
  * What reports are made of before they are drawn: the terminal and Markdown show the same grids, facts and notes.

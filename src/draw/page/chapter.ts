@@ -1,4 +1,3 @@
-import type { DirectionMoved } from "../../settings/choices.js";
 import type { Chart } from "../chart/chart.js";
 import type { Fact, Grid, Note } from "../report-parts.js";
 
@@ -33,7 +32,7 @@ export interface SampleSeries {
   name: string;
   /** Which of `curveStyles` it has: its memory kind's. Where a chart shows several series, each takes the one after. */
   style: number;
-  direction: DirectionMoved;
+  direction: string;
   /** Which of several processes measured, from 0; null for a single one. */
   process: number | null;
   /** Of `values`: rates, or the time that one copy took. */

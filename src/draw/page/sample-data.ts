@@ -1,6 +1,12 @@
 import { printableText } from "../printable-text.js";
 import type { Chapter, SampleSeries } from "./chapter.js";
 
+/** What the charts of samples are called. Each shows a cell of its own result, so that their axes are their own. */
+export const sampleChartNames = {
+  overTime: "samples-over-time",
+  distribution: "samples-distribution",
+} as const;
+
 /**
  * The samples of a page as its script reads them: an entry a chapter, and in it one a series. Whole numbers, as most of
  * a page's bytes may be samples: a value is `(leastValue + values[i]) * valueStep` in `unit`, and a start so many tenths of a

@@ -11,7 +11,7 @@ import { sampleData } from "./sample-data.js";
 import { withSharedAxes } from "./shared-axes.js";
 
 /** Compiled apart, as they run in a browser: each is a module that knows the others only by what is in the page. */
-const scriptFolder = join(packageRoot, "dist/report/page/browser");
+const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 
 /** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
 export function page(chapters: readonly Chapter[], version: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Axis, ChartPoint, Curve, CurveChart } from "../../../src/report/chart/chart.js";
+import type { Axis, ChartPoint, Curve, CurveChart } from "../../../src/draw/chart/chart.js";
 import { cornersOf, gridOf, marksIn, number, ofClass, pictureOf } from "../../helpers/picture.js";
 
 const linear: Axis = { label: "GB/s", scale: "linear", includes: [0], format: String };

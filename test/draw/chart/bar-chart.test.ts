@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Bar, BarChart } from "../../../src/report/chart/chart.js";
+import type { Bar, BarChart } from "../../../src/draw/chart/chart.js";
 import { number, ofClass, pictureOf, shapesIn } from "../../helpers/picture.js";
 
 function bar(name: string, value: number, part: Partial<Bar> = {}): Bar {
