@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { page } from "../dist/draw/page/page.js";
-import { resultChapter } from "../dist/report/page/result-chapter.js";
+import { resultChapter } from "../dist/report/page/result-charts.js";
 import { printableDocument } from "../dist/draw/printable-text.js";
 import { parseResult } from "../dist/results/parse.js";
 import { seededRandom } from "./lib/random.mjs";

@@ -2,7 +2,7 @@
 // before.
 import { writeFileSync } from "node:fs";
 import { readAnyDocument } from "../dist/compare/read-document.js";
-import { chartOfDocuments } from "../dist/report/page/document-chapters.js";
+import { chartOfDocuments } from "../dist/kinds/draw-documents.js";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 

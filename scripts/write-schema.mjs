@@ -5,7 +5,7 @@ import { historySchema } from "../dist/compare/history-document.js";
 import { diagnosisSchema } from "../dist/doctor/diagnosis.js";
 import { explanationSchema } from "../dist/explain/explanation.js";
 import { fleetSchema } from "../dist/fleet/fleet-document.js";
-import { pinningSchema } from "../dist/pools/pinning-document.js";
+import { pinningSchema } from "../dist/pin/pinning-document.js";
 import { historyEntrySchema } from "../dist/results/history-entry.js";
 import { resultSchema } from "../dist/results/schema.js";
 import { tuningSchema } from "../dist/results/tuning.js";

@@ -1,5 +1,6 @@
 import { findDifferences, findLinkLosses } from "../compare/differences.js";
 import { groupByOccasion } from "../compare/occasions.js";
+import { describeLinkLosses } from "../compare/report/outcome.js";
 import { type RunFigures, runFigures } from "../compare/result-set.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { countSlowRuns } from "../compare/slow-runs.js";
@@ -11,7 +12,6 @@ import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { shareDevicesOfCells } from "../measure/prepare.js";
 import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
-import { describeLinkLosses } from "../report/comparison/outcome.js";
 import { progressLine } from "../report/progress.js";
 import { noticeOf } from "../results/device-facts.js";
 import { describeSharing, joinSharing } from "../results/other-programs.js";

@@ -3,14 +3,15 @@ import type { Diagnosis } from "../doctor/diagnosis.js";
 import { prepareExamination } from "../doctor/prepare-examination.js";
 import { ExitCode } from "../errors.js";
 import { shareDevices } from "../measure/prepare.js";
-import { diagnosisFormatOfPath, renderDiagnosis } from "../report/doctor/diagnosis-report.js";
 import { progressLine } from "../report/progress.js";
 import { checkWritable } from "../results/store.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { documentFormats } from "../settings/document-formats.js";
 import { labelsOf } from "../settings/labels.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./progress-line.js";
 import { notesOn } from "./run-command.js";
@@ -23,7 +24,7 @@ export async function doctorCommand(
 ): Promise<ExitCode> {
   const format = chosenFormat(flags);
   const labels = labelsOf(flags.labels);
-  const files = flags.output.map((path) => ({ path, format: diagnosisFormatOfPath(path) }));
+  const files = outputFiles(documentFormats.diagnosis, flags);
   for (const { path } of files) await checkWritable(path);
   const interruption = new Interruption();
   const { signal } = interruption;
@@ -59,7 +60,8 @@ export async function doctorCommand(
     line.clear();
     await sharing?.release();
     if (diagnosis === null) return ended();
-    await deliver((asked, screen) => renderDiagnosis(diagnosis, asked, screen), { format, files }, flags);
+    const draw = await documentDrawer({ kind: "diagnosis", document: diagnosis }, flags);
+    await deliver(draw, { format, files }, flags);
     return exitCodes[diagnosis.verdict];
   } finally {
     line.clear();

@@ -1,21 +1,19 @@
 import { ExitCode, PinbenchError } from "../errors.js";
 import { openDevices } from "../explain/experiment-tools.js";
 import { explainMachine } from "../explain/explain-machine.js";
+import { renderQuestions } from "../explain/explanation-report.js";
 import type { Question } from "../explain/question.js";
 import { questions, questionsNamed } from "../explain/questions.js";
 import { shareDevices } from "../measure/prepare.js";
 import { describeFailed } from "../native/load-failure.js";
-import {
-  explanationFormatOfPath,
-  renderExplanation,
-  renderQuestions,
-} from "../report/explain/explanation-report.js";
 import { progressLine } from "../report/progress.js";
 import { checkWritable } from "../results/store.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { documentFormats } from "../settings/document-formats.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
 import { Interruption, killAfterPatience, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./progress-line.js";
 import { stdoutScreen } from "./screens.js";
@@ -33,7 +31,7 @@ export async function explainCommand(
     await writeStdout(renderQuestions(questions, format, stdoutScreen(flags)));
     return ExitCode.ok;
   }
-  const files = flags.output.map((path) => ({ path, format: explanationFormatOfPath(path) }));
+  const files = outputFiles(documentFormats.explanation, flags);
   for (const { path } of files) await checkWritable(path);
   const interruption = new Interruption();
   const { signal } = interruption;
@@ -67,11 +65,8 @@ export async function explainCommand(
     await sharing?.release();
     // What was answered before an interruption is kept.
     if (signal.aborted && explanation.answers.length === 0) return ended();
-    await deliver(
-      (chosen, screen) => renderExplanation(explanation, chosen, screen),
-      { format, files },
-      flags,
-    );
+    const draw = await documentDrawer({ kind: "explanation", document: explanation }, flags);
+    await deliver(draw, { format, files }, flags);
     const hasFailed = explanation.answers.some(({ failure }) => failure !== null);
     // A driver's call that does not return would hold the process.
     if (hasFailed || signal.aborted) killAfterPatience();

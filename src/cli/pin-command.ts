@@ -2,16 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shareDevices } from "../measure/prepare.js";
-import { PinMemory, preparePools } from "../pools/pin-memory.js";
-import type { Pinning } from "../pools/pinning-document.js";
-import { pinningFormatOfPath, renderPinning } from "../report/pools/pinning-report.js";
+import { PinMemory, preparePools } from "../pin/pin-memory.js";
+import type { Pinning } from "../pin/pinning-document.js";
 import { progressLine } from "../report/progress.js";
 import { checkWritable } from "../results/store.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { documentFormats } from "../settings/document-formats.js";
 import { labelsOf } from "../settings/labels.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./progress-line.js";
 import { backendNotes } from "./run-command.js";
@@ -24,7 +25,7 @@ const patienceMs = 1000;
 export async function pinCommand(flags: CommandSettings<"pin">, { call }: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   const labels = labelsOf(flags.labels);
-  const files = flags.output.map((path) => ({ path, format: pinningFormatOfPath(path) }));
+  const files = outputFiles(documentFormats.pinning, flags);
   for (const { path } of files) await checkWritable(path);
   const interruption = new Interruption();
   const { signal } = interruption;
@@ -64,7 +65,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, { call }: Invoca
     const destinations = isTold
       ? { format, files }
       : { format: format === "json" ? format : null, files: [] };
-    await deliver((asked, screen) => renderPinning(document, asked, screen), destinations, flags);
+    await deliver(await documentDrawer({ kind: "pinning", document }, flags), destinations, flags);
     await measuring;
     if (!isTold) return ended();
     if (document.error !== null) noter({ quiet: false })(`The device failed: ${document.error.message}.`);

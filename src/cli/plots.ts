@@ -31,7 +31,7 @@ export async function resultPlots() {
 /** What draws a tuning's rates against workers. */
 export async function tuningPlots() {
   const [{ rateCharts }, { terminalPlots }] = await Promise.all([
-    import("../report/page/tuning-chapter.js"),
+    import("../tune/report/tuning-charts.js"),
     import("../draw/terminal/terminal-plot.js"),
   ]);
   return (tuning: Tuning, screen: Screen) =>

@@ -1,11 +1,4 @@
-import {
-  type Fact,
-  type Figure,
-  type Grid,
-  headTexts,
-  type Note,
-  rowsWithoutRepeats,
-} from "./report-parts.js";
+import { type Fact, type Figure, type Grid, headTexts, type Note, rowsWithoutRepeats } from "./report.js";
 
 /** Draws a grid without its caption as a table of GitHub's Markdown, a line each row. */
 export function markdownGrid(grid: Grid): string[] {

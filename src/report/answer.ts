@@ -1,10 +1,10 @@
-import { type Note, note } from "../draw/report-parts.js";
+import { type Note, note } from "../draw/report.js";
 import { capital, counted, listed } from "../draw/words.js";
+import { isMeasured } from "../results/naming/cell-figure.js";
+import { cellNames } from "../results/naming/cell-name.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
-import { isMeasured } from "./cell-figure.js";
-import { cellNames } from "./cell-name.js";
 import { answersOnCopies } from "./copy-answers.js";
 import { equalWidth, isEvidence } from "./finding-evidence.js";
 import { findings } from "./findings.js";

@@ -1,10 +1,10 @@
 import { formatWholeShare, roundUp } from "../draw/numbers.js";
 import { counted, listed } from "../draw/words.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import { statsOf } from "../results/naming/cell-figure.js";
 import type { CellResult } from "../results/schema.js";
 import type { BlockWay, Memory } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
-import { statsOf } from "./cell-figure.js";
 import { compareIntervals } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
 import { joinDirections } from "./join-directions.js";

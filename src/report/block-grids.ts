@@ -8,12 +8,12 @@ import {
   groupBy,
   numberColumn,
   wordColumn,
-} from "../draw/report-parts.js";
+} from "../draw/report.js";
 import { counted } from "../draw/words.js";
+import { absentFigure, isMeasured, measuredStats, medianFigure } from "../results/naming/cell-figure.js";
 import type { CellResult } from "../results/schema.js";
 import { blockWays } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
-import { absentFigure, isMeasured, measuredStats, medianFigure } from "./cell-figure.js";
 import type { CellGroup, GridContext } from "./cell-group.js";
 
 /** A way to copy blocks, as a column: the kernel on few multiprocessors is one of its own. */

@@ -7,13 +7,14 @@ import {
   type Grid,
   numberColumn,
   wordColumn,
-} from "../draw/report-parts.js";
+} from "../draw/report.js";
+import { absentFigure, cellFigures, measuredStats, shareFigure } from "../results/naming/cell-figure.js";
+import { directionName } from "../results/naming/wording.js";
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
 import { idOfAlone } from "../results/variant.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { besideGrid, pipelineGrid } from "./beside-grids.js";
 import { blockGrids } from "./block-grids.js";
-import { absentFigure, cellFigures, measuredStats, shareFigure } from "./cell-figure.js";
 import {
   type CellGroup,
   type GridContext,
@@ -23,7 +24,6 @@ import {
   rowLabels,
 } from "./cell-group.js";
 import { peerGrid, togetherGrid } from "./several-devices-grids.js";
-import { directionName } from "./wording.js";
 
 /**
  * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain

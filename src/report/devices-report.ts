@@ -10,18 +10,18 @@ import {
   numberColumn,
   spared,
   wordColumn,
-} from "../draw/report-parts.js";
+} from "../draw/report.js";
 import type { Screen } from "../draw/screen.js";
+import { alertLines } from "../draw/terminal/draw-terminal.js";
 import { indent, terminalGrid } from "../draw/terminal/terminal-grid.js";
-import { alertLines } from "../draw/terminal/terminal-report.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { counted } from "../draw/words.js";
 import type { BuildInfo } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
+import { countedCpus, guestOf, pcieLink } from "../results/naming/wording.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { describeSharing } from "./shared-topology.js";
-import { countedCpus, guestOf, pcieLink } from "./wording.js";
 
 /** What `pinbench devices` found; its `--json` prints this object as it is. */
 export interface DevicesReport {

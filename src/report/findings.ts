@@ -1,4 +1,4 @@
-import { type Note, note } from "../draw/report-parts.js";
+import { type Note, note } from "../draw/report.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { comparableCells, equalWidth } from "./finding-evidence.js";
 import {

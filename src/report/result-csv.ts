@@ -1,6 +1,6 @@
-import { type CsvValue, csvLines } from "../draw/csv.js";
+import type { CsvValue } from "../draw/csv.js";
+import { labelsLine, noticeIn } from "../results/naming/wording.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
-import { labelsLine, noticeIn } from "./wording.js";
 
 interface Row {
   document: ResultDocument;
@@ -74,12 +74,12 @@ const columns: readonly Column[] = [
 ];
 
 /** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
-export function csvReport(document: ResultDocument): string {
+export function resultRows(document: ResultDocument): CsvValue[][] {
   const rows = document.cells.flatMap((cell) => {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;
     return figures.map((stats) => ({ document, cell, stats }));
   });
-  return csvLines([columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))]);
+  return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
 }
 
 function distributionColumns(prefix: string, of: (stats: CellStats) => Distribution | null): Column[] {

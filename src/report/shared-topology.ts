@@ -1,4 +1,4 @@
-import { groupBy } from "../draw/report-parts.js";
+import { groupBy } from "../draw/report.js";
 import { counted, listed } from "../draw/words.js";
 import type { DeviceRecord } from "../results/schema.js";
 

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { Chapter } from "../../src/draw/page/chapter.js";
 import { page as pageOf } from "../../src/draw/page/page.js";
-import { resultChapter } from "../../src/report/page/result-chapter.js";
+import { resultChapter } from "../../src/report/page/result-charts.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import {
   buildCell,

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from "vitest"
 import type { Chapter } from "../../src/draw/page/chapter.js";
 import { page as pageOf } from "../../src/draw/page/page.js";
 import { printableDocument } from "../../src/draw/printable-text.js";
-import { resultChapter } from "../../src/report/page/result-chapter.js";
+import { resultChapter } from "../../src/report/page/result-charts.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 

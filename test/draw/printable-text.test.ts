@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
+import { renderComparison } from "../../src/compare/report/comparison-report.js";
+import { renderHistory } from "../../src/compare/report/history-report.js";
 import { jsonReport } from "../../src/draw/json.js";
 import { asciiText, printableDocument, printableText } from "../../src/draw/printable-text.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { renderComparison } from "../../src/report/comparison/render-comparison.js";
+import { renderFleet } from "../../src/fleet/report/fleet-report.js";
 import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
-import { renderFleet } from "../../src/report/fleet/render-fleet.js";
-import { renderHistory } from "../../src/report/history/history-report.js";
-import { renderReport } from "../../src/report/result-formats.js";
-import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
+import { renderReport } from "../../src/report/result-report.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import {
   comparisonFormats,
@@ -17,6 +16,7 @@ import {
   reportFormats,
   tuningFormats,
 } from "../../src/settings/choices.js";
+import { renderTuning } from "../../src/tune/report/tuning-formats.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
 import { buildFleet, buildLacking, buildNode, buildOutlier } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";

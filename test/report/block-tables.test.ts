@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CurveChart } from "../../src/draw/chart/chart.js";
-import { headTexts } from "../../src/draw/report-parts.js";
+import { headTexts } from "../../src/draw/report.js";
 import { cellGrids } from "../../src/report/cell-grids.js";
-import { resultChapter } from "../../src/report/page/result-chapter.js";
+import { resultChapter } from "../../src/report/page/result-charts.js";
 import { csvReport } from "../../src/report/result-csv.js";
-import { markdownReport } from "../../src/report/result-formats.js";
+import { markdownReport } from "../../src/report/result-report.js";
 import { termsNamed } from "../../src/report/terms.js";
 import type { CellResult } from "../../src/results/schema.js";
 import { blockCells, buildBlocks } from "../helpers/blocks.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import { findings } from "../../src/report/findings.js";
-import { markdownReport, tableReport } from "../../src/report/result-formats.js";
+import { markdownReport, tableReport } from "../../src/report/result-report.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { Given } from "../../src/settings/setting.js";
 import { fillRunSettings } from "../../src/settings/settings.js";

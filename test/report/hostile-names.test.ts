@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
+import { renderComparison } from "../../src/compare/report/comparison-report.js";
+import { renderHistory } from "../../src/compare/report/history-report.js";
 import { escapeMarkdown } from "../../src/draw/markdown-text.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { renderComparison } from "../../src/report/comparison/render-comparison.js";
-import { renderFleet } from "../../src/report/fleet/render-fleet.js";
-import { renderHistory } from "../../src/report/history/history-report.js";
+import { renderFleet } from "../../src/fleet/report/fleet-report.js";
 import { csvReport } from "../../src/report/result-csv.js";
-import { markdownReport } from "../../src/report/result-formats.js";
+import { markdownReport } from "../../src/report/result-report.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
 import { buildFleet, buildLacking, buildOutlier } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";

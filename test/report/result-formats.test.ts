@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { jsonReport } from "../../src/draw/json.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import { csvReport } from "../../src/report/result-csv.js";
-import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-formats.js";
+import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import { reportFormats } from "../../src/settings/choices.js";

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
-import { tableReport } from "../../src/report/result-formats.js";
+import { tableReport } from "../../src/report/result-report.js";
 import {
   buildCell,
   buildColdStart,

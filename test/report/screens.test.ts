@@ -1,7 +1,7 @@
 import { Chalk } from "chalk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { figure, type Grid, numberColumn, wordColumn } from "../../src/draw/report-parts.js";
+import { figure, type Grid, numberColumn, wordColumn } from "../../src/draw/report.js";
 import { fileScreen, type Screen } from "../../src/draw/screen.js";
 import { terminalGrid } from "../../src/draw/terminal/terminal-grid.js";
 import { paragraph, visibleWidth } from "../../src/draw/terminal/terminal-text.js";

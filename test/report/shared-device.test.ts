@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
-import { renderReport } from "../../src/report/result-formats.js";
+import { renderReport } from "../../src/report/result-report.js";
 import type { SharingRecord } from "../../src/results/sharing-schema.js";
 import { buildDocument } from "../helpers/result-document.js";
 

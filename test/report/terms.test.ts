@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verdicts } from "../../src/compare/comparison.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { sign } from "../../src/report/cell-figure.js";
 import { cellGrids } from "../../src/report/cell-grids.js";
 import { termGroups } from "../../src/report/term-groups.js";
 import { termsNamed, termsText } from "../../src/report/terms.js";
-import { directionName } from "../../src/report/wording.js";
+import { sign } from "../../src/results/naming/cell-figure.js";
+import { directionName } from "../../src/results/naming/wording.js";
 import { caches, memories, modes, peerPaths, workerKinds } from "../../src/settings/choices.js";
 import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 

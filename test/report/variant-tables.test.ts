@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
-import { markdownReport, tableReport } from "../../src/report/result-formats.js";
+import { markdownReport, tableReport } from "../../src/report/result-report.js";
 import {
   buildCell,
   buildDevice,

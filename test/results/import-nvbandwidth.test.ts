@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { csvReport } from "../../src/report/result-csv.js";
-import { markdownReport } from "../../src/report/result-formats.js";
+import { markdownReport } from "../../src/report/result-report.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import { type Imported, importNvbandwidth } from "../../src/results/import-nvbandwidth.js";
 import { parseResult } from "../../src/results/parse.js";

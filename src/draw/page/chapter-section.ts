@@ -1,36 +1,94 @@
 import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, type Markup } from "../chart/markup.js";
-import type { Note } from "../report-parts.js";
+import type { Block, Fact, Note } from "../report.js";
 import type { Chapter } from "./chapter.js";
 import { pageTable } from "./page-table.js";
 
 /**
- * One document of a page: what it comes to, its pictures, its tables, and where it was measured. Always so many parts,
- * empty ones too, so that those of documents beside each other stand at the same height.
+ * One document of a page: what it comes to, its pictures, its details and tables, and where it was measured. Always as many
+ * parts, empty ones too, so that those of documents beside each other stand at the same height.
  */
-export function chapterSection(chapter: Chapter, index: number, count: number): Markup {
-  const { title, alerts, answer, conclusions, charts, grids, notes, facts } = chapter;
+export function chapterSection({ report, charts }: Chapter, index: number, count: number): Markup {
+  const { name, blocks } = report;
   const id = `document-${index + 1}`;
+  const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part);
   return element(
     "section",
     { class: "chapter", id, "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, count > 1 ? `${index + 1}. ${title}` : title),
-    element(
-      "div",
-      { class: "first" },
-      paragraphs(alerts, "alert"),
-      paragraphs(answer, "answer"),
-      noteList(conclusions),
-    ),
+    element("h2", { id: `${id}-title` }, count > 1 ? `${index + 1}. ${name}` : name),
+    element("div", { class: "first" }, drawBlocks(ofPart("first"), 3)),
     part(
       "Charts",
       charts.map((chart) => chartFigure(chart, id)),
       "charts",
     ),
-    part("Tables", [...grids.map(pageTable), ...noteList(notes)], "tables"),
-    part("Environment", facts.length > 0 ? [factList(facts)] : [], "environment"),
+    part("Details", drawBlocks(ofPart("details"), 4), "details"),
+    part("Tables", drawBlocks(ofPart("tables"), 4), "tables"),
+    part("Environment", drawBlocks(ofPart("environment"), 4), "environment"),
   );
+}
+
+type Part = "first" | "details" | "tables" | "environment";
+
+function partOf(block: Block): Part {
+  switch (block.type) {
+    case "alert":
+    case "answer":
+    case "finding":
+      return "first";
+    case "table":
+    case "note":
+    case "fold":
+      return "tables";
+    case "facts":
+      return block.isEnvironment ? "environment" : "details";
+    default:
+      return "details";
+  }
+}
+
+/** Blocks one below the other: texts of a type that follow each other are one list. `level` is that of headings in them. */
+function drawBlocks(blocks: readonly Block[], level: number): Markup[] {
+  const runs: Block[][] = [];
+  for (const block of blocks) {
+    const run = runs.at(-1);
+    if (run !== undefined && run[0]!.type === block.type) run.push(block);
+    else runs.push([block]);
+  }
+  return runs.flatMap((run) => drawRun(run, level));
+}
+
+/** Blocks of one type. */
+function drawRun(run: readonly Block[], level: number): Markup[] {
+  const notes = run.flatMap((block) => ("tone" in block ? [block] : []));
+  const [{ type }] = run as [Block];
+  if (type === "alert" || type === "answer") return paragraphs(notes, type);
+  if (notes.length > 0) return noteList(notes);
+  return run.flatMap((block) => drawBlock(block, level));
+}
+
+function drawBlock(block: Block, level: number): Markup[] {
+  switch (block.type) {
+    case "facts":
+      return block.facts.length === 0 ? [] : [factList(block.facts)];
+    case "table":
+      return [pageTable(block.grid)];
+    case "entry":
+      return [element("p", {}, block.text), factList(block.facts)];
+    case "list":
+      return noteList(block.items.map((text) => ({ text, tone: "muted" })));
+    case "code":
+      return [element("pre", { tabindex: 0 }, element("code", {}, block.text.trimEnd()))];
+    case "fold":
+      return drawBlocks(block.blocks, level);
+    case "section": {
+      const title = block.title === "" ? [] : [element(`h${level}`, {}, block.title)];
+      return [...title, ...drawBlocks(block.blocks, Math.min(level + 1, 6))];
+    }
+    default:
+      return [];
+  }
 }
 
 function part(heading: string, content: Markup[], name: string): Markup {
@@ -62,7 +120,7 @@ function noteList(notes: readonly Note[]): Markup[] {
   ];
 }
 
-function factList(facts: Chapter["facts"]): Markup {
+function factList(facts: readonly Fact[]): Markup {
   return element(
     "dl",
     { class: "facts" },

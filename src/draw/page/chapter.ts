@@ -1,27 +1,15 @@
 import type { Chart } from "../chart/chart.js";
-import type { Fact, Grid, Note } from "../report-parts.js";
+import type { Report } from "../report.js";
 
-/** What a page shows of one document, in this order. Its texts need not be escaped yet. */
+/** What a page shows of one document. Its texts need not be escaped yet. */
 export interface Chapter {
-  /** What the document is and of when: "NVIDIA H200, 2026-11-21 10:22 UTC". */
-  title: string;
-  /** What must be read before any figure. */
-  alerts: readonly Note[];
-  /** What it comes to, in plain sentences. */
-  answer: readonly Note[];
-  /** What else follows from the figures. */
-  conclusions: readonly Note[];
+  report: Report;
   charts: readonly Chart[];
   /**
    * The samples of its cells, those of a cell one after the other. The first cell is the one that the charts
    * "samples-over-time" and "samples-distribution" show. Empty for documents without samples.
    */
   samples: readonly SampleSeries[];
-  grids: readonly Grid[];
-  /** What must be known to read the tables. */
-  notes: readonly Note[];
-  /** The environment. */
-  facts: readonly Fact[];
 }
 
 /** The samples of one direction of a cell, in one process, in the order in which they were measured. */

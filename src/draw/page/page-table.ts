@@ -1,5 +1,5 @@
 import { element, type Markup } from "../chart/markup.js";
-import type { Grid } from "../report-parts.js";
+import type { Grid } from "../report.js";
 
 /** A table of so many rows or fewer is open from the start. */
 const mostOpenRows = 8;
@@ -8,7 +8,7 @@ const mostOpenRows = 8;
  * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
  * is asked for, or printed.
  */
-export function pageTable({ caption, columns, rows, footnote }: Grid): Markup {
+export function pageTable({ caption, name: ownName, columns, rows, footnote }: Grid): Markup {
   const head = columns.map(({ head, align }) =>
     element("th", { scope: "col", class: align }, head.join(" ").trim().replaceAll("/ ", "/")),
   );
@@ -26,7 +26,7 @@ export function pageTable({ caption, columns, rows, footnote }: Grid): Markup {
       ),
     ),
   );
-  const name = caption ?? "Table";
+  const name = caption ?? ownName ?? "Table";
   return element(
     "details",
     { open: rows.length <= mostOpenRows },

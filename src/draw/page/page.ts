@@ -17,7 +17,7 @@ const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 export function page(chapters: readonly Chapter[], version: string): string {
   const style = `${chartStyleSheet()}${readFileSync(new URL("page.css", import.meta.url), "utf8")}`;
   const scripts = scriptNames(chapters).map((name) => readFileSync(join(scriptFolder, `${name}.js`), "utf8"));
-  const title = chapters.length === 1 ? chapters[0]!.title : `${chapters.length} documents`;
+  const title = chapters.length === 1 ? chapters[0]!.report.name : `${chapters.length} documents`;
   const head = element(
     "head",
     {},
@@ -76,8 +76,8 @@ function policy(style: string, scripts: readonly string[]): string {
 /** Where several documents stand one after the other, what they are. */
 function contents(chapters: readonly Chapter[]): Markup | false {
   if (chapters.length < 2) return false;
-  const entries = chapters.map(({ title }, index) =>
-    element("li", {}, element("a", { href: `#document-${index + 1}` }, title)),
+  const entries = chapters.map(({ report }, index) =>
+    element("li", {}, element("a", { href: `#document-${index + 1}` }, report.name)),
   );
   return element("nav", { "aria-label": "Contents" }, element("ol", {}, entries));
 }

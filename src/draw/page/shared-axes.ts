@@ -1,5 +1,5 @@
 import type { Axis, Chart } from "../chart/chart.js";
-import { groupBy } from "../report-parts.js";
+import { groupBy } from "../report.js";
 import type { Chapter } from "./chapter.js";
 import { sampleChartNames } from "./sample-data.js";
 

@@ -1,4 +1,4 @@
-import type { Column } from "../report-parts.js";
+import type { Column } from "../report.js";
 import { splitWords, visibleWidth, wrap } from "./terminal-text.js";
 
 /** One cell of a table before it is drawn: a text and a note beside it, both padded to stand below those above. */

@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "../report-parts.js";
+import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "../report.js";
 import type { Screen } from "../screen.js";
 import { listed } from "../words.js";
 import {

@@ -1,6 +1,6 @@
 import tableUtilities from "cli-table3/src/utils.js";
 import { asciiText } from "../printable-text.js";
-import type { Fact, Tone } from "../report-parts.js";
+import type { Fact, Tone } from "../report.js";
 import { type Screen, textColumns } from "../screen.js";
 
 /**

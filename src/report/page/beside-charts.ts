@@ -1,14 +1,14 @@
 import type { Bar, BarChart, BarGroup } from "../../draw/chart/chart.js";
 import { formatMilliseconds, formatRatio } from "../../draw/numbers.js";
-import { groupBy } from "../../draw/report-parts.js";
+import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import { isMeasured, measuredStats } from "../../results/naming/cell-figure.js";
+import { directionName } from "../../results/naming/wording.js";
 import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { type Beside, besides, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { isMeasured, measuredStats } from "../cell-figure.js";
 import { movedIn } from "../several-devices-grids.js";
-import { directionName } from "../wording.js";
 import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
 import { formatTick, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";

@@ -5,7 +5,7 @@ import { countInBins, histogramBins } from "../../draw/chart/histogram.js";
 import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import type { SampleSeries } from "../../draw/page/chapter.js";
 import { sampleChartNames } from "../../draw/page/sample-data.js";
-import { groupBy } from "../../draw/report-parts.js";
+import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
 import { formatTick } from "./cell-points.js";

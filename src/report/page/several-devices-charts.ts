@@ -1,15 +1,15 @@
 import type { Bar, BarChart, BarGroup } from "../../draw/chart/chart.js";
 import { formatGBps, formatWholeShare } from "../../draw/numbers.js";
-import { groupBy } from "../../draw/report-parts.js";
+import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
+import { measuredStats } from "../../results/naming/cell-figure.js";
+import { directionName, directionTitle } from "../../results/naming/wording.js";
 import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
 import { idOfAlone } from "../../results/variant.js";
 import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { measuredStats } from "../cell-figure.js";
 import { type CellGroup, groupCells } from "../cell-group.js";
 import { movedIn } from "../several-devices-grids.js";
-import { directionName, directionTitle } from "../wording.js";
 import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
 import { wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix } from "./chart-identity.js";

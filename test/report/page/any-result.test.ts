@@ -7,7 +7,7 @@ import { chapterSection } from "../../../src/draw/page/chapter-section.js";
 import { sampleData } from "../../../src/draw/page/sample-data.js";
 import { withSharedAxes } from "../../../src/draw/page/shared-axes.js";
 import { printableDocument } from "../../../src/draw/printable-text.js";
-import { resultChapter } from "../../../src/report/page/result-chapter.js";
+import { resultChapter } from "../../../src/report/page/result-charts.js";
 import { parseResult } from "../../../src/results/parse.js";
 import type { ResultDocument } from "../../../src/results/schema.js";
 import { besides, memories } from "../../../src/settings/choices.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BarChart, Chart, CurveChart } from "../../../src/draw/chart/chart.js";
-import { resultChapter } from "../../../src/report/page/result-chapter.js";
+import { resultChapter } from "../../../src/report/page/result-charts.js";
 import type { CellResult } from "../../../src/results/schema.js";
 import {
   buildCell,
