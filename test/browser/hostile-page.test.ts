@@ -2,8 +2,8 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { Chapter } from "../../src/draw/page/chapter.js";
 import { page as pageOf } from "../../src/draw/page/page.js";
-import { resultChapter } from "../../src/report/page/result-charts.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { resultChapter } from "../helpers/drawn.js";
 import {
   buildCell,
   buildDevice,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
-import { renderComparison } from "../../src/compare/report/comparison-report.js";
-import { renderHistory } from "../../src/compare/report/history-report.js";
+import { comparisonKind } from "../../src/compare/report/comparison-report.js";
+import { historyKind } from "../../src/compare/report/history-report.js";
 import { jsonReport } from "../../src/draw/json.js";
 import { asciiText, printableDocument, printableText } from "../../src/draw/printable-text.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { renderFleet } from "../../src/fleet/report/fleet-report.js";
+import { fleetKind } from "../../src/fleet/report/fleet-report.js";
 import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
-import { renderReport } from "../../src/report/result-report.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import {
   comparisonFormats,
@@ -16,8 +16,9 @@ import {
   reportFormats,
   tuningFormats,
 } from "../../src/settings/choices.js";
-import { renderTuning } from "../../src/tune/report/tuning-formats.js";
+import { tuningKind } from "../../src/tune/report/tuning-formats.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildFleet, buildLacking, buildNode, buildOutlier } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
@@ -126,13 +127,15 @@ describe("names that would act on a terminal or a page are shown as escapes, and
   const renderings = [
     ...fleetFormats
       .filter((format) => format !== "html")
-      .map((format) => ["a fleet", format, renderFleet(fleet, format, plain)] as const),
-    ...reportFormats.map((format) => ["a result", format, renderReport(result, format, plain)] as const),
+      .map((format) => ["a fleet", format, drawn(fleetKind, fleet, format, plain)] as const),
+    ...reportFormats.map((format) => ["a result", format, drawn(resultKind, result, format, plain)] as const),
     ...comparisonFormats.map(
-      (format) => ["a comparison", format, renderComparison(comparison, format, plain)] as const,
+      (format) => ["a comparison", format, drawn(comparisonKind, comparison, format, plain)] as const,
     ),
-    ...historyFormats.map((format) => ["a history", format, renderHistory(history, format, plain)] as const),
-    ...tuningFormats.map((format) => ["a tuning", format, renderTuning(tuning, format, plain)] as const),
+    ...historyFormats.map(
+      (format) => ["a history", format, drawn(historyKind, history, format, plain)] as const,
+    ),
+    ...tuningFormats.map((format) => ["a tuning", format, drawn(tuningKind, tuning, format, plain)] as const),
   ];
 
   it.each(renderings)("%s as %s", (_, format, text) => {
@@ -143,7 +146,7 @@ describe("names that would act on a terminal or a page are shown as escapes, and
   });
 
   it("nothing of Python's in a comment", () => {
-    const lines = renderTuning(tuning, "python", plain).split("\n");
+    const lines = drawn(tuningKind, tuning, "python", plain).split("\n");
     expect(lines.filter((line) => line !== "" && !line.startsWith("#") && !/^\w+=\w+,$/.test(line))).toEqual(
       [],
     );
@@ -151,7 +154,7 @@ describe("names that would act on a terminal or a page are shown as escapes, and
 
   it("JSON is read back as it was", () => {
     expect(JSON.parse(jsonReport(result))).toEqual(JSON.parse(JSON.stringify(result)));
-    expect(JSON.parse(renderComparison(comparison, "json", plain)).candidate.deviceNames).toEqual([odd]);
+    expect(JSON.parse(drawn(comparisonKind, comparison, "json", plain)).candidate.deviceNames).toEqual([odd]);
   });
 
   it("devices", () => {

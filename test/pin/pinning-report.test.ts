@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { fileScreen } from "../../../src/draw/screen.js";
-import { visibleWidth } from "../../../src/draw/terminal/terminal-text.js";
-import type { Pinning } from "../../../src/pin/pinning-document.js";
-import { renderPinning } from "../../../src/report/pin/pinning-report.js";
-import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../../helpers/pinning.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
+import type { Pinning } from "../../src/pin/pinning-document.js";
+import { pinningKind } from "../../src/pin/pinning-report.js";
+import { drawn } from "../helpers/drawn.js";
+import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
 
 const GiB = 1024 ** 3;
 const hugetlb = { way: "register-hugetlb", pieces: 1, threads: 1 } as const;
@@ -60,7 +61,7 @@ const limited = (() => {
 
 /** Without the programs, whose lines are not broken. */
 const withoutCode = (pinning: Pinning, columns: number, more = {}) =>
-  renderPinning(pinning, "table", fileScreen({ columns, ...more })).replace(/\nIn C, for .*/s, "");
+  drawn(pinningKind, pinning, "table", fileScreen({ columns, ...more })).replace(/\nIn C, for .*/s, "");
 
 describe.each([
   ["pin", usual],
@@ -68,23 +69,23 @@ describe.each([
 ] as const)("the text of %s", (name, pinning) => {
   it.each([60, 80])("is as it was looked at in %i columns, and no wider", async (columns) => {
     const text = withoutCode(pinning, columns);
-    await expect(text).toMatchFileSnapshot(`../snapshots/${name}-${columns}.txt`);
+    await expect(text).toMatchFileSnapshot(`snapshots/${name}-${columns}.txt`);
     expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
   });
 
   it("is as it was looked at in ASCII, and for awk", async () => {
     const ascii = withoutCode(pinning, 80, { isAscii: true });
     expect(ascii).toMatch(/^[\x20-\x7e\n]*$/);
-    await expect(ascii).toMatchFileSnapshot(`../snapshots/${name}-ascii.txt`);
+    await expect(ascii).toMatchFileSnapshot(`snapshots/${name}-ascii.txt`);
     await expect(withoutCode(pinning, 80, { isPlain: true })).toMatchFileSnapshot(
-      `../snapshots/${name}-plain.txt`,
+      `snapshots/${name}-plain.txt`,
     );
   });
 
   it("is as it was looked at in Markdown and CSV", async () => {
     const screen = fileScreen();
-    await expect(renderPinning(pinning, "markdown", screen)).toMatchFileSnapshot(`../snapshots/${name}.md`);
-    await expect(renderPinning(pinning, "csv", screen)).toMatchFileSnapshot(`../snapshots/${name}.csv`);
+    await expect(drawn(pinningKind, pinning, "markdown", screen)).toMatchFileSnapshot(`snapshots/${name}.md`);
+    await expect(drawn(pinningKind, pinning, "csv", screen)).toMatchFileSnapshot(`snapshots/${name}.csv`);
   });
 });
 
@@ -115,7 +116,7 @@ it("the answer stands first: what to do, what it takes, and how much sooner that
 });
 
 it("programs stand below, as they are, also where lines are narrower", () => {
-  const text = renderPinning(usual, "table", fileScreen({ columns: 60 }));
+  const text = drawn(pinningKind, usual, "table", fileScreen({ columns: 60 }));
   const { c, python } = usual.recommendation!.code;
   expect(text).toContain(`In C, for the CUDA runtime:\n\n${c}`);
   expect(text).toContain(`In Python, for torch:\n\n${python}`);
@@ -123,22 +124,22 @@ it("programs stand below, as they are, also where lines are narrower", () => {
 
 it("where nothing can be had, or was measured, there is no program", () => {
   const refused = buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)]);
-  expect(renderPinning(refused, "table", fileScreen())).toMatch(
+  expect(drawn(pinningKind, refused, "table", fileScreen())).toMatch(
     /=> No pinned memory can be had in any of the ways/,
   );
   const cut = buildPinning([buildUnmeasured(hugetlb, "omitted", "interrupted before")], {
     status: "aborted",
   });
-  const text = renderPinning(cut, "table", fileScreen());
+  const text = drawn(pinningKind, cut, "table", fileScreen());
   expect(text).toMatch(/=> Nothing was measured/);
   expect(text).not.toContain("In C");
-  expect(renderPinning(cut, "markdown", fileScreen())).not.toContain("```");
+  expect(drawn(pinningKind, cut, "markdown", fileScreen())).not.toContain("```");
 });
 
 it("names of hosts and devices are shown and not obeyed", () => {
   const hostile = { ...usual, host: "node\u001b[2J", device: { ...usual.device, name: "H200\u202e" } };
-  const text = renderPinning(hostile, "table", fileScreen());
+  const text = drawn(pinningKind, hostile, "table", fileScreen());
   expect(text).toContain("node\\x1b[2J");
   expect(text).toContain("H200\\u202e");
-  expect(renderPinning(hostile, "csv", fileScreen())).toContain("node\\x1b[2J");
+  expect(drawn(pinningKind, hostile, "csv", fileScreen())).toContain("node\\x1b[2J");
 });

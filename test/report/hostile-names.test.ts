@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
-import { renderComparison } from "../../src/compare/report/comparison-report.js";
-import { renderHistory } from "../../src/compare/report/history-report.js";
+import { comparisonKind } from "../../src/compare/report/comparison-report.js";
+import { historyKind } from "../../src/compare/report/history-report.js";
 import { escapeMarkdown } from "../../src/draw/markdown-text.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { renderFleet } from "../../src/fleet/report/fleet-report.js";
-import { csvReport } from "../../src/report/result-csv.js";
-import { markdownReport } from "../../src/report/result-report.js";
+import { fleetKind } from "../../src/fleet/report/fleet-report.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildFleet, buildLacking, buildOutlier } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
@@ -63,17 +63,20 @@ describe("a hostile name in Markdown", () => {
   it.each([
     [
       "a result",
-      markdownReport(
+      drawn(
+        resultKind,
         buildDocument({
           devices: [buildDevice({ name: hostile })],
           host: buildHost({ hostname: hostile, cpuModel: hostile }),
           cells: [buildCell({ GBps: 55 }), buildFailed({ sizeBytes: 1024 }, hostile, hostile)],
         }),
+        "markdown",
       ),
     ],
     [
       "a comparison",
-      renderComparison(
+      drawn(
+        comparisonKind,
         buildComparison({
           outcome: "regression",
           cells: [buildCellComparison({ id: hostile }), buildSlower({ reason: hostile })],
@@ -86,7 +89,8 @@ describe("a hostile name in Markdown", () => {
     ],
     [
       "a fleet",
-      renderFleet(
+      drawn(
+        fleetKind,
         buildFleet({
           notice: hostile,
           nodes: [hostile, buildLacking(`2 ${hostile}`, "failed", hostile)],
@@ -99,7 +103,8 @@ describe("a hostile name in Markdown", () => {
     ],
     [
       "a history",
-      renderHistory(
+      drawn(
+        historyKind,
         describeHistory({
           version: "0.1.0",
           path: hostile,
@@ -120,8 +125,10 @@ describe("a hostile name in Markdown", () => {
 
 describe("a hostile name in CSV", () => {
   it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("is no formula: %s", (name) => {
-    const csv = csvReport(
+    const csv = drawn(
+      resultKind,
       buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] }),
+      "csv",
     );
     expect(csv).toContain(`,'${name},`);
   });

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { jsonReport } from "../../src/draw/json.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { csvReport } from "../../src/report/result-csv.js";
-import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-report.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
-import { reportFormats } from "../../src/settings/choices.js";
+import { drawn, textFormats } from "../helpers/drawn.js";
 import {
   buildCell,
   buildColdStart,
@@ -76,7 +75,9 @@ function parseCsv(text: string): Record<string, string>[] {
 describe("CSV", () => {
   it("has a row for each cell and direction, numbers unrounded", () => {
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 52.333333333, d2h: 50.1, sum: 102.43 } });
-    const rows = parseCsv(csvReport(buildDocument({ cells: [buildCell({ GBps: 55.4 }), bidir] })));
+    const rows = parseCsv(
+      drawn(resultKind, buildDocument({ cells: [buildCell({ GBps: 55.4 }), bidir] }), "csv"),
+    );
     expect(rows.map(({ direction, moved }) => [direction, moved])).toEqual([
       ["h2d", "h2d"],
       ["bidir", "h2d"],
@@ -95,7 +96,7 @@ describe("CSV", () => {
   });
 
   it("says of the emulated device in each row what its figures are", () => {
-    const rows = parseCsv(csvReport(buildEmulatedDocument({ cells: defaultSweepCells() })));
+    const rows = parseCsv(drawn(resultKind, buildEmulatedDocument({ cells: defaultSweepCells() }), "csv"));
     expect(rows).toHaveLength(90);
     expect(new Set(rows.map(({ backend, notice }) => `${backend}: ${notice}`))).toEqual(
       new Set([`emulated: ${emulatedNotice}`]),
@@ -116,7 +117,7 @@ describe("CSV", () => {
       buildCell({ GBps: 50, chunks: 4, result: { computeNs: 3.3e6 } }),
       buildCell({ GBps: 55 }),
     ];
-    const rows = parseCsv(csvReport(buildDocument({ cells })));
+    const rows = parseCsv(drawn(resultKind, buildDocument({ cells }), "csv"));
     const named = ["worker_kind", "together", "peer", "path", "beside", "chunks"];
     expect(rows.map((row) => named.map((name) => row[name]).join("|"))).toEqual([
       "process|0 1||||",
@@ -141,7 +142,7 @@ describe("CSV", () => {
   it("has a row for what was not measured, and quotes what needs it", () => {
     const reason = 'of two parts, one "quoted"\nand a second line';
     const cells = [buildSkipped({}, reason), buildFailed({ workers: 2 }, "CODE", "out of memory")];
-    const rows = parseCsv(csvReport(buildDocument({ cells })));
+    const rows = parseCsv(drawn(resultKind, buildDocument({ cells }), "csv"));
     expect(rows[0]).toMatchObject({
       outcome: "skipped",
       skip_reason: reason,
@@ -153,7 +154,7 @@ describe("CSV", () => {
 });
 
 describe("Markdown", () => {
-  const text = markdownReport(sweep);
+  const text = drawn(resultKind, sweep, "markdown");
 
   it("has the header, a table for each direction, the cold start and the findings", () => {
     expect(text).toContain("- **Device:** NVIDIA H200");
@@ -175,12 +176,14 @@ describe("Markdown", () => {
   });
 
   it("says first that figures are an emulated device's", () => {
-    expect(markdownReport(buildEmulatedDocument()).split("\n")[2]).toBe(`> **${emulatedNotice}**`);
+    expect(drawn(resultKind, buildEmulatedDocument(), "markdown").split("\n")[2]).toBe(
+      `> **${emulatedNotice}**`,
+    );
   });
 
   it("escapes what would break a table or be taken for markup, and is loud about wrong data", () => {
     const cells = [buildMismatch(), buildSkipped({ memory: "mapped" }, "a | b <c>")];
-    const broken = markdownReport(buildDocument({ cells }));
+    const broken = drawn(resultKind, buildDocument({ cells }), "markdown");
     expect(broken).toContain("a \\| b \\<c\\>");
     expect(broken).toContain("\n- \\- skipped: a");
     expect(broken).toContain("**MISMATCH**");
@@ -188,40 +191,12 @@ describe("Markdown", () => {
 });
 
 describe("formats", () => {
-  it.each([
-    ["result.json", "json"],
-    ["/data/Result.JSON", "json"],
-    ["a.b.csv", "csv"],
-    ["notes.md", "markdown"],
-    ["table.txt", "table"],
-    ["/dev/stdout", "json"],
-    ["/dev/fd/63", "json"],
-    ["report.html", "html"],
-    ["chart.svg", "svg"],
-  ])("takes %s for %s", (path, format) => {
-    expect(formatOfPath(path)).toBe(format);
-  });
-
-  it.each([
-    ["report.xml", "report.xml has the extension .xml, which names no format."],
-    ["report", "report has no extension, which names no format."],
-    [".json", ".json has no extension, which names no format."],
-  ])("refuses %s and lists what there is", (path, message) => {
-    expect(() => formatOfPath(path)).toThrowError(
-      expect.objectContaining({
-        kind: "usage",
-        message,
-        hint: "Use one of .json, .csv, .md, .txt, .html, .svg.",
-      }),
-    );
-  });
-
   it("renders each, the same each time, and says of the emulated device what it is", () => {
     const screen = fileScreen();
     const document = buildEmulatedDocument();
-    for (const format of reportFormats) {
-      const text = renderReport(document, format, screen);
-      expect(text).toBe(renderReport(document, format, screen));
+    for (const format of textFormats("result")) {
+      const text = drawn(resultKind, document, format, screen);
+      expect(text).toBe(drawn(resultKind, document, format, screen));
       expect(text).toContain(emulatedNotice);
     }
   });

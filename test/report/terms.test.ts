@@ -11,9 +11,10 @@ import { directionName } from "../../src/results/naming/wording.js";
 import { caches, memories, modes, peerPaths, workerKinds } from "../../src/settings/choices.js";
 import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
-const root = join(import.meta.dirname, "../../src/report");
+const root = join(import.meta.dirname, "../../src");
+/** What draws tables of a feature stands in its folder, or in one of its own that is called report. */
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".ts"))
+  .filter((path) => /^(report|doctor|explain|pin)\/.*\.ts$|\/report\/[^/]*\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), "utf8"));
 
 /** What a head of several lines reads as: "pinned/" above "pageable" is one word. */

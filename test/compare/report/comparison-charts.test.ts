@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { comparisonChapter } from "../../../src/compare/report/comparison-charts.js";
+import { comparisonCharts } from "../../../src/compare/report/comparison-charts.js";
+import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
 import type { ForestChart } from "../../../src/draw/chart/chart.js";
 import { buildCellComparison, buildComparison } from "../../helpers/comparison.js";
+import { blocksOf, reportOf } from "../../helpers/drawn.js";
 import { MiB } from "../../helpers/result-document.js";
 
 const chartsOf = (...cells: Parameters<typeof buildCellComparison>[0][]) =>
-  comparisonChapter(buildComparison({ cells: cells.map(buildCellComparison) })).charts as ForestChart[];
+  comparisonCharts(buildComparison({ cells: cells.map(buildCellComparison) })) as ForestChart[];
 
 describe("a comparison's forest plot", () => {
   it("has a row a cell with its change, interval and thresholds, sorted by change", () => {
@@ -58,14 +60,15 @@ describe("a comparison's forest plot", () => {
   });
 });
 
-describe("a comparison's chapter", () => {
+describe("a comparison's report", () => {
   it("tells the verdict, both machines with what differs first, and when both were measured", () => {
     const { baseline, candidate } = buildComparison();
     const side = (driver: string, startedAt: string) => ({
       fingerprint: { gpu: "NVIDIA H200", driver },
       startedAt,
     });
-    const chapter = comparisonChapter(
+    const report = reportOf(
+      comparisonKind,
       buildComparison({
         cells: [buildCellComparison({ change: -0.1, verdict: "slower" })],
         baseline: { ...baseline, ...side("580", "2026-11-01T10:00:00Z") },
@@ -73,10 +76,12 @@ describe("a comparison's chapter", () => {
         outcome: "regression",
       }),
     );
-    expect(chapter.title).toMatch(/2026-11-01 10:00 UTC and 2026-11-20 10:00 UTC$/);
-    expect(chapter.answer).toMatchObject([{ text: expect.stringContaining("−10.0 %"), tone: "failure" }]);
-    const machines = chapter.grids.at(-1)!;
-    expect(machines.rows.map((row) => row.map(({ text }) => text))).toEqual([
+    expect(report.name).toMatch(/2026-11-01 10:00 UTC and 2026-11-20 10:00 UTC$/);
+    expect(blocksOf(report, "answer")).toMatchObject([
+      { text: expect.stringContaining("−10.0 %"), tone: "failure" },
+    ]);
+    const [machines] = blocksOf({ ...report, blocks: blocksOf(report, "fold").at(-1)!.blocks }, "table");
+    expect(machines!.grid.rows.map((row) => row.map(({ text }) => text))).toEqual([
       ["driver", "580", "590"],
       ["gpu", "NVIDIA H200", "NVIDIA H200"],
     ]);

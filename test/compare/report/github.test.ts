@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../../src/compare/comparison.js";
-import { renderComparison } from "../../../src/compare/report/comparison-report.js";
-import { comparisonMarkdown, githubReport } from "../../../src/compare/report/github.js";
+import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
+import { githubReport } from "../../../src/compare/report/github.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
@@ -15,10 +15,12 @@ import {
   type ComparisonPart,
   oddText,
 } from "../../helpers/comparison.js";
+import { drawn } from "../../helpers/drawn.js";
 import { MiB } from "../../helpers/result-document.js";
 
 describe("Markdown", () => {
-  const text = comparisonMarkdown(
+  const text = drawn(
+    comparisonKind,
     buildComparison({
       outcome: "regression",
       cells: [...buildCellComparisons(3), buildSlower()],
@@ -27,6 +29,7 @@ describe("Markdown", () => {
       ],
       notes: ["the spread is that of these runs"],
     }),
+    "markdown",
   );
   const [open = "", folded = ""] = text.split("<details>");
 
@@ -50,18 +53,18 @@ describe("Markdown", () => {
   });
 
   it("has no table where all is the same, and nothing to unfold where there is no cell", () => {
-    expect(comparisonMarkdown(buildComparison()).split("<details>")[0]).not.toContain("|");
-    expect(comparisonMarkdown(buildComparison({ cells: [] }))).not.toContain("<details>");
+    expect(drawn(comparisonKind, buildComparison(), "markdown").split("<details>")[0]).not.toContain("|");
+    expect(drawn(comparisonKind, buildComparison({ cells: [] }), "markdown")).not.toContain("<details>");
   });
 
   it("says of the emulated device what it is, below the title", () => {
-    const lines = comparisonMarkdown(buildComparison({ backend: "emulated" })).split("\n");
+    const lines = drawn(comparisonKind, buildComparison({ backend: "emulated" }), "markdown").split("\n");
     expect(lines[2]).toBe(`> **${emulatedNotice}**`);
   });
 
   it("has equally many columns in every row, whatever the ids hold", () => {
     const cells = [buildCellComparison({ id: oddText }), buildSlower({ id: oddText, reason: oddText })];
-    const odd = comparisonMarkdown(buildComparison({ outcome: "regression", cells }));
+    const odd = drawn(comparisonKind, buildComparison({ outcome: "regression", cells }), "markdown");
     for (const row of odd.split("\n").filter((line) => line.startsWith("|"))) {
       expect(row.match(/(?<!\\)\|/g)).toHaveLength(6);
     }
@@ -165,7 +168,7 @@ describe("workflow commands", () => {
 });
 
 describe("the log of a job", () => {
-  const log = (part: ComparisonPart) => renderComparison(buildComparison(part), "github", fileScreen());
+  const log = (part: ComparisonPart) => drawn(comparisonKind, buildComparison(part), "github", fileScreen());
 
   it("has the table behind the commands", () => {
     const text = log({ outcome: "regression", cells: [buildSlower(), ...buildCellComparisons(3)] });

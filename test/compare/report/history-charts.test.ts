@@ -1,16 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/courses.js";
-import { historyChapter } from "../../../src/compare/report/history-charts.js";
+import { historyCharts } from "../../../src/compare/report/history-charts.js";
 import type { CurveChart } from "../../../src/draw/chart/chart.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { buildCourse, buildEntry, buildFigure } from "../../helpers/history.js";
 
-function chapterOf(entries: HistoryEntry[]) {
+const chartsOf = (entries: HistoryEntry[]): CurveChart[] => {
   const history = { entries, notes: [] };
-  return historyChapter(describeHistory({ version: "0.1.0", path: "history", history, cells: null }));
-}
-
-const chartsOf = (entries: HistoryEntry[]) => chapterOf(entries).charts as CurveChart[];
+  return historyCharts(describeHistory({ version: "0.1.0", path: "history", history, cells: null }));
+};
 
 /** Checks of one figure; a new driver comes with `driverFrom`. */
 function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINITY): HistoryEntry[] {
@@ -20,12 +18,6 @@ function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINIT
     return { ...entry, fingerprint: { ...entry.fingerprint, driver } };
   });
 }
-
-it("a history's chapter begins with what was found, as a sentence", () => {
-  const { answer, grids } = chapterOf(checks(buildCourse({ checks: 20 })));
-  expect(answer[0]!.text).toMatch(/^[A-Z0-9]/);
-  expect(grids.map(({ caption }) => caption)).toEqual(["All courses"]);
-});
 
 describe("a history's charts", () => {
   it("have a point a check, of which each says when it was and what it measured", () => {
@@ -93,7 +85,7 @@ describe("a history's charts", () => {
 
   it("are none of a single check, and none of an empty history", () => {
     expect(chartsOf(checks([1]))).toEqual([]);
-    expect(chapterOf([])).toMatchObject({ charts: [], title: "History: 0 checks in history" });
+    expect(chartsOf([])).toEqual([]);
   });
 
   it("have names of their own", () => {

@@ -1,10 +1,11 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/courses.js";
-import { historyFormatOfPath, renderHistory } from "../../../src/compare/report/history-report.js";
+import { historyKind } from "../../../src/compare/report/history-report.js";
 import { datesAlong, sparkline } from "../../../src/compare/report/sparkline.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
+import { drawn } from "../../helpers/drawn.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
 
 const plain = fileScreen({ columns: 120 });
@@ -26,7 +27,7 @@ const history = describeEntries(entries, ["line 3 of history/history.jsonl is le
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");
 
 describe("a history as a table", () => {
-  const text = renderHistory(history, "table", plain);
+  const text = drawn(historyKind, history, "table", plain);
 
   it("says how many checks it has, of when, and what these came to", () => {
     expect(text).toContain("history, 40 checks from 2026-01-01 05:00 UTC to 2026-02-09 05:00 UTC");
@@ -59,7 +60,7 @@ describe("a history as a table", () => {
         buildEntry(day, { series: [buildFigure({ id: pinnedId, figure: 50 * factor })] }),
       ),
     );
-    const told = oneLine(renderHistory(drifting, "table", plain));
+    const told = oneLine(drawn(historyKind, drifting, "table", plain));
     expect(told).toMatch(/drift from check 1 \(.*\) to 80 \(.*\): h2d pinned −7\.\d % \(/);
     expect(told).toMatch(/step between check 80 .*; nothing that is recorded changed there/);
     expect(told).toContain(
@@ -71,7 +72,8 @@ describe("a history as a table", () => {
 describe("what is no step and no drift", () => {
   const shown = (factors: readonly number[], part: (day: number) => Partial<HistoryEntry> = () => ({})) =>
     oneLine(
-      renderHistory(
+      drawn(
+        historyKind,
         describeEntries(
           factors.map((factor, day) =>
             buildEntry(day, { series: [buildFigure({ figure: 50 * factor })], ...part(day) }),
@@ -143,12 +145,12 @@ describe("a history of few checks", () => {
     [3, "below 8 checks hardly a step can be told from noise"],
     [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
-    expect(renderHistory(describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);
+    expect(drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);
   });
 
   it("without a figure says so", () => {
     const empty = describeEntries([buildEntry(0, { series: [] })]);
-    expect(renderHistory(empty, "table", plain)).toContain("=> no check has a figure");
+    expect(drawn(historyKind, empty, "table", plain)).toContain("=> no check has a figure");
   });
 });
 
@@ -161,32 +163,27 @@ describe("a latency", () => {
       ),
     );
     const colours = fileScreen({ chalk: new Chalk({ level: 1 }) });
-    const [warning] = renderHistory(slower, "table", colours)
+    const [warning] = drawn(historyKind, slower, "table", colours)
       .split("\n")
       .filter((line) => line.includes("step between"));
     expect(warning).toContain(colours.chalk.yellow("  step between").slice(0, 12));
-    expect(oneLine(renderHistory(slower, "table", plain))).toContain("h2d pinned latency +5.");
+    expect(oneLine(drawn(historyKind, slower, "table", plain))).toContain("h2d pinned latency +5.");
   });
 });
 
 describe("the other formats", () => {
   it("JSON is the document", () => {
-    expect(JSON.parse(renderHistory(history, "json", plain))).toEqual(history);
+    expect(JSON.parse(drawn(historyKind, history, "json", plain))).toEqual(history);
   });
 
   it("Markdown has the same table, findings and facts", () => {
-    const text = renderHistory(history, "markdown", plain);
+    const text = drawn(historyKind, history, "markdown", plain);
     expect(text).toMatch(
       /^## pinbench history: 2 of 2 courses changed in 40 checks: 2 steps, the last at check 21 \(2026-01-21 05:00 UTC\), to slower figures\n/,
     );
     expect(text).toMatch(/^\| h2d pinned \| 1 \| - \| [▁-█]{40} \|/m);
     expect(text).toContain("- step between check 20");
     expect(text).toContain("- **History:** history, 40 checks");
-  });
-
-  it("are told by a path's extension", () => {
-    expect(["a.json", "a.md", "a.txt"].map(historyFormatOfPath)).toEqual(["json", "markdown", "table"]);
-    expect(() => historyFormatOfPath("a.csv")).toThrow("which names no format");
   });
 });
 

@@ -5,17 +5,7 @@ import { withSharedAxes } from "../../../src/draw/page/shared-axes.js";
 import { gridOf, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
 
 function chapterOf(...charts: Chart[]): Chapter {
-  return {
-    title: "",
-    alerts: [],
-    answer: [],
-    conclusions: [],
-    charts,
-    samples: [],
-    grids: [],
-    notes: [],
-    facts: [],
-  };
+  return { report: { command: "", version: "", name: "", blocks: [] }, charts, samples: [] };
 }
 
 /** A curve through these rates at 1, 2, 3 and so on. */

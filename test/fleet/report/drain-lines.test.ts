@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
-import { renderFleet } from "../../../src/fleet/report/fleet-report.js";
+import { fleetKind, fleetKindFor } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
 import { buildFleet, buildLacking, buildMixedFleet, buildOutlier } from "../../helpers/fleet.js";
 
 const drain = (...args: Parameters<typeof buildFleet>) =>
-  renderFleet(buildFleet(...args), "drain", fileScreen());
+  drawn(fleetKind, buildFleet(...args), "drain", fileScreen());
 const list = (...args: Parameters<typeof buildFleet>) =>
-  renderFleet(buildFleet(...args), "nodelist", fileScreen());
+  drawn(fleetKind, buildFleet(...args), "nodelist", fileScreen());
 
 const healthy = Array.from({ length: 9 }, (_, i) => `n0${i + 1}`);
 const hostile = [
@@ -27,7 +28,7 @@ const hostile = [
 
 describe("the list of nodes", () => {
   it("has all that are slow, or have no figures that count", () => {
-    expect(renderFleet(buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
+    expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
   });
 
   it("is an empty line where all is well", () => {
@@ -53,12 +54,7 @@ describe("a name that Slurm does not know as a node's", () => {
   // A NodeSet of slurm.conf is one that scontrol takes for all nodes of the set.
   const outliers = ["gpus", "n05"].map((host) => buildOutlier(host));
   const text = (format: "drain" | "nodelist") =>
-    renderFleet(
-      buildFleet({ nodes: [...healthy, "gpus"], outliers }),
-      format,
-      fileScreen(),
-      new Set(healthy),
-    );
+    drawn(fleetKindFor(new Set(healthy)), buildFleet({ nodes: [...healthy, "gpus"], outliers }), format);
 
   it("is in no list of nodes", () => expect(text("nodelist")).toBe("n05\n"));
 
@@ -73,7 +69,7 @@ describe("a name that Slurm does not know as a node's", () => {
 
 describe("lines that drain nodes", () => {
   it("have a reason each, in the words of the report", () => {
-    expect(renderFleet(buildMixedFleet(), "drain", fileScreen())).toBe(
+    expect(drawn(fleetKind, buildMixedFleet(), "drain", fileScreen())).toBe(
       `scontrol update nodename="n007" state=drain reason="pinbench: GPU 1 50.0 % slower (H2D pinned 64 MiB x1)"
 scontrol update nodename="n042" state=drain reason="pinbench: all GPUs 11.1 % slower (D2H pinned 64 MiB x1)"
 scontrol update nodename="n097" state=drain reason="pinbench: its measurement did not end in time"

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
-import { renderFleet } from "../../../src/fleet/report/fleet-report.js";
+import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
 import {
   buildFleet,
   buildLacking,
@@ -12,7 +13,7 @@ import {
 
 /** Rows by column; no test has a field with a comma in quotes. */
 function rowsOf(...args: Parameters<typeof buildFleet>): Record<string, string>[] {
-  const [head = "", ...lines] = renderFleet(buildFleet(...args), "csv", fileScreen())
+  const [head = "", ...lines] = drawn(fleetKind, buildFleet(...args), "csv", fileScreen())
     .trimEnd()
     .split("\n");
   const names = head.split(",");

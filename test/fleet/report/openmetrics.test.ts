@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
-import { renderFleet } from "../../../src/fleet/report/fleet-report.js";
+import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
 import { buildFleet, buildLacking, buildOutlier } from "../../helpers/fleet.js";
 
 const metrics = (...args: Parameters<typeof buildFleet>) =>
-  renderFleet(buildFleet(...args), "openmetrics", fileScreen());
+  drawn(fleetKind, buildFleet(...args), "openmetrics", fileScreen());
 
 /** A line with a figure as both formats have it: a name, labels whose values escape backslash, quote and line feed, a number. */
 const sampleForm =

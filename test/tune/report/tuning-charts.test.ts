@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { ChartPoint, CurveChart } from "../../../src/draw/chart/chart.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
-import { tuningChapter } from "../../../src/tune/report/tuning-charts.js";
+import { rateCharts } from "../../../src/tune/report/tuning-charts.js";
 import { buildFailure, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
-const chartOf = (part: TuningPart = {}) => tuningChapter(buildTuning(part)).charts[0] as CurveChart;
+const chartOf = (part: TuningPart = {}) => rateCharts(buildTuning(part))[0] as CurveChart;
 
 const pointsOf = (chart: CurveChart, name: string): readonly ChartPoint[] =>
   chart.curves.find((curve) => curve.name === name)?.points ?? [];
@@ -60,13 +60,6 @@ describe("a tuning's chart", () => {
     ]);
   });
 
-  it("stands below the arguments to take", () => {
-    const { answer } = tuningChapter(buildTuning());
-    expect(answer[0]!.text).toMatch(/^Recommended: num_workers=8 pin_memory=False /);
-    const none = tuningChapter(buildTuning({ tried: [], recommendation: null }));
-    expect(none.answer[0]!.text).toBe("No setting could be measured");
-  });
-
   it("draws no interval that is wider than its rate", () => {
     const wide = buildTried(usualSetting(4, false), 50);
     wide.score = { ...wide.score!, low: 1, high: 4000 };
@@ -77,6 +70,6 @@ describe("a tuning's chart", () => {
 
   it("is none where nothing has a rate", () => {
     const tuning = buildTuning({ tried: [buildTried(usualSetting(0, false), null)], recommendation: null });
-    expect(tuningChapter(tuning).charts).toEqual([]);
+    expect(rateCharts(tuning)).toEqual([]);
   });
 });

@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
-import { tuningFormats } from "../../../src/settings/choices.js";
-import { renderTuning } from "../../../src/tune/report/tuning-formats.js";
+import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
+import { drawn, textFormats } from "../../helpers/drawn.js";
 import { testPython } from "../../helpers/test-python.js";
 import { buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
-const render = (format: (typeof tuningFormats)[number], part: TuningPart = {}, level: 0 | 1 = 0) =>
-  renderTuning(buildTuning(part), format, fileScreen({ chalk: new Chalk({ level }) }));
+const render = (format: string, part: TuningPart = {}, level: 0 | 1 = 0) =>
+  drawn(tuningKind, buildTuning(part), format, fileScreen({ chalk: new Chalk({ level }) }));
 const of = (setting: LoaderSetting): TuningPart => ({ recommendation: { setting } });
 
 describe("python", () => {
@@ -88,7 +88,7 @@ it("json is the document", () => {
 });
 
 it("only the table has colours, and every format ends with one line break", () => {
-  for (const format of tuningFormats) {
+  for (const format of textFormats("tuning")) {
     const [plain, coloured] = [render(format), render(format, {}, 1)];
     expect(coloured === plain, format).toBe(format !== "table");
     expect(plain, format).toMatch(/[^\n]\n$/);

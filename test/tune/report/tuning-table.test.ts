@@ -3,7 +3,8 @@ import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
-import { tuningTable } from "../../../src/tune/report/tuning-table.js";
+import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
+import { drawn } from "../../helpers/drawn.js";
 import { evenly } from "../../helpers/tune.js";
 import {
   buildFailure,
@@ -15,7 +16,7 @@ import {
 } from "../../helpers/tuning.js";
 
 const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>
-  tuningTable(buildTuning(part), fileScreen({ chalk: new Chalk({ level }) }));
+  drawn(tuningKind, buildTuning(part), "table", fileScreen({ chalk: new Chalk({ level }) }));
 
 /** What stands in the line that has all of `parts`. */
 const columnsOf = (text: string, ...parts: string[]) =>

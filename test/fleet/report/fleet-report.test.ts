@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
-import { fleetFormatOfPath, renderFleet } from "../../../src/fleet/report/fleet-report.js";
+import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
 import {
   buildFleet,
   buildLacking,
@@ -11,14 +12,15 @@ import {
 } from "../../helpers/fleet.js";
 
 const wide = fileScreen({ columns: 1000 });
-const table = (...args: Parameters<typeof buildFleet>) => renderFleet(buildFleet(...args), "table", wide);
+const table = (...args: Parameters<typeof buildFleet>) =>
+  drawn(fleetKind, buildFleet(...args), "table", wide);
 /** The sentences that stand first, each on one line: running text is never wider than can be read. */
 const answerOf = (text: string) =>
   (text.replaceAll(/\n {3}(?=\S)/g, " ").match(/^=> .*/gm) ?? []).map((line) => line.slice(3));
 
 describe("the answer of a fleet", () => {
   it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
-    expect(answerOf(renderFleet(buildMixedFleet(), "table", wide))).toEqual([
+    expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
       "2 of 96 measured nodes are slow: GPU 1 of n007 (50 % slower in H2D pinned 64 MiB x1) and all GPUs of n042 (11 % slower in D2H pinned 64 MiB x1)",
       "1 node copied wrong data: n100",
       "3 of 100 nodes have no figures: 1 late and 2 missing",
@@ -67,7 +69,7 @@ describe("the answer of a fleet", () => {
 
 describe("the tables of a fleet", () => {
   it("have what was cleared behind what is slow, and say what measuring again has found", () => {
-    const text = renderFleet(buildMixedFleet(), "table", wide);
+    const text = drawn(fleetKind, buildMixedFleet(), "table", wide);
     expect(text).toMatch(/n007 .* slow again\n.*n042 .* slow again\n.*n063 .* not slow\n/);
     expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/ again$/m);
   });
@@ -87,7 +89,12 @@ describe("the tables of a fleet", () => {
 
   it("call cells by their ids where these are asked for", () => {
     const outliers = [buildOutlier("n01")];
-    const text = renderFleet(buildFleet({ outliers }), "table", fileScreen({ columns: 400, showsIds: true }));
+    const text = drawn(
+      fleetKind,
+      buildFleet({ outliers }),
+      "table",
+      fileScreen({ columns: 400, showsIds: true }),
+    );
     expect(text).toContain(` ${pinnedTo.cell} `);
     expect(text).not.toContain("d0/");
   });
@@ -104,38 +111,20 @@ describe("the tables of a fleet", () => {
     const cells = [{ ...pinnedTo, cell, figure: 20, centre: 40, change: -0.5, adjustedPValue: 0 }];
     const fleet = buildFleet({ outliers: [buildOutlier("n01", { cells })] });
     fleet.groups[0]!.cells[0]!.cell = cell;
-    expect(renderFleet(fleet, "table", wide)).toContain("H2D+D2H pinned 64 MiB x1, of these H2D");
+    expect(drawn(fleetKind, fleet, "table", wide)).toContain("H2D+D2H pinned 64 MiB x1, of these H2D");
   });
 });
 
 it("none of nodes that are slow as a whole is called healthy", () => {
   const fleet = buildFleet({});
-  expect(renderFleet(fleet, "table", wide)).toMatch(/none of \d+ nodes \(\d+ GPUs\) is slow$/m);
+  expect(drawn(fleetKind, fleet, "table", wide)).toMatch(/none of \d+ nodes \(\d+ GPUs\) is slow$/m);
   fleet.groups[0]!.slowAsAWhole = "All of them together are slow.";
-  expect(renderFleet(fleet, "table", wide)).toMatch(
+  expect(drawn(fleetKind, fleet, "table", wide)).toMatch(
     /none of \d+ nodes \(\d+ GPUs\) is slower than its like$/m,
   );
 });
 
-describe("the extension of a file", () => {
-  it.each([
-    ["f.json", "json"],
-    ["f.csv", "csv"],
-    ["f.md", "markdown"],
-    ["f.txt", "table"],
-    ["f.prom", "openmetrics"],
-    ["f.html", "html"],
-    ["f.svg", "svg"],
-  ])("says how it is written: %s is %s", (path, format) => {
-    expect(fleetFormatOfPath(path)).toBe(format);
-  });
-
-  it("must be known", () => {
-    expect(() => fleetFormatOfPath("f.pdf")).toThrow(/names no format/);
-  });
-});
-
 it("a fleet as JSON is the document itself", () => {
   const fleet = buildMixedFleet();
-  expect(JSON.parse(renderFleet(fleet, "json", wide))).toEqual(fleet);
+  expect(JSON.parse(drawn(fleetKind, fleet, "json", wide))).toEqual(fleet);
 });

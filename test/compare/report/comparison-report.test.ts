@@ -2,14 +2,9 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { type CellComparison, comparisonSchema } from "../../../src/compare/comparison.js";
-import {
-  comparisonFormatOfPath,
-  comparisonTable,
-  renderComparison,
-} from "../../../src/compare/report/comparison-report.js";
+import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
-import { comparisonFormats } from "../../../src/settings/choices.js";
 import {
   buildCellComparison,
   buildCellComparisons,
@@ -21,42 +16,21 @@ import {
   type ComparisonPart,
   oddText,
 } from "../../helpers/comparison.js";
+import { drawn, textFormats } from "../../helpers/drawn.js";
 
 const screen = fileScreen();
+const formats = textFormats("comparison");
 
 describe("formats of a comparison", () => {
-  it.each([
-    ["check.json", "json"],
-    ["check.md", "markdown"],
-    ["/data/Check.TXT", "table"],
-    ["junit.xml", "junit"],
-    ["/dev/stdout", "json"],
-  ])("takes %s for %s", (path, format) => {
-    expect(comparisonFormatOfPath(path)).toBe(format);
+  it.each(formats)("renders %s, the same each time, and says of the emulated device what it is", (format) => {
+    const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
+    const text = drawn(comparisonKind, comparison, format, screen);
+    expect(text).toBe(drawn(comparisonKind, comparison, format, screen));
+    expect(text).toContain("emulated device");
+    expect(text).toMatch(/[^\n]\n$/);
   });
 
-  it("refuses what names no format and lists what there is", () => {
-    expect(() => comparisonFormatOfPath("check.csv")).toThrowError(
-      expect.objectContaining({
-        kind: "usage",
-        message: "check.csv has the extension .csv, which names no format.",
-        hint: "Use one of .json, .md, .txt, .xml, .html, .svg.",
-      }),
-    );
-  });
-
-  it.each(comparisonFormats)(
-    "renders %s, the same each time, and says of the emulated device what it is",
-    (format) => {
-      const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
-      const text = renderComparison(comparison, format, screen);
-      expect(text).toBe(renderComparison(comparison, format, screen));
-      expect(text).toContain("emulated device");
-      expect(text).toMatch(/[^\n]\n$/);
-    },
-  );
-
-  it.each(comparisonFormats)("prints no NaN, Infinity or undefined in %s", (format) => {
+  it.each(formats)("prints no NaN, Infinity or undefined in %s", (format) => {
     const cells = [
       ...buildMixedCells(),
       buildCellComparison({ margin: null }),
@@ -64,21 +38,23 @@ describe("formats of a comparison", () => {
       buildCellComparison({ id: oddText }),
     ];
     for (const part of [{ cells }, { cells: [] }]) {
-      const text = renderComparison(buildComparison(part), format, screen);
+      const text = drawn(comparisonKind, buildComparison(part), format, screen);
       expect(text).not.toMatch(/NaN|Infinity|undefined|\[object/);
     }
   });
 
   it("has the comparison itself as JSON", () => {
     const comparison = buildComparison({ cells: buildMixedCells() });
-    const text = renderComparison(comparison, "json", screen);
+    const text = drawn(comparisonKind, comparison, "json", screen);
     expect(comparisonSchema.parse(JSON.parse(text))).toEqual(comparison);
   });
 });
 
 /** With all rows, but for the tests of what is left out. */
 const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
-  comparisonTable(buildComparison(part), { ...fileScreen({ chalk: new Chalk({ level }) }), showsAll: true });
+  drawn(comparisonKind, buildComparison(part), "table", fileScreen({ chalk: new Chalk({ level }) }), {
+    showsAll: true,
+  });
 
 const columnsOf = (text: string, ...parts: string[]) =>
   text
@@ -197,7 +173,7 @@ describe("the cells in the table", () => {
 
 describe("the table without --all", () => {
   const shortly = (part: ComparisonPart, columns = 80) =>
-    comparisonTable(buildComparison(part), fileScreen({ columns }));
+    drawn(comparisonKind, buildComparison(part), "table", fileScreen({ columns }));
 
   it("leaves out the cells that are not slower, and counts them", () => {
     const text = shortly({ outcome: "regression", cells: [...buildCellComparisons(30), buildSlower()] });
@@ -270,11 +246,11 @@ describe("a regression on another machine", () => {
     ["github", "pinbench check::On another machine (host a → b, another GPU): D2H pinned"],
     ["junit", "On another machine (host a → b, another GPU): D2H pinned"],
   ] as const)("is said first in %s", (format, text) => {
-    expect(renderComparison(comparison, format, screen)).toContain(text);
+    expect(drawn(comparisonKind, comparison, format, screen)).toContain(text);
   });
 
   it("is listed under what differs", () => {
-    const text = comparisonTable(comparison, screen);
+    const text = drawn(comparisonKind, comparison, "table", screen);
     expect(text).toContain("  Differs    host name: a before, b now\n");
     expect(text).toContain("  Differs    GPU UUID: a before, b now\n");
   });
