@@ -50,6 +50,7 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
   return {
     command: "doctor",
     version: tool.version,
+    hasTerms: false,
     name: `Diagnosis: ${listed(names)}, ${timeText(createdAt)}`,
     blocks: [
       ...(notice === null ? [] : texts("alert", [note(notice, "warning")])),

@@ -63,8 +63,10 @@ function printableBlock(block: Block): Block {
     case "lines":
       return block;
     case "fold":
-    case "section":
-      return { ...block, title: printableText(block.title), blocks: block.blocks.map(printableBlock) };
+    case "section": {
+      const { blocks, ...rest } = block;
+      return { ...printableDocument(rest), blocks: blocks.map(printableBlock) } as Block;
+    }
     default:
       return printableDocument(block);
   }

@@ -1,21 +1,25 @@
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
-import type { Block, Report } from "./report.js";
+import { type Block, headingText, type Report } from "./report.js";
 import { joinBlocks } from "./terminal/terminal-text.js";
 
 /**
- * A report in GitHub's Markdown, for a pull request or a job's summary: the first answer is its heading, and what the
- * figures hold for stands last.
+ * A report in GitHub's Markdown, for a pull request or a job's summary: its heading is the first sentence of the answer, or
+ * the report's name, what follows from the figures stands above them, and what they hold for last.
  */
-export function drawMarkdown({ command, blocks }: Report): string {
-  const first = blocks.find(({ type }) => type === "answer");
-  const heading = ["pinbench", command].filter((word) => word !== "").join(" ");
-  const summary = first?.type === "answer" ? `: ${escapeMarkdown(first.text)}` : "";
+export function drawMarkdown({ command, name, blocks }: Report): string {
+  const of = (type: Block["type"]) => blocks.filter((block) => block.type === type);
+  const [alerts, answers, findings] = [of("alert"), of("answer"), of("finding")];
   const isLast = (block: Block) => block.type === "facts" && block.isEnvironment;
-  const others = blocks.filter((block) => block !== first && !isLast(block));
+  const others = blocks.filter((block) => !/^(alert|answer|finding)$/.test(block.type) && !isLast(block));
+  const [first] = answers;
+  const [, sentence = name, rest = ""] =
+    (first?.type === "answer" ? /^(.+?)(?:\.$|\. (?=[A-Z])|$)(.*)$/.exec(first.text) : null) ?? [];
+  const title = ["pinbench", command].filter((word) => word !== "").join(" ");
   return joinBlocks([
-    [`## ${heading}${summary}`],
-    ...blockLines(others, 3),
-    ...blockLines(blocks.filter(isLast), 3),
+    [`## ${title}: ${escapeMarkdown(sentence)}`],
+    ...blockLines(alerts, 3),
+    ...blockLines(first?.type === "answer" && rest !== "" ? [{ ...first, text: rest }] : [], 3),
+    ...blockLines([...answers.slice(1), ...findings, ...others, ...blocks.filter(isLast)], 3),
   ]);
 }
 
@@ -24,7 +28,7 @@ function blockLines(blocks: readonly Block[], level: number): string[][] {
   const drawn: string[][] = [];
   blocks.forEach((block, index) => {
     const lines = linesOf(block, level);
-    const isItem = block.type !== "alert" && ("tone" in block || block.type === "entry");
+    const isItem = block.type === "finding" || block.type === "note" || block.type === "entry";
     if (isItem && blocks[index - 1]?.type === block.type) drawn.at(-1)!.push(...lines[0]!);
     else drawn.push(...lines);
   });
@@ -37,6 +41,7 @@ function linesOf(block: Block, level: number): string[][] {
     case "alert":
       return alertBlocks([block]);
     case "answer":
+      return [[`**${escapeMarkdown(block.text)}**`]];
     case "finding":
     case "note":
       return [[listItem(block)]];
@@ -61,8 +66,12 @@ function linesOf(block: Block, level: number): string[][] {
       ];
     case "list":
       return [block.items.map((item) => `- ${escapeMarkdown(item)}`)];
-    case "code":
-      return [[`\`\`\`${block.language}`, ...block.text.trimEnd().split("\n"), "```"]];
+    case "code": {
+      // Longer than any in the text, which else could end it.
+      const longest = Math.max(2, ...(block.text.match(/`+/g) ?? []).map(({ length }) => length));
+      const fence = "`".repeat(longest + 1);
+      return [[`${fence}${block.language}`, ...block.text.trimEnd().split("\n"), fence]];
+    }
     case "lines":
       return [];
     // GitHub takes what is inside for Markdown only where empty lines set it apart from the tags.
@@ -73,7 +82,8 @@ function linesOf(block: Block, level: number): string[][] {
         ["</details>"],
       ];
     case "section": {
-      const title = block.title === "" ? [] : [`${"#".repeat(level)} ${escapeMarkdown(block.title)}`];
+      const title =
+        block.title === "" ? [] : [`${"#".repeat(level)} ${escapeMarkdown(headingText(block.title))}`];
       return [title, ...blockLines(block.blocks, level + 1)];
     }
   }

@@ -25,7 +25,7 @@ export function alertBlocks(alerts: readonly Note[]): string[][] {
 
 /** A fact as an entry of a list. */
 export function factItem([label, value]: Fact): string {
-  return `- **${label}:** ${escapeMarkdown(value)}`;
+  return `- **${escapeMarkdown(label)}:** ${escapeMarkdown(value)}`;
 }
 
 /** A note as an entry of a list. */

@@ -14,6 +14,8 @@ export interface Report {
   /** What it is of and of when, which names it among others on a page: "NVIDIA H200, 2026-11-21 10:22 UTC". */
   name: string;
   blocks: readonly Block[];
+  /** Its tables have words that `pinbench help terms` explains. */
+  hasTerms: boolean;
 }
 
 /**
@@ -31,8 +33,8 @@ export type Block =
   | { type: "code"; language: string; text: string }
   /** Lines that are ready for a terminal and shown nowhere else. */
   | { type: "lines"; lines: readonly string[] }
-  /** Details that Markdown and pages have folded away; a terminal does not show them. */
-  | { type: "fold"; title: string; blocks: readonly Block[] }
+  /** Details that Markdown and pages have folded away; a terminal shows what stands in their place. */
+  | { type: "fold"; title: string; blocks: readonly Block[]; instead: readonly Note[] }
   /** `isTight`: a terminal draws no empty lines in it. */
   | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean };
 
@@ -56,14 +58,19 @@ export function tables(grids: readonly Grid[]): Block[] {
   return grids.map((grid) => ({ type: "table", grid }));
 }
 
-/** Blocks that are folded away where the medium can. */
-export function fold(title: string, blocks: readonly Block[]): Block {
-  return { type: "fold", title, blocks };
+/** Blocks that are folded away where the medium can; a terminal shows the notes instead. */
+export function fold(title: string, blocks: readonly Block[], instead: readonly Note[] = []): Block {
+  return { type: "fold", title, blocks, instead };
 }
 
 /** Blocks below a title of their own. */
 export function section(title: string, blocks: readonly Block[], isTight = false): Block {
   return { type: "section", title, blocks, isTight };
+}
+
+/** A section's title as a heading, which has no colon behind it as a line above something in a terminal has. */
+export function headingText(title: string): string {
+  return title.replace(/:$/, "");
 }
 
 /** What a text is to the reader; the terminal has a colour for each, Markdown prints the two worst in bold. */

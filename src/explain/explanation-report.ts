@@ -81,6 +81,7 @@ function explanationReport(explanation: Explanation): Report {
   return {
     command: "explain",
     version: tool.version,
+    hasTerms: false,
     name: `What pinned memory does: ${listed(names)}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", alertsOf(explanation)),
@@ -136,6 +137,7 @@ function verdictLine({ verdict, parts }: ExplainedAnswer): string {
 
 function figureGrid({ figures }: ExplainedAnswer): Grid {
   return {
+    name: "Figures",
     columns: [
       wordColumn("what was measured"),
       numberColumn("figure"),

@@ -41,6 +41,7 @@ function pinningReport(pinning: Pinning): Report {
   return {
     command: "pin",
     version: tool.version,
+    hasTerms: true,
     name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", pinningAlerts(pinning)),

@@ -25,6 +25,7 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
   return {
     command: "",
     version: tool.version,
+    hasTerms: true,
     name: `${names}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", headerAlerts(document)),

@@ -56,20 +56,24 @@ function comparisonReport(comparison: Comparison, { screen, showsAll }: Show): R
   const nameOf = comparedNames(comparison, screen);
   const shown = cellsToShow(comparison, showsAll);
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
+  const allCells = fold(
+    `All cells (${cells.length})`,
+    tables(comparisonGrids(bySeverity(cells), nameOf)),
+    hiddenNotes(comparison, shown),
+  );
   const what = command === "check" ? "Check" : "Comparison";
   return {
     command,
     version: tool.version,
+    hasTerms: true,
     name: `${what}: ${devices}, ${timeText(baseline.startedAt)} and ${timeText(candidate.startedAt)}`,
     blocks: [
       ...texts("alert", comparisonAlerts(comparison)),
       ...texts("answer", [note(describeOutcome(comparison, nameOf), outcomeTone[comparison.outcome])]),
       environment(comparisonFacts(comparison)),
       ...tables([...groupGrids(comparison), ...comparisonGrids(shown, nameOf)]),
-      ...texts("note", [...hiddenNotes(comparison, shown), ...notesBelow(comparison, nameOf, shown)]),
-      ...(cells.length === 0
-        ? []
-        : [fold(`All cells (${cells.length})`, tables(comparisonGrids(bySeverity(cells), nameOf)))]),
+      ...(cells.length === 0 ? [] : [allCells]),
+      ...texts("note", notesBelow(comparison, nameOf, shown)),
       fold("The machines, before and after", tables([machineGrid(comparison)])),
     ],
   };
@@ -83,7 +87,6 @@ function machineGrid({ baseline, candidate }: Comparison): Grid {
     return { isSame: before === now, texts: [fact, before!, now!] };
   });
   return {
-    caption: "The machines, before and after",
     columns: [wordColumn(""), wordColumn("baseline"), wordColumn("candidate")],
     rows: [false, true].flatMap((same) =>
       rows

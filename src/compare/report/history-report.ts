@@ -43,6 +43,7 @@ function historyReport(document: HistoryDocument, { screen }: Show): Report {
   return {
     command: "history",
     version: tool.version,
+    hasTerms: true,
     name: `History: ${counted(checks.length, "check")} in ${path}${until}`,
     blocks: [
       ...texts("alert", alertsOf(history)),

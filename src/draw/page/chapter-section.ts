@@ -1,7 +1,7 @@
 import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, type Markup } from "../chart/markup.js";
-import type { Block, Fact, Note } from "../report.js";
+import { type Block, type Fact, headingText, type Note } from "../report.js";
 import type { Chapter } from "./chapter.js";
 import { pageTable } from "./page-table.js";
 
@@ -80,15 +80,25 @@ function drawBlock(block: Block, level: number): Markup[] {
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
       return [element("pre", { tabindex: 0 }, element("code", {}, block.text.trimEnd()))];
+    // Its tables fold themselves away; what they are called tells them from those that are shown at once.
     case "fold":
-      return drawBlocks(block.blocks, level);
+      return drawBlocks(
+        block.blocks.map((inner) => (inner.type === "table" ? withName(inner, block.title) : inner)),
+        level,
+      );
     case "section": {
-      const title = block.title === "" ? [] : [element(`h${level}`, {}, block.title)];
+      const title = block.title === "" ? [] : [element(`h${level}`, {}, headingText(block.title))];
       return [...title, ...drawBlocks(block.blocks, Math.min(level + 1, 6))];
     }
     default:
       return [];
   }
+}
+
+function withName(block: Extract<Block, { type: "table" }>, title: string): Block {
+  const { caption, name } = block.grid;
+  const own = caption ?? name;
+  return { ...block, grid: { ...block.grid, caption: own === undefined ? title : `${title}: ${own}` } };
 }
 
 function part(heading: string, content: Markup[], name: string): Markup {

@@ -1,4 +1,4 @@
-import type { Block, Fact, Grid, Note, Report } from "../report.js";
+import { type Block, type Fact, type Grid, type Note, type Report, texts } from "../report.js";
 import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
@@ -7,9 +7,14 @@ import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 const termsFact: Fact = ["Words", "pinbench help terms says what each of them means"];
 
 /** A report for people at a terminal. */
-export function drawTerminal({ command, version, blocks }: Report, screen: Screen): string {
+export function drawTerminal({ command, version, hasTerms, ...report }: Report, screen: Screen): string {
   const name = ["pinbench", version, command].filter((word) => word !== "").join(" ");
   const title = paragraph(name, screen, { style: screen.chalk.bold });
+  const blocks = report.blocks.map((block) =>
+    hasTerms && block.type === "facts" && block.isEnvironment
+      ? { ...block, facts: [...block.facts, termsFact] }
+      : block,
+  );
   const [alerts, others] = [blocks.filter(isAlert), blocks.filter((block) => !isAlert(block))];
   return joinBlocks([[...title, ...alertLines(alerts, screen)], ...blockLines(others, screen)]);
 }
@@ -21,9 +26,10 @@ function isAlert(block: Block): block is Extract<Block, Note> {
 /** The lines of blocks between which a terminal has empty lines: texts of a type that follow each other are one. */
 function blockLines(blocks: readonly Block[], screen: Screen): string[][] {
   const drawn: string[][] = [];
-  blocks.forEach((block, index) => {
+  const shown = blocks.flatMap((block) => (block.type === "fold" ? texts("note", block.instead) : [block]));
+  shown.forEach((block, index) => {
     const lines = linesOf(block, screen);
-    const joins = "tone" in block && blocks[index - 1]?.type === block.type;
+    const joins = "tone" in block && shown[index - 1]?.type === block.type;
     if (joins) drawn.at(-1)!.push(...lines[0]!);
     else drawn.push(...lines);
   });
@@ -42,7 +48,7 @@ function linesOf(block: Block, screen: Screen): string[][] {
     case "note":
       return [noteLines(block, indent, screen)];
     case "facts":
-      return [factLines(block.isEnvironment ? [...block.facts, termsFact] : block.facts, indent, screen)];
+      return [factLines(block.facts, indent, screen)];
     case "table":
       return [gridLines(block.grid, screen)];
     case "entry":

@@ -34,6 +34,7 @@ function fleetReport(document: FleetDocument, { screen }: Show): Report {
   return {
     command: "fleet",
     version: tool.version,
+    hasTerms: true,
     name: `Fleet: ${counted(nodes.length, "node")}, ${counted(countGpus(document), "GPU")}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", fleetAlerts(document)),

@@ -35,6 +35,7 @@ export function tuningReport(tuning: Tuning, { plots }: Show): Report {
   return {
     command: "tune",
     version: tool.version,
+    hasTerms: true,
     name: `Tuning of ${probe.source}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", alerts(tuning)),
