@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { bundleProgram } from "./bundle-program.mjs";
 import { inputHashes } from "./inputs.mjs";
 import { buildAddon } from "./native-build.mjs";
 import { run } from "./process.mjs";
@@ -45,6 +46,7 @@ async function buildTypeScript({ quiet }) {
   }
   for (const asset of assets) cpSync(inRoot("src", asset), join(fresh, asset));
   await buildPageScripts(fresh, { quiet });
+  await bundleProgram(fresh);
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
 }
@@ -76,7 +78,7 @@ const parts = [
     name: "typescript",
     build: buildTypeScript,
     outputs: [
-      "dist/cli/main.js",
+      "dist/program/main.js",
       ...[...pythonPrograms, ...assets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
     ],
   },
