@@ -1,6 +1,5 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { rolldown } from "rolldown";
 import { inRoot } from "./project.mjs";
 
 /** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes. */
@@ -14,6 +13,8 @@ const licencesFile = "dist/program/LICENSES";
  * stays in files of its own. `dist` is a folder that tsc has filled.
  */
 export async function bundleProgram(dist) {
+  // Not before it is known to be installed.
+  const { rolldown } = await import("rolldown");
   const target = join(dist, "program");
   const bundle = await rolldown({
     input: entries.map((entry) => join(dist, entry)),

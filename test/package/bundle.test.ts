@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 // @ts-expect-error Scripts are JavaScript without types.
 import { makeHostRoot, rootMissing, runInRoot } from "../../scripts/lib/bare-root.mjs";
-// @ts-expect-error Scripts are JavaScript without types.
 import { setUpCommand } from "../helpers/set-up-commands.js";
 
 const { hasKernels } = inject("installed");

@@ -1,20 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { describeHistory } from "../../src/compare/courses.js";
-import { comparisonKind } from "../../src/compare/report/comparison-report.js";
-import { historyKind } from "../../src/compare/report/history-report.js";
 import { escapeMarkdown } from "../../src/draw/markdown-text.js";
-import { fileScreen } from "../../src/draw/screen.js";
-import { fleetKind } from "../../src/fleet/report/fleet-report.js";
 import { resultKind } from "../../src/report/result-report.js";
-import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
 import { drawn } from "../helpers/drawn.js";
-import { buildFleet, buildLacking, buildOutlier } from "../helpers/fleet.js";
-import { buildEntry } from "../helpers/history.js";
-import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
+import { hostileTexts } from "../helpers/hostile-documents.js";
+import { buildCell, buildDevice, buildDocument } from "../helpers/result-document.js";
 
 /** Results, comparisons and histories may be anybody's: what their texts say is shown, and does nothing. */
 
-const plain = fileScreen();
+const _plain = fileScreen();
 
 describe("escapeMarkdown", () => {
   it.each([
@@ -57,69 +50,15 @@ describe("escapeMarkdown", () => {
 
 const hostile = "@org/team #1 ![x](https://evil.example/i.png) <img src=x onerror=y> | **ok** `code`";
 
-describe("a hostile name in Markdown", () => {
-  const machine = { hostName: [hostile], gpuUuids: [hostile], pciAddresses: [hostile] };
-  const checks = [buildEntry(1), buildEntry(2, { machine, fingerprint: { [hostile]: hostile } })];
-  it.each([
-    [
-      "a result",
-      drawn(
-        resultKind,
-        buildDocument({
-          devices: [buildDevice({ name: hostile })],
-          host: buildHost({ hostname: hostile, cpuModel: hostile }),
-          cells: [buildCell({ GBps: 55 }), buildFailed({ sizeBytes: 1024 }, hostile, hostile)],
-        }),
-        "markdown",
-      ),
-    ],
-    [
-      "a comparison",
-      drawn(
-        comparisonKind,
-        buildComparison({
-          outcome: "regression",
-          cells: [buildCellComparison({ id: hostile }), buildSlower({ reason: hostile })],
-          notes: [hostile],
-          baseline: { ...buildComparison().baseline, path: hostile, deviceNames: [hostile] },
-        }),
-        "markdown",
-        plain,
-      ),
-    ],
-    [
-      "a fleet",
-      drawn(
-        fleetKind,
-        buildFleet({
-          notice: hostile,
-          nodes: [hostile, buildLacking(`2 ${hostile}`, "failed", hostile)],
-          outliers: [buildOutlier(hostile, { evidence: [hostile] })],
-          group: { facts: { gpu: hostile }, tooFew: hostile },
-        }),
-        "markdown",
-        plain,
-      ),
-    ],
-    [
-      "a history",
-      drawn(
-        historyKind,
-        describeHistory({
-          version: "0.1.0",
-          path: hostile,
-          history: { entries: checks, notes: [hostile] },
-          cells: null,
-        }),
-        "markdown",
-        plain,
-      ),
-    ],
-  ])("is text in %s", (_, markdown) => {
-    expect(markdown).toContain("evil.example");
+describe("a hostile name in Markdown", async () => {
+  const texts = (await hostileTexts(hostile)).filter(([, format]) => format === "markdown");
+  it.each(texts)("is text in a %s", (_, __, markdown) => {
+    // What stands between fences is code, and does nothing.
+    const told = markdown.replace(/^(```+)\w*\n.*?^\1$/gms, "");
+    expect(told).toContain("evil.example");
     const obeyed =
       /@org|#1 |(?<!\\)\[|(?<!\\):\/\/|(?<!\\)<(?!!-- -->|\/?(details|summary)>)|\*\*ok|(?<!\\)`/;
-    expect(markdown.match(obeyed)).toBeNull();
+    expect(told.match(obeyed)).toBeNull();
   });
 });
 

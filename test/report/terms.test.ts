@@ -33,7 +33,7 @@ const writtenHeads = sources.flatMap((source) =>
 
 /** The words in the cells of tables that stand in the sources; "yes" and "no" are no terms. */
 const writtenLabels = sources
-  .flatMap((source) => [...source.matchAll(/\bfigure\("([a-zA-Z ]+)"/g)].map(([, label]) => label!))
+  .flatMap((source) => [...source.matchAll(/\bfigure\("([a-zA-Z ]+)"\)/g)].map(([, label]) => label!))
   .filter((label) => label !== "yes" && label !== "no");
 
 const unexplained = (words: readonly string[]) =>

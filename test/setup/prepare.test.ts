@@ -42,6 +42,7 @@ describe("prepare", () => {
 
   it.each([
     ["dist", ["tsc"]],
+    ["dist/program/main.js", ["tsc"]],
     ["dist/tune/torch/probe/main.py", ["tsc"]],
     ["dist/tune/live/hook/sitecustomize.py", ["tsc"]],
     ["dist/explain/torch/program/main.py", ["tsc"]],

@@ -1,5 +1,5 @@
 /*
- * What a picture shows, before it is drawn: made of documents by src/report/page, drawn by the files beside this one.
+ * What a picture shows, before it is drawn: made of documents by the features, drawn by the files beside this one.
  */
 
 /** One of these, each with a name of its own in a page. */
