@@ -2,6 +2,7 @@ import { fieldOf, readText } from "../host/files.js";
 import type { Placement } from "../host/placement.js";
 import type { NativeDriver, NativeError, NativeSession } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
+import { openPlacedSession } from "../native/placed-session.js";
 import type { NativePool } from "../native/pool-contract.js";
 import { poolWays } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
@@ -42,20 +43,13 @@ export class PoolBench {
     this.#root = root;
   }
 
-  /** Opens a device. A container may forbid to choose the node of memory: then the first touch by its CPUs does. */
   static async open(
     driver: NativeDriver,
-    device: DeviceFacts,
-    { cpus, threads, numaNode }: Placement,
+    { ordinal }: DeviceFacts,
+    placement: Placement,
     root = "/",
   ): Promise<PoolBench> {
-    const open = (node: number | null) =>
-      driver.openSession({ device: device.ordinal, cpus, threads, numaNode: node, seed: 1 });
-    const session = await open(numaNode).catch((error: NativeError) => {
-      if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
-      return open(null);
-    });
-    return new PoolBench(session, root);
+    return new PoolBench(await openPlacedSession(driver, { device: ordinal, placement, seed: 1 }), root);
   }
 
   /** Obtains a little of each kind, whatever comes of it. */
