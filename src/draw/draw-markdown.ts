@@ -4,13 +4,13 @@ import { joinBlocks } from "./terminal/terminal-text.js";
 
 /**
  * A report in GitHub's Markdown, for a pull request or a job's summary: its heading is the first sentence of the answer, or
- * the report's name, what follows from the figures stands above them, and what they hold for last.
+ * the report's name, what follows from the figures stands above them, what they hold for below, and details last.
  */
 export function drawMarkdown({ command, name, blocks }: Report): string {
   const of = (type: Block["type"]) => blocks.filter((block) => block.type === type);
-  const [alerts, answers, findings] = [of("alert"), of("answer"), of("finding")];
-  const isLast = (block: Block) => block.type === "facts" && block.isEnvironment;
-  const others = blocks.filter((block) => !/^(alert|answer|finding)$/.test(block.type) && !isLast(block));
+  const [alerts, answers, findings, folds] = [of("alert"), of("answer"), of("finding"), of("fold")];
+  const isLate = (block: Block) => block.type === "facts" && block.isEnvironment;
+  const others = blocks.filter((block) => !/^(alert|answer|finding|fold)$/.test(block.type) && !isLate(block));
   const [first] = answers;
   const [, sentence = name, rest = ""] =
     (first?.type === "answer" ? /^(.+?)(?:\.$|\. (?=[A-Z])|$)(.*)$/.exec(first.text) : null) ?? [];
@@ -19,7 +19,7 @@ export function drawMarkdown({ command, name, blocks }: Report): string {
     [`## ${title}: ${escapeMarkdown(sentence)}`],
     ...blockLines(alerts, 3),
     ...blockLines(first?.type === "answer" && rest !== "" ? [{ ...first, text: rest }] : [], 3),
-    ...blockLines([...answers.slice(1), ...findings, ...others, ...blocks.filter(isLast)], 3),
+    ...blockLines([...answers.slice(1), ...findings, ...others, ...blocks.filter(isLate), ...folds], 3),
   ]);
 }
 
