@@ -9,6 +9,7 @@ import {
   buildCell,
   buildColdStart,
   buildDistribution,
+  buildDevice,
   buildDocument,
   buildEmulatedDocument,
   buildFailed,
@@ -150,6 +151,13 @@ describe("CSV", () => {
       moved: "",
     });
     expect(rows[1]).toMatchObject({ outcome: "failed", error: "out of memory" });
+  });
+});
+
+describe("a hostile name in CSV", () => {
+  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("is no formula: %s", (name) => {
+    const document = buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] });
+    expect(drawn(resultKind, document, "csv")).toContain(`,'${name},`);
   });
 });
 
