@@ -7,10 +7,8 @@ import { joinBlocks } from "./terminal/terminal-text.js";
  * the report's name, what follows from the figures stands above them, what they hold for below, and details last.
  */
 export function drawMarkdown({ command, name, blocks }: Report): string {
-  const of = (type: Block["type"]) => blocks.filter((block) => block.type === type);
-  const [alerts, answers, findings, folds] = [of("alert"), of("answer"), of("finding"), of("fold")];
-  const isLate = (block: Block) => block.type === "facts" && block.isEnvironment;
-  const others = blocks.filter((block) => !/^(alert|answer|finding|fold)$/.test(block.type) && !isLate(block));
+  const of = (rank: Rank) => blocks.filter((block) => rankOf(block) === rank);
+  const [alerts, answers] = [of("alert"), of("answer")];
   const [first] = answers;
   const [, sentence = name, rest = ""] =
     (first?.type === "answer" ? /^(.+?)(?:\.$|\. (?=[A-Z])|$)(.*)$/.exec(first.text) : null) ?? [];
@@ -19,8 +17,29 @@ export function drawMarkdown({ command, name, blocks }: Report): string {
     [`## ${title}: ${escapeMarkdown(sentence)}`],
     ...blockLines(alerts, 3),
     ...blockLines(first?.type === "answer" && rest !== "" ? [{ ...first, text: rest }] : [], 3),
-    ...blockLines([...answers.slice(1), ...findings, ...others, ...blocks.filter(isLate), ...folds], 3),
+    ...blockLines([...answers.slice(1), ...(["first", "middle", "late", "last"] as const).flatMap(of)], 3),
   ]);
+}
+
+/** Where a block stands: alerts and answers on top, the others in this order. */
+type Rank = "alert" | "answer" | "first" | "middle" | "late" | "last";
+
+function rankOf(block: Block): Rank {
+  switch (block.type) {
+    case "alert":
+    case "answer":
+      return block.type;
+    case "finding":
+      return "first";
+    case "section":
+      return block.isSummary === true ? "first" : "middle";
+    case "facts":
+      return block.isEnvironment ? "late" : "middle";
+    case "fold":
+      return "last";
+    default:
+      return "middle";
+  }
 }
 
 /** The lines of blocks between which empty lines stand: texts of a type that follow each other are one list. */
