@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
  * processes, in which what they import is loaded once. To load it anew for each takes longer than most of their tests.
  */
 const pure = [
-  "test/{compare,draw,plan,report,stats}/**/*.test.ts",
+  "test/{compare,draw,kinds,plan,report,stats}/**/*.test.ts",
   "test/explain/{run-figures,verdicts,questions/*}.test.ts",
   "test/fleet/{cells-in-blocks,figure-noise,judge-fleet,launch-plan,node-groups,not-heard-of}.test.ts",
   "test/fleet/{read-fleet,simulated-fleets}.test.ts",

@@ -4,13 +4,11 @@ import { joinBlocks } from "./terminal/terminal-text.js";
 
 /**
  * A report in GitHub's Markdown, for a pull request or a job's summary: its heading is the first sentence of the answer, or
- * the report's name, what follows from the figures stands above them, and what they hold for last.
+ * the report's name, what follows from the figures stands above them, what they hold for below, and details last.
  */
 export function drawMarkdown({ command, name, blocks }: Report): string {
-  const of = (type: Block["type"]) => blocks.filter((block) => block.type === type);
-  const [alerts, answers, findings] = [of("alert"), of("answer"), of("finding")];
-  const isLast = (block: Block) => block.type === "facts" && block.isEnvironment;
-  const others = blocks.filter((block) => !/^(alert|answer|finding)$/.test(block.type) && !isLast(block));
+  const of = (rank: Rank) => blocks.filter((block) => rankOf(block) === rank);
+  const [alerts, answers] = [of("alert"), of("answer")];
   const [first] = answers;
   const [, sentence = name, rest = ""] =
     (first?.type === "answer" ? /^(.+?)(?:\.$|\. (?=[A-Z])|$)(.*)$/.exec(first.text) : null) ?? [];
@@ -19,8 +17,29 @@ export function drawMarkdown({ command, name, blocks }: Report): string {
     [`## ${title}: ${escapeMarkdown(sentence)}`],
     ...blockLines(alerts, 3),
     ...blockLines(first?.type === "answer" && rest !== "" ? [{ ...first, text: rest }] : [], 3),
-    ...blockLines([...answers.slice(1), ...findings, ...others, ...blocks.filter(isLast)], 3),
+    ...blockLines([...answers.slice(1), ...(["first", "middle", "late", "last"] as const).flatMap(of)], 3),
   ]);
+}
+
+/** Where a block stands: alerts and answers on top, the others in this order. */
+type Rank = "alert" | "answer" | "first" | "middle" | "late" | "last";
+
+function rankOf(block: Block): Rank {
+  switch (block.type) {
+    case "alert":
+    case "answer":
+      return block.type;
+    case "finding":
+      return "first";
+    case "section":
+      return block.isSummary === true ? "first" : "middle";
+    case "facts":
+      return block.isEnvironment ? "late" : "middle";
+    case "fold":
+      return "last";
+    default:
+      return "middle";
+  }
 }
 
 /** The lines of blocks between which empty lines stand: texts of a type that follow each other are one list. */

@@ -35,8 +35,8 @@ export type Block =
   | { type: "lines"; lines: readonly string[] }
   /** Details that Markdown and pages have folded away; a terminal shows what stands in their place. */
   | { type: "fold"; title: string; blocks: readonly Block[]; instead: readonly Note[] }
-  /** `isTight`: a terminal draws no empty lines in it. */
-  | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean };
+  /** `isTight`: a terminal draws no empty lines in it. `isSummary`: Markdown and pages show it first, a terminal in place. */
+  | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean; isSummary?: true };
 
 /** Texts of one type as blocks, in their order. */
 export function texts(type: "alert" | "answer" | "finding" | "note", notes: readonly Note[]): Block[] {
@@ -66,6 +66,11 @@ export function fold(title: string, blocks: readonly Block[], instead: readonly 
 /** Blocks below a title of their own. */
 export function section(title: string, blocks: readonly Block[], isTight = false): Block {
   return { type: "section", title, blocks, isTight };
+}
+
+/** A tight section of what all of the report comes to. */
+export function summary(title: string, blocks: readonly Block[]): Block {
+  return { type: "section", title, blocks, isTight: true, isSummary: true };
 }
 
 /** A section's title as a heading, which has no colon behind it as a line above something in a terminal has. */

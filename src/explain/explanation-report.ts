@@ -14,6 +14,7 @@ import {
   type Report,
   section,
   spared,
+  summary,
   type Tone,
   tables,
   texts,
@@ -87,7 +88,7 @@ function explanationReport(explanation: Explanation): Report {
       ...texts("alert", alertsOf(explanation)),
       environment(factsOf(explanation)),
       ...answers.map(answerSection),
-      ...(answers.length < 2 ? [] : [section("In short", [overview(answers)], true)]),
+      ...(answers.length < 2 ? [] : [summary("In short", [overview(answers)])]),
     ],
   };
 }
@@ -112,7 +113,7 @@ function answerSection(answer: ExplainedAnswer): Block {
   ]);
 }
 
-/** All verdicts at a glance; below them, for that is what a terminal shows. */
+/** All verdicts at a glance. */
 function overview(answers: readonly ExplainedAnswer[]): Block {
   return facts(answers.map(({ question, verdict }): Fact => [question, verdictWords[verdict]]));
 }

@@ -1,12 +1,4 @@
-import type { Comparison } from "../compare/comparison.js";
-import type { HistoryDocument } from "../compare/history-document.js";
-import type { Diagnosis } from "../doctor/diagnosis.js";
 import type { DocumentKind } from "../draw/document-kind.js";
-import type { Explanation } from "../explain/explanation.js";
-import type { FleetDocument } from "../fleet/fleet-document.js";
-import type { Pinning } from "../pin/pinning-document.js";
-import type { ResultDocument } from "../results/schema.js";
-import type { Tuning } from "../results/tuning.js";
 import type { DocumentName } from "../settings/document-formats.js";
 
 /*
@@ -14,19 +6,7 @@ import type { DocumentName } from "../settings/document-formats.js";
  * formats are in settings/document-formats.ts.
  */
 
-/** The type of each kind's document. */
-export interface DocumentOf extends Record<DocumentName, unknown> {
-  result: ResultDocument;
-  comparison: Comparison;
-  history: HistoryDocument;
-  fleet: FleetDocument;
-  tuning: Tuning;
-  diagnosis: Diagnosis;
-  pinning: Pinning;
-  explanation: Explanation;
-}
-
-const kinds: { readonly [Name in DocumentName]: () => Promise<DocumentKind<DocumentOf[Name]>> } = {
+const kinds = {
   result: async () => (await import("../report/result-report.js")).resultKind,
   comparison: async () => (await import("../compare/report/comparison-report.js")).comparisonKind,
   history: async () => (await import("../compare/report/history-report.js")).historyKind,
@@ -35,6 +15,13 @@ const kinds: { readonly [Name in DocumentName]: () => Promise<DocumentKind<Docum
   diagnosis: async () => (await import("../doctor/diagnosis-report.js")).diagnosisKind,
   pinning: async () => (await import("../pin/pinning-report.js")).pinningKind,
   explanation: async () => (await import("../explain/explanation-report.js")).explanationKind,
+} satisfies Record<DocumentName, () => Promise<unknown>>;
+
+/** The type of each kind's document. */
+export type DocumentOf = {
+  [Name in DocumentName]: Awaited<ReturnType<(typeof kinds)[Name]>> extends DocumentKind<infer Document>
+    ? Document
+    : never;
 };
 
 /** A document with the name of its kind. */
@@ -44,7 +31,8 @@ export type KnownDocument = {
 
 /** Loads what a kind of document is. */
 export function loadKind<Name extends DocumentName>(name: Name): Promise<DocumentKind<DocumentOf[Name]>> {
-  return kinds[name]();
+  const loads: { readonly [One in DocumentName]: () => Promise<DocumentKind<DocumentOf[One]>> } = kinds;
+  return loads[name]();
 }
 
 /** Whether `value` names a kind, as the `kind` of a document does; a result has none. */

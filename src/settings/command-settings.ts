@@ -1,4 +1,3 @@
-import type {} from "./choices.js";
 import {
   type DocumentName,
   documentFormats,

@@ -21,6 +21,17 @@ export const documentFormats = {
   explanation: everyDocument,
 } as const satisfies Readonly<Record<string, Formats>>;
 
+/** What a document that is no result is called in messages. */
+export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
+  comparison: "a comparison of results",
+  history: "the course of a history",
+  fleet: "what `pinbench fleet` said of many nodes",
+  tuning: "what `pinbench tune` found",
+  diagnosis: "what `pinbench doctor` found",
+  pinning: "what `pinbench pin` found",
+  explanation: "what `pinbench explain` measured",
+};
+
 /** The formats of the files that `report` makes of any documents. */
 export const pictureFormats = { html: ".html", svg: ".svg" } as const;
 

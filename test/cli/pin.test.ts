@@ -125,7 +125,7 @@ it.each([
   [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be had in so many pieces"],
   [["--threads", "5000"], 2, "5000 threads is more than"],
   [["--device", "7"], 3, "There is no device 7"],
-  [["--output", "pin.svg"], 2, "pinbench pin draws none"],
+  [["--output", "pin.svg"], 2, "there is none to draw here"],
   [["--budget", "0s"], 2, "no time at all"],
 ])("what makes no sense is refused: %j", async (args, exitCode, message) => {
   const finished = await callCli(pin(...args));

@@ -14,7 +14,7 @@ import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result
 const root = join(import.meta.dirname, "../../src");
 /** What draws tables of a feature stands in its folder, or in one of its own that is called report. */
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((path) => /^(report|doctor|explain|pin)\/.*\.ts$|\/report\/[^/]*\.ts$/.test(path))
+  .filter((path) => /^(report|doctor|explain|pin)\/(?!questions\/).*\.ts$|\/report\/[^/]*\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), "utf8"));
 
 /** What a head of several lines reads as: "pinned/" above "pageable" is one word. */

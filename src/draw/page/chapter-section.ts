@@ -43,6 +43,8 @@ function partOf(block: Block): Part {
       return "tables";
     case "facts":
       return block.isEnvironment ? "environment" : "details";
+    case "section":
+      return block.isSummary === true ? "first" : "details";
     default:
       return "details";
   }

@@ -31,7 +31,7 @@ describe("Markdown", () => {
     }),
     "markdown",
   );
-  const [open = "", folded = ""] = text.split("<details>");
+  const [open = "", folded = "", machines = ""] = text.split("<details>");
 
   it("has the outcome as its title", () => {
     expect(text).toMatch(/^## pinbench check: D2H pinned 16 MiB x1: slower, −9\.9 %/);
@@ -44,7 +44,7 @@ describe("Markdown", () => {
       "| D2H pinned 16 MiB x1 | 61.3 | 55.3 | **−9.9 % (−10.2 to −9.5 %)** | **slower** |",
     ]);
     expect(rows(folded)).toHaveLength(4);
-    expect(folded).toMatch(/^\n<summary>All cells \(4\)<\/summary>\n\n### Thr.*\n\n<\/details>\n/s);
+    expect(folded).toMatch(/^\n<summary>All cells \(4\)<\/summary>\n\n### Thr.*\n\n<\/details>\n\n$/s);
   });
 
   it("has the differences and the notes", () => {
@@ -52,7 +52,11 @@ describe("Markdown", () => {
     expect(text).toContain("\n- note: the spread is that of these runs\n");
   });
 
-  it("has no table where all is the same, and nothing to unfold where there is no cell", () => {
+  it("has both machines folded away", () => {
+    expect(machines).toContain("\n| driver | 580.159.04 | 580.159.04 |\n");
+  });
+
+  it("has no table where all is the same, and no cells to unfold where there is none", () => {
     expect(drawn(comparisonKind, buildComparison(), "markdown").split("<details>")[0]).not.toContain("|");
     expect(drawn(comparisonKind, buildComparison({ cells: [] }), "markdown")).not.toContain("All cells");
   });
@@ -65,8 +69,8 @@ describe("Markdown", () => {
   it("has equally many columns in every row, whatever the ids hold", () => {
     const cells = [buildCellComparison({ id: oddText }), buildSlower({ id: oddText, reason: oddText })];
     const odd = drawn(comparisonKind, buildComparison({ outcome: "regression", cells }), "markdown");
-    const [cellRows = ""] = odd.split("<summary>The machines");
-    for (const row of cellRows.split("\n").filter((line) => line.startsWith("|"))) {
+    const [ofCells = ""] = odd.split("<summary>The machines");
+    for (const row of ofCells.split("\n").filter((line) => line.startsWith("|"))) {
       expect(row.match(/(?<!\\)\|/g)).toHaveLength(6);
     }
     expect(odd).toContain('a "b" \\<c\\>');

@@ -5,7 +5,7 @@ import { withSharedAxes } from "../../../src/draw/page/shared-axes.js";
 import { gridOf, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
 
 function chapterOf(...charts: Chart[]): Chapter {
-  return { report: { command: "", version: "", name: "", blocks: [], hasTerms: false }, charts, samples: [] };
+  return { report: { command: "", version: "", name: "", hasTerms: false, blocks: [] }, charts, samples: [] };
 }
 
 /** A curve through these rates at 1, 2, 3 and so on. */

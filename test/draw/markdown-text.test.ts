@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { escapeMarkdown } from "../../src/draw/markdown-text.js";
-import { resultKind } from "../../src/report/result-report.js";
-import { drawn } from "../helpers/drawn.js";
-import { hostileTexts } from "../helpers/hostile-documents.js";
-import { buildCell, buildDevice, buildDocument } from "../helpers/result-document.js";
-
-/** Results, comparisons and histories may be anybody's: what their texts say is shown, and does nothing. */
-
-const _plain = fileScreen();
 
 describe("escapeMarkdown", () => {
   it.each([
@@ -45,30 +37,5 @@ describe("escapeMarkdown", () => {
     ]) {
       expect(escapeMarkdown(text)).toBe(text);
     }
-  });
-});
-
-const hostile = "@org/team #1 ![x](https://evil.example/i.png) <img src=x onerror=y> | **ok** `code`";
-
-describe("a hostile name in Markdown", async () => {
-  const texts = (await hostileTexts(hostile)).filter(([, format]) => format === "markdown");
-  it.each(texts)("is text in a %s", (_, __, markdown) => {
-    // What stands between fences is code, and does nothing.
-    const told = markdown.replace(/^(```+)\w*\n.*?^\1$/gms, "");
-    expect(told).toContain("evil.example");
-    const obeyed =
-      /@org|#1 |(?<!\\)\[|(?<!\\):\/\/|(?<!\\)<(?!!-- -->|\/?(details|summary)>)|\*\*ok|(?<!\\)`/;
-    expect(told.match(obeyed)).toBeNull();
-  });
-});
-
-describe("a hostile name in CSV", () => {
-  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("is no formula: %s", (name) => {
-    const csv = drawn(
-      resultKind,
-      buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] }),
-      "csv",
-    );
-    expect(csv).toContain(`,'${name},`);
   });
 });

@@ -1,13 +1,15 @@
 import { describeHistory } from "../../src/compare/courses.js";
+import type { DocumentKind } from "../../src/draw/document-kind.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import { type DocumentOf, type KnownDocument, loadKind } from "../../src/kinds/document-kinds.js";
 import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
+import type { FoundDocument } from "../../src/kinds/read-documents.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { checkedResult } from "../../src/results/parse.js";
-import { type DocumentName, documentFormats } from "../../src/settings/document-formats.js";
+import { type DocumentName, documentFormats, formatNames } from "../../src/settings/document-formats.js";
 import { buildCellComparison, buildComparison, buildSlower } from "./comparison.js";
 import { buildSlowDiagnosis } from "./diagnosis.js";
-import { drawn, textFormats } from "./drawn.js";
+import { drawn } from "./drawn.js";
 import { buildExplanation } from "./explanation.js";
 import { buildFleet, buildLacking, buildNode, buildOutlier } from "./fleet.js";
 import { buildEntry } from "./history.js";
@@ -15,8 +17,8 @@ import { buildPinning, buildUnmeasured, h200Pools } from "./pinning.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "./result-document.js";
 import { buildTuning } from "./tuning.js";
 
-/** Documents may be anybody's. One of each kind with a text wherever its builders take one, keys too. */
-const documents: { readonly [Name in DocumentName]: (text: string) => DocumentOf[Name] } = {
+/** A document of each kind, with a text wherever its builders take one, keys too. */
+export const documents: { readonly [Name in DocumentName]: (text: string) => DocumentOf[Name] } = {
   result: (text) =>
     buildDocument({
       devices: [buildDevice({ name: text })],
@@ -102,22 +104,31 @@ async function hostileDocument(kind: DocumentName, text: string): Promise<KnownD
 }
 
 /** Everything that is drawn of documents with this text in them but JSON: of each kind in each of its formats. */
-export async function hostileTexts(text: string): Promise<[what: string, format: string, drawn: string][]> {
-  const all = (Object.keys(documentFormats) as DocumentName[]).map(async (kind) => {
+export async function hostileTexts(
+  text: string,
+): Promise<[kind: DocumentName, format: string, drawn: string][]> {
+  const all = documentNames.map(async (kind) => {
     const known = await hostileDocument(kind, text);
-    const { document } = known;
-    const draw = await loadKind(kind);
-    const page = await pageOfDocuments([{ ...known, path: text }]);
-    return [
-      ...textFormats(kind)
-        .filter((format) => format !== "json")
-        .map((format): [string, string, string] => [
+    const formats = formatNames(kind).filter((format) => format !== "json");
+    return Promise.all(
+      formats.map(
+        async (format): Promise<[DocumentName, string, string]> => [
           kind,
           format,
-          drawn(draw as never, document as never, format, fileScreen(), { showsAll: true }),
-        ]),
-      [kind, "html", page] as [string, string, string],
-    ];
+          await drawnAs({ ...known, path: text }, format),
+        ],
+      ),
+    );
   });
   return (await Promise.all(all)).flat();
+}
+
+/** The names of all kinds. */
+export const documentNames = Object.keys(documentFormats) as DocumentName[];
+
+/** A document of any kind in a format of it. */
+export async function drawnAs(found: FoundDocument, format: string): Promise<string> {
+  if (format === "html") return pageOfDocuments([found]);
+  const kind = (await loadKind(found.kind)) as DocumentKind<unknown>;
+  return drawn(kind, found.document, format, fileScreen(), { showsAll: true });
 }
