@@ -25,7 +25,7 @@ export {
 } from "./library/judge-documents.js";
 export { type PlanOptions, type RunOptions, type RunProgress, run } from "./library/run-copies.js";
 export { type TuneOptions, tune } from "./library/tune-loading.js";
-export type { PinnedPool, Pinning } from "./pools/pinning-document.js";
+export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";

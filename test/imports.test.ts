@@ -9,14 +9,15 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 const layers = [
   ["index.ts"],
   ["library", "cli"],
-  ["report"],
-  ["fleet", "explain"],
+  ["kinds"],
+  ["report", "fleet", "explain"],
   ["doctor"],
-  ["measure", "tune", "compare", "pools"],
+  ["measure", "tune", "compare", "pin"],
   ["plan"],
   ["native", "host"],
   ["results"],
   ["settings"],
+  ["draw"],
   ["stats", "package-facts.ts", "text-file.ts"],
   ["machine-shortage.ts"],
   ["errors.ts"],
@@ -107,16 +108,16 @@ describe("circles of imports", () => {
 });
 
 describe("what draws pages", () => {
-  const isDrawing = (file: string) => /^report\/(chart|page)\//.test(file);
+  const isDrawing = (file: string) => /^(draw|report)\/(chart|page)\/|-charts\.ts$/.test(file);
 
   it("is loaded by what draws them alone: no command waits for it", () => {
     const commands = [...importsOf.keys()].filter((file) => file.startsWith("cli"));
     expect(loadedWith(...commands).filter(isDrawing)).toEqual([]);
-    expect(loadedWith(join("cli", "run-command.ts"))).toContain(join("cli", "picture-output.ts"));
+    expect(loadedWith(join("cli", "run-command.ts"))).toContain(join("cli", "document-output.ts"));
   });
 
   it("is loaded with a page", () => {
-    const loaded = loadedWith(join("report", "page", "document-chapters.ts"));
+    const loaded = loadedWith(join("kinds", "draw-documents.ts"));
     expect(loaded.filter(isDrawing).length).toBeGreaterThan(10);
   });
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { occasionGapNs } from "../compare/occasions.js";
+import { baselineReport } from "../compare/report/baseline-report.js";
 import { type RunFigures, readResultSet } from "../compare/result-set.js";
+import { counted } from "../draw/words.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { prepareRun } from "../measure/prepare.js";
-import { baselineReport } from "../report/baseline-report.js";
 import { progressLine } from "../report/progress.js";
-import { counted } from "../report/wording.js";
 import { checkChangeable, notEmpty } from "../results/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { labelsOf } from "../settings/labels.js";

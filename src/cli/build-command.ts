@@ -12,11 +12,11 @@ import {
 import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
+import { printableText } from "../draw/printable-text.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
-import { printableText } from "../report/printable-text.js";
 import { makeFolderSync } from "../results/made-folder.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { writeStdout } from "./terminal.js";

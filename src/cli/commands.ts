@@ -133,14 +133,18 @@ Examples:
     isHidden: true,
     load: async () => (await import("./fleet-node-command.js")).fleetNodeCommand,
   },
+  show: {
+    summary: "print saved results of any command again",
+    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
+    help: `
+Examples:
+  pinbench show result.json                       as pinbench run printed it
+  pinbench show diagnosis.json --format markdown  for an issue`,
+    load: async () => (await import("./show-command.js")).showCommand,
+  },
   report: {
-    summary: "draw results, comparisons, tunings, histories and fleets as one page of charts and tables",
-    operands: [
-      new Argument(
-        "<file...>",
-        "what other commands wrote or print with --json; folders of runs and histories too",
-      ),
-    ],
+    summary: "draw saved results of any command as one page of charts and tables",
+    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
     help: `
 Examples:
   pinbench report result.json                            report.html, which needs no network

@@ -3,18 +3,17 @@ import type { Comparison } from "../compare/comparison.js";
 import { refuseUnmatched, unmatchedPattern } from "../compare/unmatched-pattern.js";
 import type { Rule } from "../compare/verdict.js";
 import { ExitCode } from "../errors.js";
-import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
 import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
-import type { ComparisonFormat, PictureFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Configuration } from "../settings/configuration.js";
+import { documentFormats, type FormatOf } from "../settings/document-formats.js";
 import { defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver } from "./delivery.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
-import { outputFiles, withPictures } from "./picture-output.js";
 import { type DisplayFlags, outputScreen } from "./screens.js";
 import { noter } from "./terminal.js";
 
@@ -62,9 +61,9 @@ export function checkThresholdPatterns(
 export async function comparisonOutputs(
   flags: JudgingFlags,
   inputs: readonly string[],
-): Promise<Destinations<ComparisonFormat | PictureFormat>> {
+): Promise<Destinations<FormatOf<"comparison">>> {
   const format = chosenFormat(flags);
-  const files = outputFiles(flags, comparisonFormatOfPath);
+  const files = outputFiles(documentFormats.comparison, flags);
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files };
@@ -73,20 +72,13 @@ export async function comparisonOutputs(
 /** Prints and writes a comparison, and returns the exit code that follows from it. */
 export async function deliverComparison(
   comparison: Comparison,
-  { format, files }: Destinations<ComparisonFormat | PictureFormat>,
+  { format, files }: Destinations<FormatOf<"comparison">>,
   flags: JudgingFlags,
 ): Promise<ExitCode> {
-  const besides = format === "github" ? [() => writeStepSummary(comparison, flags)] : [];
-  await deliver(
-    withPictures(
-      { kind: "comparison", path: null, document: comparison },
-      flags,
-      (format: ComparisonFormat, screen) =>
-        renderComparison(comparison, format, { ...screen, showsAll: flags.showsAll }),
-    ),
-    { format, files, besides },
-    flags,
-  );
+  const { showsAll } = flags;
+  const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags, { showsAll });
+  const besides = format === "github" ? [() => writeStepSummary(draw, flags)] : [];
+  await deliver(draw, { format, files, besides }, flags);
   return exitCodes[comparison.outcome];
 }
 
@@ -99,12 +91,13 @@ const exitCodes = {
 } as const satisfies Record<Comparison["outcome"], ExitCode>;
 
 /** A step of GitHub Actions may append Markdown to this file; it is shown on the run's page. */
-async function writeStepSummary(comparison: Comparison, flags: DisplayFlags): Promise<void> {
+async function writeStepSummary(
+  draw: Awaited<ReturnType<typeof documentDrawer>>,
+  flags: DisplayFlags,
+): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, renderComparison(comparison, "markdown", outputScreen(flags))).catch(
-    (error: unknown) => {
-      throw cannotWrite(path, error);
-    },
-  );
+  await appendFile(path, await draw("markdown", outputScreen(flags))).catch((error: unknown) => {
+    throw cannotWrite(path, error);
+  });
 }

@@ -1,4 +1,4 @@
-import type { Screen } from "../report/screen.js";
+import type { Screen } from "../draw/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { finalize } from "../results/store.js";
 import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
@@ -56,7 +56,7 @@ async function sayingIfLong(path: string, writing: Promise<void>): Promise<void>
  */
 export async function adviseDoctor(document: ResultDocument): Promise<void> {
   if (document.devices.every(({ link }) => link === null)) return;
-  const { doctorAdvice } = await import("../report/doctor/doctor-advice.js");
+  const { doctorAdvice } = await import("../doctor/doctor-advice.js");
   const advice = doctorAdvice(document);
   if (advice !== null) noter({ quiet: false })(advice);
 }

@@ -1,3 +1,4 @@
+import { jsonReport } from "../draw/json.js";
 import { ExitCode } from "../errors.js";
 import { hostRecord } from "../host/host-record.js";
 import { upstreamPath } from "../host/pci-topology.js";
@@ -7,7 +8,6 @@ import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
 import { type DevicesReport, devicesReport } from "../report/devices-report.js";
-import { jsonReport } from "../report/json.js";
 import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
 import type { BackendChoice } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";

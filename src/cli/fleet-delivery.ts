@@ -1,20 +1,20 @@
 import { stat } from "node:fs/promises";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
+import { unlistedHosts } from "../fleet/report/drain-lines.js";
+import { fleetKindFor } from "../fleet/report/fleet-report.js";
+import { isLacking } from "../fleet/report/fleet-text.js";
 import { slurmNodes } from "../fleet/slurm-launch.js";
-import { unlistedHosts } from "../report/fleet/drain-lines.js";
-import { isLacking } from "../report/fleet/fleet-text.js";
-import { fleetFormatOfPath, renderFleet } from "../report/fleet/render-fleet.js";
-import { readAnyDocument } from "../report/read-document.js";
+import { readDocuments } from "../kinds/read-documents.js";
 import { checkWritable } from "../results/store.js";
-import type { FleetFormat, PictureFormat } from "../settings/choices.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
+import { documentFormats, type FormatOf } from "../settings/document-formats.js";
 import { fleetSettings } from "../settings/table.js";
 import { readTextFile } from "../text-file.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver } from "./delivery.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
-import { outputFiles, withPictures } from "./picture-output.js";
 import { noter } from "./terminal.js";
 
 /** What all commands that end with a fleet's report have in common: where it goes. */
@@ -24,7 +24,7 @@ type FleetReportFlags = Pick<
 >;
 
 /** Where a fleet's report is to go. */
-export type FleetOutputs = Destinations<FleetFormat | PictureFormat>;
+export type FleetOutputs = Destinations<FormatOf<"fleet">>;
 
 /**
  * Where a report is to go, checked before anything is measured or read; `inputs` are what is read, which no output may be.
@@ -35,7 +35,7 @@ export async function fleetOutputs(
   inputs: readonly string[],
 ): Promise<FleetOutputs> {
   const format = chosenFormat(flags);
-  const files = outputFiles(flags, fleetFormatOfPath);
+  const files = outputFiles(documentFormats.fleet, flags);
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files };
@@ -55,8 +55,8 @@ export async function savedFleet(
   const [path = "", ...others] = paths;
   if (others.length > 0 || !(await stat(path).catch(() => null))?.isFile()) return null;
   if (!beginsAsFleet.test(await readTextFile(path))) return null;
-  const read = await readAnyDocument(path);
-  if (read.kind !== "fleet") return null;
+  const [read] = await readDocuments(path);
+  if (read?.kind !== "fleet") return null;
   const rule = Object.keys(fleetSettings).find((key) => given.includes(key));
   if (rule === undefined) return read.document;
   const [flag] = commandSettings.fleet[rule as keyof typeof fleetSettings].flag.split(" ");
@@ -74,12 +74,8 @@ export async function deliverFleet(
   const formats = [outputs.format, ...outputs.files.map(({ format }) => format)];
   const isForSlurm = formats.includes("nodelist") || formats.includes("drain");
   const known = isForSlurm ? await slurmNodes() : null;
-  const render = withPictures<Exclude<FleetFormat, PictureFormat>>(
-    { kind: "fleet", path: null, document },
-    flags,
-    (format, screen) => renderFleet(document, format, screen, known),
-  );
-  await deliver(render, outputs, flags);
+  const draw = await documentDrawer({ kind: "fleet", document }, flags, { kind: fleetKindFor(known) });
+  await deliver(draw, outputs, flags);
   // A list of nodes has no place for comments: that one is missing must not go unnoticed.
   const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
   for (const { host, reason } of unlisted)

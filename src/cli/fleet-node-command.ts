@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
+import { jsonReport } from "../draw/json.js";
 import { ExitCode } from "../errors.js";
 import { measureAsNode } from "../fleet/node-process.js";
 import { programPath } from "../package-facts.js";
-import { jsonReport } from "../report/json.js";
 import type { Invocation } from "./asked-settings.js";
 import { Interruption } from "./interruption.js";
 

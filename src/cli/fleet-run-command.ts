@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { counted, listed } from "../draw/words.js";
 import { type ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
 import { FleetLaunch, type FleetProgress } from "../fleet/fleet-launch.js";
@@ -11,7 +12,6 @@ import { type LaunchPlan, nodesPlaceholder, plainHost, planOfLauncher } from "..
 import { expandNodes, planOfSlurm } from "../fleet/slurm-launch.js";
 import { programPath } from "../package-facts.js";
 import { progressLine } from "../report/progress.js";
-import { counted, listed } from "../report/wording.js";
 import { makeFolder, removeEmptyFolders } from "../results/made-folder.js";
 import { reportingAs } from "../results/output-stream.js";
 import type { CommandSettings } from "../settings/command-settings.js";

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { jsonReport } from "../draw/json.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { jsonReport } from "../report/json.js";
-import { formatOfPath } from "../report/result-formats.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
 import { checkWritable, finalize } from "../results/store.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { documentFormats, formatOfPath } from "../settings/document-formats.js";
 import { formatSize } from "../settings/units.js";
 import { cannotRead, readTextFile } from "../text-file.js";
 import type { Invocation } from "./asked-settings.js";
@@ -41,7 +41,7 @@ export async function importNvbandwidthCommand(
 
 /** Found before anything is imported: what cannot be written, is no JSON, or is the only copy of the old baseline. */
 async function checkOutput(output: string, path: string): Promise<void> {
-  if (formatOfPath(output) !== "json") {
+  if (formatOfPath(documentFormats.result, output) !== "json") {
     throw new PinbenchError("usage", `${output} names another format, and an import writes JSON.`, {
       hint: "Choose a name that ends in .json.",
     });

@@ -1,5 +1,5 @@
+import { listed } from "../draw/words.js";
 import { ExitCode, endingSignals, signalExitCodes } from "../errors.js";
-import { listed } from "../report/wording.js";
 import { isWatched } from "./deadline.js";
 import { noter } from "./terminal.js";
 

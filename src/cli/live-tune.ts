@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
-import { formatRate } from "../report/tuning/tuning-gain.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
@@ -12,6 +11,7 @@ import type { LiveProbe } from "../tune/live/live-probe.js";
 import { openLive } from "../tune/live/open-live.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
+import { formatRate } from "../tune/report/tuning-gain.js";
 import { scoreOf } from "../tune/score.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";

@@ -22,7 +22,7 @@ export async function main(argv: string[]): Promise<void> {
       if (argv.length === 1) return await writeStdout(`${packageVersion()}\n`);
       if (argv.length === 2 && argv[1] === "--json") {
         const { versionReport } = await import("./version-report.js");
-        const { jsonReport } = await import("../report/json.js");
+        const { jsonReport } = await import("../draw/json.js");
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }

@@ -1,79 +1,41 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../errors.js";
-import type { DeviceSharing } from "../host/device-sharing.js";
-import { shareDevices } from "../measure/prepare.js";
-import { PinMemory, preparePools } from "../pools/pin-memory.js";
-import type { Pinning } from "../pools/pinning-document.js";
-import { pinningFormatOfPath, renderPinning } from "../report/pools/pinning-report.js";
-import { progressLine } from "../report/progress.js";
-import { checkWritable } from "../results/store.js";
+import { PinMemory, preparePools } from "../pin/pin-memory.js";
+import type { Pinning } from "../pin/pinning-document.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { labelsOf } from "../settings/labels.js";
-import { chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver } from "./delivery.js";
-import { beginOnDevices } from "./device-turn.js";
-import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { ProgressLine } from "./progress-line.js";
+import type { Invocation } from "./asked-settings.js";
+import { aborted } from "./interruption.js";
+import { runMeasuringCommand } from "./measuring-command.js";
 import { backendNotes } from "./run-command.js";
 import { noter } from "./terminal.js";
 
-/** How long an interrupted command may wait for the driver's call in flight before it tells what it has. */
+/** How long an interrupted command waits for the driver's call in flight before it reports what it has. */
 const patienceMs = 1000;
 
 /** `pinbench pin`: returns the exit code; throws PinbenchError. */
-export async function pinCommand(flags: CommandSettings<"pin">, { call }: Invocation): Promise<ExitCode> {
-  const format = chosenFormat(flags);
+export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
   const labels = labelsOf(flags.labels);
-  const files = flags.output.map((path) => ({ path, format: pinningFormatOfPath(path) }));
-  for (const { path } of files) await checkWritable(path);
-  const interruption = new Interruption();
-  const { signal } = interruption;
-  const note = noter(flags);
-  const ended = () => {
-    sayNothingMeasured(flags.output);
-    return interruption.exitCode ?? ExitCode.interrupted;
-  };
-  const line = new ProgressLine(flags);
-  let sharing: DeviceSharing | null = null;
-  try {
-    const prepared = await interruption.unlessAborted(preparePools(flags));
-    if (prepared === null) return ended();
-    for (const text of backendNotes(prepared)) note(text);
-    const { backend, devices } = prepared;
-    sharing = shareDevices({ backend, devices: [...devices] }, { command: "pin", ownerPid: null });
-    if (!(await beginOnDevices(sharing, flags, signal))) return ended();
-    const mayWait = flags.wait || flags.waitAtMostNs !== null;
-    const pinning = new PinMemory({
-      ...{ prepared, sharing, labels, signal },
-      startedAt: call.startedAt,
-      startedMs: call.startedMs,
-      countedFromMs: mayWait ? performance.now() : call.startedMs,
-      onActivity: (text, leftNs) =>
-        line.update((columns) =>
-          progressLine({ leftNs, isMost: true, done: { text }, now: null, best: null }, columns),
-        ),
-    });
-    const measuring = pinning.measure();
-    // One call of the driver may take seconds. Until it returns the process stays, and its memory is given back.
-    await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
-    const document = pinning.document();
-    line.clear();
-    await sharing?.release();
-    const isTold = document.status !== "aborted" || hasFindings(document);
-    // A program that reads stdout is told in its own format, of nothing too.
-    const destinations = isTold
-      ? { format, files }
-      : { format: format === "json" ? format : null, files: [] };
-    await deliver((asked, screen) => renderPinning(document, asked, screen), destinations, flags);
-    await measuring;
-    if (!isTold) return ended();
-    if (document.error !== null) noter({ quiet: false })(`The device failed: ${document.error.message}.`);
-    return interruption.exitCode ?? exitCodeOf(document);
-  } finally {
-    line.clear();
-    await sharing?.release();
-    interruption.dispose();
-  }
+  return runMeasuringCommand(flags, invocation, {
+    kind: "pinning",
+    name: "pin",
+    prepare: () => preparePools(flags),
+    notes: (prepared) => backendNotes(prepared),
+    async measure({ signal, ...turn }) {
+      const pinning = new PinMemory({ ...turn, labels, signal });
+      const measuring = pinning.measure();
+      // One call of the driver may take seconds. Until it returns the process stays, and its memory is given back.
+      await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
+      const document = pinning.document();
+      const { status, error } = document;
+      const finish = async () => {
+        await measuring;
+        if (error !== null) noter({ quiet: false })(`The device failed: ${error.message}.`);
+      };
+      return { document, saysSomething: status !== "aborted" || hasFindings(document), finish };
+    },
+    exitCode: exitCodeOf,
+  });
 }
 
 function hasFindings({ pools }: Pinning): boolean {

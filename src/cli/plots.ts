@@ -1,5 +1,5 @@
+import type { Screen } from "../draw/screen.js";
 import { PinbenchError } from "../errors.js";
-import type { Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { Tuning } from "../results/tuning.js";
 
@@ -21,7 +21,7 @@ export async function resultPlots() {
   const [{ sizeCharts }, { blockCharts }, { terminalPlots }] = await Promise.all([
     import("../report/page/size-charts.js"),
     import("../report/page/block-charts.js"),
-    import("../report/terminal-plot.js"),
+    import("../draw/terminal/terminal-plot.js"),
   ]);
   const need = "a curve needs figures at two sizes or more, of copies that ran alone";
   return (document: ResultDocument, screen: Screen) =>
@@ -31,8 +31,8 @@ export async function resultPlots() {
 /** What draws a tuning's rates against workers. */
 export async function tuningPlots() {
   const [{ rateCharts }, { terminalPlots }] = await Promise.all([
-    import("../report/page/tuning-chapter.js"),
-    import("../report/terminal-plot.js"),
+    import("../tune/report/tuning-charts.js"),
+    import("../draw/terminal/terminal-plot.js"),
   ]);
   return (tuning: Tuning, screen: Screen) =>
     terminalPlots(rateCharts(tuning), screen, "no setting has a rate");

@@ -3,16 +3,15 @@ import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
-import { formatByExtension } from "../report/format-by-extension.js";
-import { type AnyDocument, readAnyDocument } from "../report/read-document.js";
+import { type FoundDocument, readDocuments } from "../kinds/read-documents.js";
 import { checkWritable } from "../results/store.js";
-import type { PictureFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { pictureFormats } from "../settings/document-formats.js";
 import { inheritedDescriptor, readTextFile } from "../text-file.js";
 import type { Invocation } from "./asked-settings.js";
 import { deliver, type Output } from "./delivery.js";
+import { drawPictures, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
-import { drawDocuments, outputFiles } from "./picture-output.js";
 import { noter, writeStdout } from "./terminal.js";
 
 const usualPath = "report.html";
@@ -22,8 +21,9 @@ export async function reportCommand(
   flags: CommandSettings<"report">,
   { operands }: Invocation,
 ): Promise<ExitCode> {
-  const asked = outputFiles(flags, pictureOfPath);
-  const files: Output<PictureFormat>[] = asked.length > 0 ? asked : [{ path: usualPath, format: "html" }];
+  const asked = outputFiles(pictureFormats, flags);
+  const files: Output<keyof typeof pictureFormats>[] =
+    asked.length > 0 ? asked : [{ path: usualPath, format: "html" }];
   const shown = flags.open ? files.find(({ path }) => inheritedDescriptor(path) === null) : undefined;
   await keepInputs(
     files.map(({ path }) => path),
@@ -31,10 +31,10 @@ export async function reportCommand(
   );
   if (asked.length === 0) await keepForeignPage();
   for (const { path } of files) await checkWritable(path);
-  const documents: AnyDocument[] = [];
-  for (const path of operands) documents.push(await readAnyDocument(path));
+  const documents: FoundDocument[] = [];
+  for (const path of operands) documents.push(...(await readDocuments(path)));
 
-  const draw = (format: PictureFormat) => drawDocuments(documents, format, flags.chart);
+  const draw = (format: string) => drawPictures(documents, format, flags.chart);
   await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // What goes to stdout itself must not have a line of ours behind it.
@@ -45,13 +45,6 @@ export async function reportCommand(
       noter(flags)(`${shown.path} could not be opened: ${obstacle}. Open it in a browser.`);
   }
   return ExitCode.ok;
-}
-
-/** Throws a usage error for what is no page and no picture. */
-function pictureOfPath(path: string): PictureFormat {
-  const format = formatByExtension<never>(path, {});
-  // What has no extension to tell by, such as /dev/stdout.
-  return format === "json" ? "html" : format;
 }
 
 /**

@@ -1,4 +1,6 @@
 import { text as textOf } from "node:stream/consumers";
+import { jsonReport } from "../draw/json.js";
+import { fileScreen, type Screen } from "../draw/screen.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shortageHint } from "../machine-shortage.js";
@@ -6,32 +8,29 @@ import { type PreparedRun, prepareRun, shareDevices } from "../measure/prepare.j
 import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
-import { cellNames } from "../report/cell-name.js";
-import { jsonReport } from "../report/json.js";
 import { budgetNote, planDocument, planReport } from "../report/plan-report.js";
-import { formatOfPath, renderReport } from "../report/result-formats.js";
-import { fileScreen, type Screen } from "../report/screen.js";
+import { cellNames } from "../results/naming/cell-name.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
-import type { ReportFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { configurationNote } from "../settings/configuration.js";
+import { documentFormats, type FormatOf } from "../settings/document-formats.js";
 import { type Labels, labelsOf } from "../settings/labels.js";
 import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
 import { adviseDoctor, deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
+import { documentDrawer, isPicture, outputFiles } from "./document-output.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
-import { isNoPicture, outputFiles, withPictures } from "./picture-output.js";
 import { outputScreen, stdoutScreen } from "./screens.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  const outputs = outputFiles(flags, formatOfPath);
+  const outputs = outputFiles(documentFormats.result, flags);
   const note = noter(flags);
 
   const labels = labelsOf(flags.labels);
@@ -75,7 +74,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     const { quiet, progress, processes } = flags;
     // Pages and pictures are drawn at the end alone: nobody looks at them meanwhile.
     const shown = {
-      outputs: outputs.filter(isNoPicture),
+      outputs: outputs.filter(({ format }) => !isPicture(format)),
       screen: outputScreen(flags),
       quiet,
       progress,
@@ -84,17 +83,17 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     const measured = { ...prepared, sharing, labels };
     return await carryOut(measured, invocation.call, interruption, shown, async (document) => {
       const drawPlots = flags.plot ? await (await import("./plots.js")).resultPlots() : undefined;
-      const render = withPictures(
-        { kind: "result", path: null, document },
+      const draw = await documentDrawer(
+        { kind: "result", document },
         flags,
-        (format: ReportFormat, screen) => renderReport(document, format, screen, drawPlots),
+        drawPlots === undefined ? {} : { drawPlots },
       );
       if (document.run.status !== "aborted" || hasFindings(document)) {
-        return deliver(render, { format, files: outputs }, flags);
+        return deliver(draw, { format, files: outputs }, flags);
       }
       sayNothingMeasured(flags.output);
       // A program that reads stdout is told in its own format; a table for people would be empty.
-      return deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
+      return deliver(draw, { format: format === "json" ? format : null, files: [] }, flags);
     });
   } finally {
     await sharing?.release();
@@ -172,7 +171,7 @@ export function backendNotes(
 /** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */
 function refuseForDryRun(
   { plot }: { plot: boolean },
-  format: ReportFormat,
+  format: FormatOf<"result">,
   outputs: readonly unknown[],
 ): void {
   if (plot) {
@@ -180,7 +179,7 @@ function refuseForDryRun(
       hint: "Leave one of them out.",
     });
   }
-  if (format === "csv" || format === "markdown") {
+  if (format !== "json" && format !== "table") {
     throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
       hint: `Leave --format ${format} out, or write --json instead.`,
     });

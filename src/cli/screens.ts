@@ -1,6 +1,6 @@
 import type { WriteStream } from "node:tty";
 import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } from "chalk";
-import { fileScreen, type Screen, usualColumns } from "../report/screen.js";
+import { fileScreen, type Screen, usualColumns } from "../draw/screen.js";
 import { columnsOf, showsUnicode } from "./terminal.js";
 
 /** The flags that say how texts are shown; a command that has nothing to name or no tables lacks some. */

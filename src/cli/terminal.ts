@@ -1,9 +1,8 @@
 import { isatty, type WriteStream } from "node:tty";
 import type { CommanderError } from "commander";
-
+import { asciiText, printableText } from "../draw/printable-text.js";
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
-import { asciiText, printableText } from "../report/printable-text.js";
 
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 

@@ -1,17 +1,17 @@
+import { type Note, note } from "../draw/report.js";
+import { capital, counted, listed } from "../draw/words.js";
+import { isMeasured } from "../results/naming/cell-figure.js";
+import { cellNames } from "../results/naming/cell-name.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
-import { isMeasured } from "./cell-figure.js";
-import { cellNames } from "./cell-name.js";
 import { answersOnCopies } from "./copy-answers.js";
 import { equalWidth, isEvidence } from "./finding-evidence.js";
 import { findings } from "./findings.js";
-import { type Note, note } from "./report-parts.js";
 import { namedDevices } from "./shared-topology.js";
 import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings } from "./variant-findings.js";
 import type { VariantFinding } from "./variant-question.js";
-import { capital, counted, listed } from "./wording.js";
 
 /**
  * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data, failures and slow copies before all. No

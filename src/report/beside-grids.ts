@@ -1,10 +1,16 @@
+import { formatGBps, formatMilliseconds, formatRatio } from "../draw/numbers.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../draw/report.js";
+import {
+  absentFigure,
+  isMeasured,
+  medianFigure,
+  shareFigure,
+  shareOfSpeed,
+} from "../results/naming/cell-figure.js";
+import { directionName } from "../results/naming/wording.js";
 import type { CellResult } from "../results/schema.js";
-import { absentFigure, isMeasured, medianFigure, shareFigure, shareOfSpeed } from "./cell-figure.js";
 import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cell-group.js";
-import { formatGBps, formatMilliseconds, formatRatio } from "./format-number.js";
-import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "./report-parts.js";
 import { movedIn } from "./several-devices-grids.js";
-import { directionName } from "./wording.js";
 
 /**
  * Rows size x workers x memory kind: the copy alone, beside the load, and how much of its speed it keeps; then the same of

@@ -1,14 +1,14 @@
+import { formatWholeShare, roundUp } from "../draw/numbers.js";
+import { counted, listed } from "../draw/words.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import { statsOf } from "../results/naming/cell-figure.js";
 import type { CellResult } from "../results/schema.js";
 import type { BlockWay, Memory } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
-import { statsOf } from "./cell-figure.js";
 import { compareIntervals } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatWholeShare, roundUp } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import type { Terms, VariantFinding } from "./variant-question.js";
-import { counted, listed } from "./wording.js";
 
 /*
  * The closing lines on copies in scattered blocks: from which size of a block on a plain loop of copies is enough, and what

@@ -1,9 +1,4 @@
-import type { CellResult } from "../results/schema.js";
-import { blockWays } from "../settings/choices.js";
-import { formatSize } from "../settings/units.js";
-import { absentFigure, isMeasured, measuredStats, medianFigure } from "./cell-figure.js";
-import type { CellGroup, GridContext } from "./cell-group.js";
-import { formatNanoseconds, roundDown } from "./format-number.js";
+import { formatNanoseconds, roundDown } from "../draw/numbers.js";
 import {
   blank,
   type Column,
@@ -13,8 +8,13 @@ import {
   groupBy,
   numberColumn,
   wordColumn,
-} from "./report-parts.js";
-import { counted } from "./wording.js";
+} from "../draw/report.js";
+import { counted } from "../draw/words.js";
+import { absentFigure, isMeasured, measuredStats, medianFigure } from "../results/naming/cell-figure.js";
+import type { CellResult } from "../results/schema.js";
+import { blockWays } from "../settings/choices.js";
+import { formatSize } from "../settings/units.js";
+import type { CellGroup, GridContext } from "./cell-group.js";
 
 /** A way to copy blocks, as a column: the kernel on few multiprocessors is one of its own. */
 type WayOfColumn = Pick<CellResult, "blockWay" | "blockSms">;

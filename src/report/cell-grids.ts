@@ -1,18 +1,4 @@
-import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
-import { idOfAlone } from "../results/variant.js";
-import type { DirectionMoved } from "../settings/choices.js";
-import { besideGrid, pipelineGrid } from "./beside-grids.js";
-import { blockGrids } from "./block-grids.js";
-import { absentFigure, cellFigures, measuredStats, shareFigure } from "./cell-figure.js";
-import {
-  type CellGroup,
-  type GridContext,
-  type GroupRow,
-  groupCells,
-  labelColumns,
-  rowLabels,
-} from "./cell-group.js";
-import { formatRatio } from "./format-number.js";
+import { formatRatio } from "../draw/numbers.js";
 import {
   blank,
   type Column,
@@ -21,9 +7,23 @@ import {
   type Grid,
   numberColumn,
   wordColumn,
-} from "./report-parts.js";
+} from "../draw/report.js";
+import { absentFigure, cellFigures, measuredStats, shareFigure } from "../results/naming/cell-figure.js";
+import { directionName } from "../results/naming/wording.js";
+import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
+import { idOfAlone } from "../results/variant.js";
+import type { DirectionMoved } from "../settings/choices.js";
+import { besideGrid, pipelineGrid } from "./beside-grids.js";
+import { blockGrids } from "./block-grids.js";
+import {
+  type CellGroup,
+  type GridContext,
+  type GroupRow,
+  groupCells,
+  labelColumns,
+  rowLabels,
+} from "./cell-group.js";
 import { peerGrid, togetherGrid } from "./several-devices-grids.js";
-import { directionName } from "./wording.js";
 
 /**
  * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain

@@ -1,10 +1,11 @@
+import { type Column, type Figure, figure, groupBy, numberColumn } from "../draw/report.js";
+import { counted, listed } from "../draw/words.js";
+import { besideName, directionTitle } from "../results/naming/wording.js";
 import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
 import { type Variant, variantOf, variants } from "../results/variant.js";
 import { besides, caches, directions, memories, modes, timers, workerKinds } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
 import { cellsAskedFor, hostControlLine } from "./host-control.js";
-import { type Column, type Figure, figure, groupBy, numberColumn } from "./report-parts.js";
-import { besideName, counted, directionTitle, listed } from "./wording.js";
 
 /** The cells that one table shows. Those of a plain table differ in memory kind, size and workers alone. */
 export interface CellGroup {

@@ -1,32 +1,38 @@
-import type { ColdStart, PinningCost, ResultDocument } from "../results/schema.js";
-import { formatDuration, formatSize } from "../settings/units.js";
-import { absentFigure, sign } from "./cell-figure.js";
 import {
+  type Block,
   blank,
   type Column,
   type Figure,
   figure,
   type Grid,
+  note,
   numberColumn,
-  type Section,
+  section,
+  tables,
+  texts,
   wordColumn,
-} from "./report-parts.js";
-import { counted } from "./wording.js";
+} from "../draw/report.js";
+import { counted } from "../draw/words.js";
+import { absentFigure, sign } from "../results/naming/cell-figure.js";
+import type { ColdStart, PinningCost, ResultDocument } from "../results/schema.js";
+import { formatDuration, formatSize } from "../settings/units.js";
 
 /**
  * The cold starts of a result, one a device: what is paid once, before any figure of the tables. The opening has driver,
  * context and first copy, the table the costs of obtaining memory by size and way; without one where no pinning was timed.
  */
-export function coldStartReports({ coldStart, devices }: ResultDocument): Section[] {
+export function coldStartReports({ coldStart, devices }: ResultDocument): Block[] {
   return coldStart.map((costs) => {
     const suffix = devices.length > 1 ? `, device ${costs.device}` : "";
-    return {
-      title: `Cold start${suffix}: paid once, part of no figure above`,
-      opening:
-        `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
-        `first copy ${formatDuration(costs.firstCopyNs)}`,
-      grid: costs.pinning.length === 0 ? null : { ...pinningGrid(costs), footnote: explanationOf(costs) },
-    };
+    const opening =
+      `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
+      `first copy ${formatDuration(costs.firstCopyNs)}`;
+    const grids =
+      costs.pinning.length === 0
+        ? []
+        : [{ ...pinningGrid(costs), name: "Costs of memory", footnote: explanationOf(costs) }];
+    const title = `Cold start${suffix}: paid once, part of no figure above`;
+    return section(title, [...texts("note", [note(opening)]), ...tables(grids)], true);
   });
 }
 

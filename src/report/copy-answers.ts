@@ -1,3 +1,5 @@
+import { formatRange, formatRatio, roundUp, saysAnything } from "../draw/numbers.js";
+import { counted, listed } from "../draw/words.js";
 import { type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, ColdStart, ResultDocument } from "../results/schema.js";
 import type { Memory, WorkerKind } from "../settings/choices.js";
@@ -16,8 +18,6 @@ import {
   sizesOf,
 } from "./finding-evidence.js";
 import { latencyByMemory, pinnedAgainstPageable, shareRange, type Topic } from "./finding-topics.js";
-import { formatRange, formatRatio, roundUp, saysAnything } from "./format-number.js";
-import { counted, listed } from "./wording.js";
 
 /** What plain copies say, in ordinary words and without a full stop. */
 export interface CopyAnswer {

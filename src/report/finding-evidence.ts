@@ -1,8 +1,8 @@
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import { isMeasured, statsOf } from "../results/naming/cell-figure.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
-import { isMeasured, statsOf } from "./cell-figure.js";
 
 /** One measured cell as evidence for a finding. */
 export interface Observation {

@@ -1,3 +1,5 @@
+import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare, roundUp } from "../draw/numbers.js";
+import { counted, listed } from "../draw/words.js";
 import { type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult } from "../results/schema.js";
 import type { WorkerKind } from "../settings/choices.js";
@@ -14,8 +16,6 @@ import {
   sharedSizes,
   sizesOf,
 } from "./finding-evidence.js";
-import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare, roundUp } from "./format-number.js";
-import { counted, listed } from "./wording.js";
 
 /**
  * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.

@@ -1,3 +1,4 @@
+import { type Note, note } from "../draw/report.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { comparableCells, equalWidth } from "./finding-evidence.js";
 import {
@@ -10,7 +11,6 @@ import {
   workersOnPageable,
 } from "./finding-topics.js";
 import { joinDirections } from "./join-directions.js";
-import { type Note, note } from "./report-parts.js";
 import { variantFindings } from "./variant-findings.js";
 
 /** Of what is said of plain cells. What was asked for beyond these always has its lines. */

@@ -1,4 +1,4 @@
-import { splitWords } from "./terminal-text.js";
+import { splitWords } from "../draw/terminal/terminal-text.js";
 
 /** Where more words than this differ, two clauses are easier to read than one. */
 const mostDifferingWords = 4;

@@ -1,10 +1,16 @@
+import { formatGBps } from "../draw/numbers.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../draw/report.js";
+import {
+  absentFigure,
+  measuredStats,
+  medianFigure,
+  shareFigure,
+  shareOfSpeed,
+} from "../results/naming/cell-figure.js";
+import { directionName } from "../results/naming/wording.js";
 import type { CellResult, CellStats } from "../results/schema.js";
 import { peerPaths } from "../settings/choices.js";
-import { absentFigure, measuredStats, medianFigure, shareFigure, shareOfSpeed } from "./cell-figure.js";
 import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
-import { formatGBps } from "./format-number.js";
-import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "./report-parts.js";
-import { directionName } from "./wording.js";
 
 const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
 

@@ -1,12 +1,13 @@
+import { formatGBps, formatMicroseconds, formatSetting, formatWholeShare } from "../draw/numbers.js";
+import { type Note, note } from "../draw/report.js";
+import { counted } from "../draw/words.js";
+import { isMeasured } from "../results/naming/cell-figure.js";
+import type { NameOfCell } from "../results/naming/cell-name.js";
+import { directionName } from "../results/naming/wording.js";
 import { leastLostShare, lostShare } from "../results/over-time.js";
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
 import { isSteady } from "../results/variant.js";
-import { isMeasured } from "./cell-figure.js";
-import type { NameOfCell } from "./cell-name.js";
-import { formatGBps, formatMicroseconds, formatSetting, formatWholeShare } from "./format-number.js";
 import { cellsAskedFor } from "./host-control.js";
-import { type Note, note } from "./report-parts.js";
-import { counted, directionName } from "./wording.js";
 
 /** A direction of a cell of which slow copies took much of the time. */
 interface UnevenCell {

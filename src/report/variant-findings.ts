@@ -1,11 +1,15 @@
+import { formatGBps, formatRange } from "../draw/numbers.js";
+import { groupBy } from "../draw/report.js";
+import { counted, listed } from "../draw/words.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import { statsOf } from "../results/naming/cell-figure.js";
+import { besideName } from "../results/naming/wording.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
 import { idOfAlone, variantOf } from "../results/variant.js";
 import { besides, type DirectionMoved, memories, peerPaths } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { blockFindings } from "./block-findings.js";
-import { statsOf } from "./cell-figure.js";
 import {
   compareIntervals,
   type IntervalOrder,
@@ -14,12 +18,9 @@ import {
   ofOneClock,
 } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatGBps, formatRange } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
-import { groupBy } from "./report-parts.js";
 import { namedDevices, sharingSentence } from "./shared-topology.js";
 import { firstOf, type Question, type Terms, type VariantFinding } from "./variant-question.js";
-import { besideName, counted, listed } from "./wording.js";
 
 /*
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.

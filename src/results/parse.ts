@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { documentWords } from "../settings/document-formats.js";
 import { firstFaultOnly, parseJson } from "../text-file.js";
 import type { HistoryFigure } from "./history-entry.js";
 import { type CellResult, type Distribution, type ResultDocument, resultSchema } from "./schema.js";
@@ -33,13 +34,7 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
 
 /** What else pinbench writes as JSON, by its `kind`; a result has none. */
 const otherDocuments: Readonly<Record<string, string>> = {
-  comparison: "a comparison of results",
-  tuning: "what `pinbench tune` found",
-  history: "the course of a history",
-  diagnosis: "what `pinbench doctor` found",
-  pinning: "what `pinbench pin` found",
-  explanation: "what `pinbench explain` measured",
-  fleet: "what `pinbench fleet` said of many nodes",
+  ...documentWords,
   "fleet-run": "the list of a folder of `pinbench fleet run`",
 };
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { jsonReport } from "../../src/report/json.js";
+import { jsonReport } from "../../src/draw/json.js";
 import { parseResult } from "../../src/results/parse.js";
 import { createRuns, listRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";

@@ -42,12 +42,13 @@ describe("pinbench explain QUESTION", () => {
     }
     expect(stdout).toContain(answer!.title);
     const page = readFileSync(join(cwd, "e.md"), "utf8");
-    expect(page).toContain("# What pinned memory does on this machine");
-    expect(page).toContain(`\`\`\`sh\n${answer!.command}\n\`\`\``);
-    // What other commands read of pinbench's, they refuse with a word.
-    expect(await callCli(["report", "e.json"], { cwd })).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("e.json is what pinbench explain found, which has no charts."),
+    expect(page).toContain("## pinbench explain: What pinned memory does: ");
+    expect(page).toContain(`- **again:** ${answer!.command}\n`);
+    expect(await callCli(["show", "e.json"], { cwd })).toEqual({
+      exitCode: 0,
+      signal: null,
+      stdout,
+      stderr: "",
     });
   });
 
@@ -55,7 +56,7 @@ describe("pinbench explain QUESTION", () => {
     [["why-pined"], "Did you mean why-pinned?"],
     [["why-pinned", "--all"], "none needs to be named beside it"],
     [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
-    [["why-pinned", "--output", "a.html"], "an explanation has none"],
+    [["why-pinned", "--output", "a.svg"], "there is none to draw here"],
     [["why-pinned", "--device", "7"], "There is no device 7"],
     [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],
   ])("refuses %j before it measures", async (args, message) => {

@@ -49,12 +49,12 @@ describe("a long list of wrong elements is refused in a sentence", () => {
       / at cells\[0\]: /,
       4,
     ],
-    ...["comparison", "tuning", "history", "fleet"].map(
+    ...["comparison", "tuning", "history", "fleet", "diagnosis", "explanation", "pinning"].map(
       (kind) =>
         [
           `a ${kind}`,
           "a.json",
-          `{"schemaVersion":1,"kind":"${kind}",${["notes", "cells", "tried", "checks", "nodes"]
+          `{"schemaVersion":1,"kind":"${kind}",${["notes", "cells", "tried", "checks", "nodes", "findings", "answers", "pools"]
             .map((key) => `"${key}":${listOf("1")}`)
             .join()}}`,
           "report a.json",

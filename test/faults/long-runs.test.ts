@@ -8,7 +8,7 @@ import { buildCourse, buildEntry, buildFigure, historyFolder } from "../helpers/
 import { pinbench, start, temporaryFolder } from "../helpers/run-cli.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
-const library = new URL("../../dist/index.js", import.meta.url).href;
+const library = new URL("../../dist/program/index.js", import.meta.url).href;
 
 /** What a process holds after so many sweeps, and after a garbage collection. */
 interface Held {

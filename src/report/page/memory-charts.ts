@@ -1,12 +1,13 @@
+import type { BarChart, BarGroup } from "../../draw/chart/chart.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { measuredStats } from "../../results/naming/cell-figure.js";
+import { directionTitle } from "../../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
 import { directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { measuredStats } from "../cell-figure.js";
-import type { BarChart, BarGroup } from "../chart/chart.js";
 import { cellsAskedFor } from "../host-control.js";
-import { groupBy } from "../report-parts.js";
-import { counted, directionTitle } from "../wording.js";
 import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
 import { wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, devicePrefix } from "./chart-identity.js";
