@@ -8,8 +8,8 @@ import { drawn, textFormats } from "../helpers/drawn.js";
 import {
   buildCell,
   buildColdStart,
-  buildDistribution,
   buildDevice,
+  buildDistribution,
   buildDocument,
   buildEmulatedDocument,
   buildFailed,

@@ -21,7 +21,7 @@ import { roomBeside } from "../../draw/terminal/terminal-grid.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure } from "../../results/naming/cell-figure.js";
 import { cellNames } from "../../results/naming/cell-name.js";
-import { type Course, type HistoryDocument, historySchema } from "../history-document.js";
+import { type Course, type HistoryDocument, historySchema } from "../history/history-document.js";
 import { changeText, figureText, findingsOf, foundIn, isChanged, lastChange } from "./history-findings.js";
 import { datesAlong, sparkline } from "./sparkline.js";
 

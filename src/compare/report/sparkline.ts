@@ -1,5 +1,5 @@
 import { median } from "../../stats/order-statistics.js";
-import type { Course } from "../history-document.js";
+import type { Course } from "../history/history-document.js";
 
 const blocks = "▁▂▃▄▅▆▇█";
 

@@ -1,6 +1,6 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { describeHistory } from "../../../src/compare/courses.js";
+import { describeHistory } from "../../../src/compare/history/courses.js";
 import { historyKind } from "../../../src/compare/report/history-report.js";
 import { datesAlong, sparkline } from "../../../src/compare/report/sparkline.js";
 import { fileScreen } from "../../../src/draw/screen.js";

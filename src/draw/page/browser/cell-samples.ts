@@ -2,7 +2,7 @@ import type { EncodedSeries, SampleData } from "../sample-data.js";
 
 /*
  * Shows the samples of any cell in the two charts that a page has of one: a control chooses the cell, and both are drawn
- * anew as src/report/chart draws them, but for samples that can be read one by one. Other scripts hear "redrawn".
+ * anew as src/draw/chart draws them, but for samples that can be read one by one. Other scripts hear "redrawn".
  */
 
 /** A cell as it can be chosen. */
@@ -43,7 +43,7 @@ type Attributes = Readonly<Record<string, string | number>>;
 const mostRead = 2000;
 /** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
-/** Pixels of a picture, as src/report/chart has them. */
+/** Pixels of a picture, as src/draw/chart has them. */
 const [textRow, aboveGrid, letterWidth, betweenTicks] = [17, 10, 8.6, 12];
 
 /** The outlines of the marks of all styles, which begin again after the last. */
