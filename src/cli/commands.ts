@@ -238,7 +238,7 @@ Examples:
   eval "$(pinbench completion bash)"                                     in ~/.bashrc
   eval "$(pinbench completion zsh)"                                      in ~/.zshrc, after compinit
   pinbench completion fish > ~/.config/fish/completions/pinbench.fish    once`,
-    load: async () => (await import("./commands/completion-command.js")).completionCommand,
+    load: async () => (await import("./completion/script.js")).completionCommand,
   },
   help: {
     summary: "show the help of a command, or what the words of the tables mean: pinbench help terms",

@@ -19,8 +19,7 @@ import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver } from "./output/delivery.js";
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
-import { tuningFiles, tuningRenderer } from "./output/tuning-delivery.js";
-import { hasScore, tuningExitCode } from "./output/tuning-outcome.js";
+import { hasScore, tuningExitCode, tuningFiles, tuningRenderer } from "./output/tuning-delivery.js";
 
 type Flags = CommandSettings<"tune">;
 

@@ -16,8 +16,7 @@ import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { deliver } from "../output/delivery.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
-import { tuningFiles, tuningRenderer } from "../output/tuning-delivery.js";
-import { hasScore, tuningExitCode } from "../output/tuning-outcome.js";
+import { hasScore, tuningExitCode, tuningFiles, tuningRenderer } from "../output/tuning-delivery.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
