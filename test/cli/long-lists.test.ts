@@ -54,7 +54,16 @@ describe("a long list of wrong elements is refused in a sentence", () => {
         [
           `a ${kind}`,
           "a.json",
-          `{"schemaVersion":1,"kind":"${kind}",${["notes", "cells", "tried", "checks", "nodes", "findings", "answers", "pools"]
+          `{"schemaVersion":1,"kind":"${kind}",${[
+            "notes",
+            "cells",
+            "tried",
+            "checks",
+            "nodes",
+            "findings",
+            "answers",
+            "pools",
+          ]
             .map((key) => `"${key}":${listOf("1")}`)
             .join()}}`,
           "report a.json",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count } from "../../results/schema-parts.js";
 import { backendNames, directionsMoved, modes } from "../../settings/choices.js";
 
 /**

@@ -6,7 +6,7 @@ import { cannotWrite } from "../../results/files/output-stream.js";
 import { finalize } from "../../results/files/store.js";
 import { labelsSchema, settingsSchema } from "../../results/schema.js";
 import { count, nanoseconds } from "../../results/schema-parts.js";
-import { parseJson, readTextFile } from "../../text-file.js";
+import { firstFaultOnly, jsonValue, parseJson, readTextFile } from "../../text-file.js";
 
 /**
  * The folder through which `fleet run` and the processes on the nodes speak, `.fleet-run` in that of the results: no

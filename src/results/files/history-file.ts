@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, PinbenchError } from "../../errors.js";
-import { readNewestLines } from "../../text-file.js";
+import { firstFaultOnly, jsonValue, readNewestLines } from "../../text-file.js";
 import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
 import { describeVersion, whyImpossible } from "../parse.js";
 import { type FileLock, withFileLock } from "./file-lock.js";

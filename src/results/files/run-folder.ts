@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../../errors.js";
-import { cannotRead, readTextFile } from "../../text-file.js";
+import { cannotRead, firstFaultOnly, jsonValue, readTextFile } from "../../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs } from "./output-stream.js";
