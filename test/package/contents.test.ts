@@ -62,7 +62,7 @@ describe("the package", () => {
   });
 
   it("has what doctor compares with, and what ends the launchers of a fleet that is killed", () => {
-    for (const file of ["doctor/reference.json", "fleet/launch-guard.js", "tune/live/job-guard.js"]) {
+    for (const file of ["doctor/reference.json", "fleet/launch/launch-guard.js", "tune/live/job-guard.js"]) {
       expect(existsSync(inPackage("dist", file)), file).toBe(true);
     }
   });

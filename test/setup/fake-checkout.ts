@@ -31,7 +31,7 @@ export class FakeCheckout {
       this.write(file, "first");
     }
     for (const name of ["typescript", "cmake-js", "node-addon-api"]) this.write(`node_modules/${name}/a`, "");
-    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["cli/main.js", "report/page/browser/reading.js"]));
+    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["cli/main.js", "draw/page/browser/reading.js"]));
     const built = ["Release/pinbench.node", "Release/libpinbench_emulated.so"];
     this.writeTool("cmake-js", fakeTool("cmake-js", "--out", built));
   }

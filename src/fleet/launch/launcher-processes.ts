@@ -46,7 +46,7 @@ export class LauncherProcesses {
   readonly #guard: Guard;
 
   constructor(launchFolder: string) {
-    this.#guard = new Guard("fleet/launch-guard.js", [launchFolder]);
+    this.#guard = new Guard("fleet/launch/launch-guard.js", [launchFolder]);
   }
 
   start(argv: readonly string[], nodes: readonly string[] | null): void {
