@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { DocumentKind } from "../../src/draw/document-kind.js";
@@ -5,7 +7,9 @@ import { page } from "../../src/draw/page/page.js";
 import { environment, figure, note, numberColumn, tables, texts, wordColumn } from "../../src/draw/report.js";
 import { isDocumentName, loadKind } from "../../src/kinds/document-kinds.js";
 import type { FoundDocument } from "../../src/kinds/read-documents.js";
+import { packageRoot } from "../../src/package-facts.js";
 import { documentFormats, formatNames } from "../../src/settings/document-formats.js";
+import { documentJsonSchema } from "../../src/settings/json-schema.js";
 import { drawn, reportOf } from "../helpers/drawn.js";
 import { documentNames, documents, drawnAs, hostileTexts } from "../helpers/sample-documents.js";
 
@@ -47,6 +51,20 @@ describe.each(documentNames)("%s", (kind) => {
     expect((await loadKind(kind)).schema.safeParse(document).error).toBeUndefined();
     expect(isDocumentName(kind)).toBe(true);
     if (kind !== "result") expect(document).toHaveProperty("kind", kind);
+  });
+
+  it("has the schema that zod's says shipped with it; `npm run schema` writes it", async () => {
+    const file = `schema/${kind}-v1.json`;
+    const shipped = JSON.parse(readFileSync(join(packageRoot, file), "utf8"));
+    expect(shipped).toEqual(JSON.parse(JSON.stringify(documentJsonSchema((await loadKind(kind)).schema))));
+    expect(shipped).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: `urn:pinbench:schema:${kind}-v1`,
+      title: expect.stringContaining("version 1"),
+      description: expect.stringMatching(/\w/),
+    });
+    const { exports } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
+    expect(exports).toHaveProperty([`./${file}`], `./${file}`);
   });
 
   it("is the truth in JSON, whatever its texts hold", async () => {
