@@ -1,6 +1,6 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
 export type { CellComparison, Comparison } from "./compare/comparison.js";
-export type { Course, HistoryDocument } from "./compare/history-document.js";
+export type { Course, HistoryDocument } from "./compare/history/history-document.js";
 export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { ExplainedAnswer, Explanation } from "./explain/explanation.js";

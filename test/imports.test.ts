@@ -113,7 +113,9 @@ describe("what draws pages", () => {
   it("is loaded by what draws them alone: no command waits for it", () => {
     const commands = [...importsOf.keys()].filter((file) => file.startsWith("cli"));
     expect(loadedWith(...commands).filter(isDrawing)).toEqual([]);
-    expect(loadedWith(join("cli", "run-command.ts"))).toContain(join("cli", "document-output.ts"));
+    expect(loadedWith(join("cli", "commands", "run-command.ts"))).toContain(
+      join("cli", "output", "document-output.ts"),
+    );
   });
 
   it("is loaded with a page", () => {
@@ -133,4 +135,10 @@ describe("what draws pages", () => {
 it("no two files have the same name", () => {
   const names = [...importsOf.keys()].map((file) => basename(file));
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+});
+
+it("no folder has more than 20 files", () => {
+  const folders = [...importsOf.keys()].map((file) => dirname(file));
+  const crowded = new Set(folders.filter((one) => folders.filter((other) => other === one).length > 20));
+  expect([...crowded]).toEqual([]);
 });

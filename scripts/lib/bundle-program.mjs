@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { inRoot } from "./project.mjs";
 
 /** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes. */
-const entries = ["cli/main.js", "index.js", "fleet/launch-guard.js", "tune/live/job-guard.js"];
+const entries = ["cli/main.js", "index.js", "fleet/launch/launch-guard.js", "tune/live/job-guard.js"];
 
 const licencesFile = "dist/program/LICENSES";
 

@@ -5,8 +5,8 @@ import type { ResultSet } from "../compare/result-set.js";
 import { formatChange } from "../draw/numbers.js";
 import { counted, listed } from "../draw/words.js";
 import { ExitCode } from "../errors.js";
+import { replaceRuns } from "../results/files/run-folder.js";
 import { directionName } from "../results/naming/wording.js";
-import { replaceRuns } from "../results/run-folder.js";
 
 /** A check that is to replace the baseline. */
 export interface BaselineUpdate {

@@ -14,13 +14,13 @@ import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
 import { bestOf, type ProgressState, progressLine, type Told } from "../report/progress.js";
 import { resultKind } from "../report/result-report.js";
+import { writePartial } from "../results/files/store.js";
 import { cellNames, type NameOfCell } from "../results/naming/cell-name.js";
 import type { ResultDocument } from "../results/schema.js";
-import { writePartial } from "../results/store.js";
 import type { FormatOf } from "../settings/document-formats.js";
-import type { Output } from "./delivery.js";
-import { nowNs, ProgressLine } from "./progress-line.js";
-import { noter } from "./terminal.js";
+import type { Output } from "./output/delivery.js";
+import { nowNs, ProgressLine } from "./output/progress-line.js";
+import { noter } from "./output/terminal.js";
 
 /** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
 export interface ShowOptions {

@@ -3,16 +3,16 @@ import type { DeviceSharing } from "../host/device-sharing.js";
 import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
 import { shareDevices } from "../measure/prepare.js";
 import { progressLine } from "../report/progress.js";
-import { checkWritable } from "../results/store.js";
+import { checkWritable } from "../results/files/store.js";
 import { type DocumentName, documentFormats } from "../settings/document-formats.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver } from "./delivery.js";
 import { beginOnDevices, type TurnFlags } from "./device-turn.js";
-import { documentDrawer, outputFiles } from "./document-output.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
-import { ProgressLine } from "./progress-line.js";
-import type { DisplayFlags } from "./screens.js";
-import { noter } from "./terminal.js";
+import { deliver } from "./output/delivery.js";
+import { documentDrawer, outputFiles } from "./output/document-output.js";
+import { ProgressLine } from "./output/progress-line.js";
+import type { DisplayFlags } from "./output/screens.js";
+import { noter } from "./output/terminal.js";
 
 /** What a command has while it measures. */
 export interface MeasuringTurn<Prepared> {

@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
-import { describeHistory } from "../compare/courses.js";
+import { describeHistory } from "../compare/history/courses.js";
 import { PinbenchError } from "../errors.js";
 import { mergeProcesses } from "../measure/merge-processes.js";
 import { packageVersion } from "../package-facts.js";
-import { historyPath, readHistory, readHistoryFile } from "../results/history-file.js";
+import { historyPath, readHistory, readHistoryFile } from "../results/files/history-file.js";
+import { listRuns } from "../results/files/run-folder.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
-import { listRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import { firstFaultOnly, parseJson, readTextFile } from "../text-file.js";
 import { isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";

@@ -14,9 +14,9 @@ import { describeUnseen } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import { isEvidence } from "./finding-evidence.js";
+import { isEvidence } from "./findings/finding-evidence.js";
+import { otherUnevenNotes } from "./findings/uneven-cells.js";
 import { cellsAskedFor } from "./host-control.js";
-import { otherUnevenNotes } from "./uneven-cells.js";
 
 /**
  * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was

@@ -2,12 +2,12 @@ import type { DocumentKind, Show } from "../draw/document-kind.js";
 import { type Block, environment, type Report, tables, texts } from "../draw/report.js";
 import { timeText } from "../draw/words.js";
 import { type ResultDocument, resultSchema } from "../results/schema.js";
-import { answer, closingLines } from "./answer.js";
-import { cellGrids } from "./cell-grids.js";
 import { cellNotes } from "./cell-notes.js";
-import { coldStartReports } from "./cold-start-report.js";
+import { answer, closingLines } from "./findings/answer.js";
 import { resultRows } from "./result-csv.js";
 import { headerAlerts, headerFacts } from "./result-header.js";
+import { cellGrids } from "./tables/cell-grids.js";
+import { coldStartReports } from "./tables/cold-start-report.js";
 
 /** The result of a run, as a kind of document. */
 export const resultKind: DocumentKind<ResultDocument> = {

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listRuns } from "../../src/results/run-folder.js";
 import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";

@@ -225,7 +225,8 @@ describe("pinbench doctor of an emulated device", () => {
 describe("pinbench doctor without a link", () => {
   it("cannot tell, and says that this is no GPU", async () => {
     const cwd = temporaryFolder();
-    const args = doctor("--quick", "--output", "d.json", "--output", "d.md", "--format", "nhc");
+    const outputs = ["d.json", "d.md", "d.html"].flatMap((name) => ["--output", name]);
+    const args = doctor("--quick", ...outputs, "--format", "nhc");
     const { exitCode, stdout, stderr } = await callCli(args, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });
     expect(stdout).toMatch(/^ERROR: {2}nhc: .* no GPU but an emulated device without a link/);
@@ -233,9 +234,7 @@ describe("pinbench doctor without a link", () => {
       "cannot tell",
     );
     expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain("## pinbench doctor: Whether device 0");
-    const page = await callCli(["report", "d.json", "--output", "d.html"], { cwd });
-    expect(page).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(readFileSync(join(cwd, "d.html"), "utf8")).toContain("Whether device 0");
+    expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(/^<!doctype html>.*Whether device 0/s);
   });
 
   it.each([

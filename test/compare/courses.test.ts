@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeHistory } from "../../src/compare/courses.js";
-import { historySchema } from "../../src/compare/history-document.js";
+import { describeHistory } from "../../src/compare/history/courses.js";
+import { historySchema } from "../../src/compare/history/history-document.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entry.js";
 import { documentJsonSchema } from "../../src/settings/json-schema.js";

@@ -17,8 +17,8 @@ import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 const printed: string[] = [];
 
-vi.mock("../../src/results/output-stream.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/results/output-stream.js")>();
+vi.mock("../../src/results/files/output-stream.js", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../src/results/files/output-stream.js")>();
   return {
     ...original,
     writeToStream: async (path: string, text: string) => {

@@ -1,4 +1,4 @@
-import { describeHistory } from "../../src/compare/courses.js";
+import { describeHistory } from "../../src/compare/history/courses.js";
 import type { DocumentKind } from "../../src/draw/document-kind.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import { type DocumentOf, type KnownDocument, loadKind } from "../../src/kinds/document-kinds.js";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describeHistory } from "../../src/compare/courses.js";
+import { describeHistory } from "../../src/compare/history/courses.js";
 import { comparisonKind } from "../../src/compare/report/comparison-report.js";
 import { historyKind } from "../../src/compare/report/history-report.js";
 import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CurveChart } from "../../src/draw/chart/chart.js";
 import { headTexts } from "../../src/draw/report.js";
-import { cellGrids } from "../../src/report/cell-grids.js";
 import { resultPictures } from "../../src/report/page/result-charts.js";
 import { resultKind } from "../../src/report/result-report.js";
+import { cellGrids } from "../../src/report/tables/cell-grids.js";
 import { termsNamed } from "../../src/report/terms.js";
 import type { CellResult } from "../../src/results/schema.js";
 import { blockCells, buildBlocks } from "../helpers/blocks.js";

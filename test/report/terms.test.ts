@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verdicts } from "../../src/compare/comparison.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { cellGrids } from "../../src/report/cell-grids.js";
+import { cellGrids } from "../../src/report/tables/cell-grids.js";
 import { termGroups } from "../../src/report/term-groups.js";
 import { termsNamed, termsText } from "../../src/report/terms.js";
 import { sign } from "../../src/results/naming/cell-figure.js";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { withFileLock } from "../../src/results/file-lock.js";
+import { withFileLock } from "../../src/results/files/file-lock.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-const module = fileURLToPath(new URL("../../dist/results/file-lock.js", import.meta.url));
+const module = fileURLToPath(new URL("../../dist/results/files/file-lock.js", import.meta.url));
 const newLock = () => join(temporaryFolder(), "lock");
 
 /** A process that holds a lock until it gets a line on stdin. */

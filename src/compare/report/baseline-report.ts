@@ -7,8 +7,8 @@ import { terminalGrid } from "../../draw/terminal/terminal-grid.js";
 import { joinBlocks, paragraph } from "../../draw/terminal/terminal-text.js";
 import { counted } from "../../draw/words.js";
 import { formatDuration } from "../../settings/units.js";
+import type { Sensitivity } from "../evidence/sensitivity.js";
 import { fewestOccasions } from "../occasions.js";
-import type { Sensitivity } from "../sensitivity.js";
 
 /** What `pinbench baseline` wrote, and what can be found by checks against it. */
 export interface BaselineReport {

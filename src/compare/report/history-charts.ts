@@ -3,7 +3,7 @@ import { formatChangeTick } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { capital, counted, listed, timeText } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
-import type { Course, HistoryDocument } from "../history-document.js";
+import type { Course, HistoryDocument } from "../history/history-document.js";
 import { changeText, courseFindings, figureText, newestText } from "./history-findings.js";
 
 /** A chart of each course, from check to check. */

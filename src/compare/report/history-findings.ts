@@ -1,7 +1,7 @@
 import { formatChange, formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { groupBy, type Note, note } from "../../draw/report.js";
 import { counted, listed, timeText } from "../../draw/words.js";
-import type { Course, CourseDrift, CourseStep, FarChecks } from "../history-document.js";
+import type { Course, CourseDrift, CourseStep, FarChecks } from "../history/history-document.js";
 
 /** Rounded towards the slower, which for a time is more. */
 export function changeText(change: number, { unit }: Pick<Course, "unit">): string {

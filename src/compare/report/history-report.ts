@@ -21,9 +21,9 @@ import { roomBeside } from "../../draw/terminal/terminal-grid.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure } from "../../results/naming/cell-figure.js";
 import { cellNames } from "../../results/naming/cell-name.js";
-import { type Course, type HistoryDocument, historySchema } from "../history-document.js";
+import { median } from "../../stats/order-statistics.js";
+import { type Course, type HistoryDocument, historySchema } from "../history/history-document.js";
 import { changeText, figureText, findingsOf, foundIn, isChanged, lastChange } from "./history-findings.js";
-import { datesAlong, sparkline } from "./sparkline.js";
 
 /** The course of past checks, as a kind of document. */
 export const historyKind: DocumentKind<HistoryDocument> = {
@@ -167,4 +167,38 @@ function conclusionOf({ checks, courses, path }: HistoryDocument): string {
     return `no step and no drift was found ${inChecks} (${counted(courses.length, "course")})`;
   const last = lastChange(changed);
   return `${changed.length} of ${counted(courses.length, "course")} changed ${inChecks}: ${foundIn(changed)}${last === null ? "" : `, ${last}`}`;
+}
+
+const blocks = "▁▂▃▄▅▆▇█";
+
+/** Least height of a line, as a share of the figure: less of a change is drawn as a part of it. */
+const leastRange = 0.02;
+
+/**
+ * The course as one line of blocks, a column a check, or the median of several where there are more than `width`. Its
+ * height is from the least to the largest change, but at least 2 %; a check without the figure is a blank.
+ */
+export function sparkline({ points }: Pick<Course, "points">, checks: number, width: number): string {
+  const columns = Math.min(width, checks);
+  const drawn = Array.from({ length: columns }, (_, column) => {
+    const isOf = (check: number) => Math.floor((check * columns) / checks) === column;
+    const changes = points.filter(({ check }) => isOf(check)).map(({ change }) => change);
+    return changes.length === 0 ? null : median(changes);
+  });
+  const known = drawn.filter((change) => change !== null);
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const range = Math.max(leastRange, most - least);
+  const bottom = (least + most - range) / 2;
+  const block = (change: number) => {
+    const height = Math.floor(((change - bottom) / range) * blocks.length);
+    return blocks[Math.max(0, Math.min(blocks.length - 1, height))]!;
+  };
+  return drawn.map((change) => (change === null ? " " : block(change))).join("");
+}
+
+/** The dates of the first and the last check as the head of such lines: one line, or two if `width` has no room for both. */
+export function datesAlong(checks: readonly { startedAt: string }[], width: number): string[] {
+  const [first, last] = [checks[0], checks.at(-1)].map((check) => check?.startedAt.slice(0, 10) ?? "");
+  const line = `${first} – ${last}`;
+  return line.length <= width ? [line] : [`${first} –`, last!];
 }

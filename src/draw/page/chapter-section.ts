@@ -1,9 +1,8 @@
 import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, type Markup } from "../chart/markup.js";
-import { type Block, type Fact, headingText, type Note } from "../report.js";
+import { type Block, type Fact, type Grid, headingText, type Note } from "../report.js";
 import type { Chapter } from "./chapter.js";
-import { pageTable } from "./page-table.js";
 
 /**
  * One document of a page: what it comes to, its pictures, its details and tables, and where it was measured. Always as many
@@ -137,5 +136,44 @@ function factList(facts: readonly Fact[]): Markup {
     "dl",
     { class: "facts" },
     facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, value))),
+  );
+}
+
+/** A table of so many rows or fewer is open from the start. */
+const mostOpenRows = 8;
+
+/**
+ * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
+ * is asked for, or printed.
+ */
+function pageTable({ caption, name: ownName, columns, rows, footnote }: Grid): Markup {
+  const head = columns.map(({ head, align }) =>
+    element("th", { scope: "col", class: align }, head.join(" ").trim().replaceAll("/ ", "/")),
+  );
+  const body = rows.map((row) =>
+    element(
+      "tr",
+      {},
+      row.map(({ text, note, tone }, index) =>
+        element(
+          "td",
+          { class: `${columns[index]!.align} ${tone}` },
+          text,
+          note !== "" && element("small", {}, ` ${note}`),
+        ),
+      ),
+    ),
+  );
+  const name = caption ?? ownName ?? "Table";
+  return element(
+    "details",
+    { open: rows.length <= mostOpenRows },
+    element("summary", {}, name, element("small", {}, rows.length === 1 ? " 1 row" : ` ${rows.length} rows`)),
+    element(
+      "div",
+      { class: "table", tabindex: 0, role: "region", "aria-label": name },
+      element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
+    ),
+    footnote !== undefined && element("p", { class: "muted" }, footnote),
   );
 }

@@ -8,7 +8,7 @@ import type { CellResult, CellStats, ResultDocument } from "../../results/schema
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { type Beside, besides, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { movedIn } from "../several-devices-grids.js";
+import { movedIn } from "../tables/several-devices-grids.js";
 import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
 import { formatTick, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";

@@ -8,8 +8,8 @@ import type { CellResult, CellStats, ResultDocument } from "../../results/schema
 import { idOfAlone } from "../../results/variant.js";
 import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { type CellGroup, groupCells } from "../cell-group.js";
-import { movedIn } from "../several-devices-grids.js";
+import { type CellGroup, groupCells } from "../tables/cell-group.js";
+import { movedIn } from "../tables/several-devices-grids.js";
 import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
 import { wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix } from "./chart-identity.js";

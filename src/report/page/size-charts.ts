@@ -6,8 +6,8 @@ import { directionName } from "../../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { type CellGroup, groupCells } from "../cell-group.js";
-import { movedIn } from "../several-devices-grids.js";
+import { type CellGroup, groupCells } from "../tables/cell-group.js";
+import { movedIn } from "../tables/several-devices-grids.js";
 import {
   ascending,
   describeCurves,

@@ -7,7 +7,7 @@ import { measuredStats } from "../../results/naming/cell-figure.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { type CellGroup, groupCells } from "../cell-group.js";
+import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { ascending, describeCurves, rateAxis, ratePoint, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
 

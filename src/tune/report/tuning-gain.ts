@@ -9,7 +9,7 @@ import {
 import { capital, counted } from "../../draw/words.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
-import { overlapWorthWithoutStep } from "../choice.js";
+import { overlapWorthWithoutStep } from "../search/choice.js";
 import { waitingShare } from "../trials.js";
 
 /** What the recommended setting brings, against what the user has now, as a sentence with the intervals of both. */

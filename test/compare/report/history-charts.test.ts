@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeHistory } from "../../../src/compare/courses.js";
+import { describeHistory } from "../../../src/compare/history/courses.js";
 import { historyCharts } from "../../../src/compare/report/history-charts.js";
 import type { CurveChart } from "../../../src/draw/chart/chart.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";

@@ -1,8 +1,7 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { describeHistory } from "../../../src/compare/courses.js";
-import { historyKind } from "../../../src/compare/report/history-report.js";
-import { datesAlong, sparkline } from "../../../src/compare/report/sparkline.js";
+import { describeHistory } from "../../../src/compare/history/courses.js";
+import { datesAlong, historyKind, sparkline } from "../../../src/compare/report/history-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { drawn } from "../../helpers/drawn.js";
