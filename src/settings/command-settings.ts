@@ -201,7 +201,11 @@ export const commandSettings = {
     debug,
   },
   show: {
-    format: setting("--format <name>", "what to print", kind.text),
+    format: setting(
+      "--format <name>",
+      "table, json, markdown, html, or another format of the command that made it",
+      kind.text,
+    ),
     json,
     showsAll: judgingSettings.showsAll,
     ...shown,
