@@ -4,7 +4,7 @@ import { z } from "zod";
  * What the schemas of a result are made of.
  */
 
-/** For checks of numbers that long lists hold: the first that fails ends reading, as `firstFaultOnly` says. */
+/** For checks of numbers that long lists hold: the first that fails ends reading: checkShape(). */
 const abort = true;
 
 /** A whole number from 0 up. */
