@@ -180,7 +180,21 @@ export function checkShape<Schema extends z.ZodType>(
   value: unknown,
 ): z.ZodSafeParseResult<z.output<Schema>> {
   const context: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
+  if (!impatient.has(schema)) makeImpatient(schema);
   return schema.safeParse(value, context);
+}
+
+/** Schemas that have been through makeImpatient(), and what they are made of. */
+const impatient = new WeakSet<object>();
+
+/** By default zod goes on with the next element of a list if one fails a check, such as that of a number's least value. */
+function makeImpatient(part: unknown): void {
+  if (typeof part !== "object" || part === null || impatient.has(part)) return;
+  impatient.add(part);
+  // Both a schema and a check of it are such.
+  const def = "_zod" in part ? (part as z.core.$ZodCheck)._zod.def : null;
+  if (def !== null) def.abort = true;
+  for (const inner of Object.values(def ?? part)) makeImpatient(inner);
 }
 
 /**
