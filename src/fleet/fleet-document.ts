@@ -48,7 +48,7 @@ const nodeSchema = z.object({
 });
 
 /** GB/s, or microseconds: above 0, as ratios of it are taken. */
-const figure = z.number().min(leastFigure, { abort: true }).max(mostFigure, { abort: true });
+const figure = z.number().min(leastFigure).max(mostFigure);
 
 /** What figures are of, on any node: GB/s, or microseconds a copy. */
 const figureKindSchema = z.object({

@@ -8,7 +8,7 @@ import { historyPath, readHistory, readHistoryFile } from "../results/files/hist
 import { listRuns } from "../results/files/run-folder.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
-import { firstFaultOnly, parseJson, readTextFile } from "../text-file.js";
+import { checkShape, parseJson, readTextFile } from "../text-file.js";
 import { isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
 
 /** A document and the path where it was found; null if it was made just now. */
@@ -58,7 +58,7 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
   const kind = isObject(value) ? value.kind : undefined;
   if (isDocumentName(kind) && kind !== "result") {
     checkVersion(value, path);
-    const parsed = (await loadKind(kind)).schema.safeParse(value, firstFaultOnly);
+    const parsed = checkShape((await loadKind(kind)).schema, value);
     if (parsed.success) return { kind, document: parsed.data } as KnownDocument;
     const [issue] = parsed.error.issues;
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { documentWords } from "../settings/document-formats.js";
-import { firstFaultOnly, parseJson } from "../text-file.js";
+import { checkShape, parseJson } from "../text-file.js";
 import type { HistoryFigure } from "./history-entry.js";
 import { type CellResult, type Distribution, type ResultDocument, resultSchema } from "./schema.js";
 import { leastFigure } from "./schema-parts.js";
@@ -21,7 +21,7 @@ export function parseResult(text: string, name = "the result"): ResultDocument {
 export function checkedResult(value: unknown, name: string): ResultDocument {
   checkKind(value, name);
   checkVersion(value, name);
-  const parsed = resultSchema.safeParse(value, firstFaultOnly);
+  const parsed = checkShape(resultSchema, value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;

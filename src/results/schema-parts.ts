@@ -4,22 +4,19 @@ import { z } from "zod";
  * What the schemas of a result are made of.
  */
 
-/** For checks of numbers that long lists hold: the first that fails ends reading, as `firstFaultOnly` says. */
-const abort = true;
-
 /** A whole number from 0 up. */
-export const count = z.number().int({ abort }).nonnegative({ abort });
+export const count = z.number().int().nonnegative();
 /** A duration; 30 years at most, so that what is computed of several stays a number. */
-export const nanoseconds = z.number().nonnegative({ abort }).max(1e18, { abort });
+export const nanoseconds = z.number().nonnegative().max(1e18);
 
 /** Below and above these a figure, in GB/s or in microseconds, is no machine's, and ratios of two may be no numbers. */
 export const leastFigure = 1e-9;
 export const mostFigure = 1e12;
 
 /** A figure; that of a measured cell is above 0 as well. */
-export const finite = z.number().min(-mostFigure, { abort }).max(mostFigure, { abort });
+export const finite = z.number().min(-mostFigure).max(mostFigure);
 /** A share that may be above 1, or a rate that may be 0. */
-export const ratio = z.number().nonnegative({ abort }).max(mostFigure, { abort });
+export const ratio = z.number().nonnegative().max(mostFigure);
 
 /** An error of a cell or of a run. */
 export const errorSchema = z.object({

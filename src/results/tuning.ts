@@ -6,7 +6,7 @@ import { count } from "./schema-parts.js";
  * not known is null. schema/tuning-v1.json is generated from here (`npm run schema`).
  */
 
-const nanoseconds = z.number().nonnegative({ abort: true });
+const nanoseconds = z.number().nonnegative();
 
 /** What can go wrong with one setting. */
 export const faults = [

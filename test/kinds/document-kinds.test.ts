@@ -10,6 +10,7 @@ import type { FoundDocument } from "../../src/kinds/read-documents.js";
 import { packageRoot } from "../../src/package-facts.js";
 import { documentFormats, formatNames } from "../../src/settings/document-formats.js";
 import { documentJsonSchema } from "../../src/settings/json-schema.js";
+import { checkShape } from "../../src/text-file.js";
 import { drawn, reportOf } from "../helpers/drawn.js";
 import { documentNames, documents, drawnAs, hostileTexts } from "../helpers/sample-documents.js";
 
@@ -41,6 +42,33 @@ const looks: Readonly<Record<string, (text: string) => void>> = {
   nhc: (text) => expect(text.split("\n")).toHaveLength(2),
 };
 
+/** Values that hardly any number, text or list may have. */
+const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
+  number: [-1e300, 1e300, 0.5],
+  string: ["", "\n"],
+  object: [[], {}, 1],
+};
+
+/** All values that differ from this one in a single part, which has one of the wrong values instead. */
+function* withWrongPart(value: unknown): Generator<unknown> {
+  for (const wrong of wrongValues[typeof value] ?? []) yield wrong;
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, part] of Object.entries(value)) {
+    for (const other of withWrongPart(part)) {
+      yield Array.isArray(value) ? Object.assign([...value], { [key]: other }) : { ...value, [key]: other };
+    }
+  }
+}
+
+/** All documents that have, in the place of one list of this one, a hundred times one of its elements with a fault. */
+function withWrongLists(value: unknown): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return [...withWrongPart(value[0])].map((wrong) => Array(100).fill(wrong));
+  return Object.entries(value).flatMap(([key, part]) =>
+    withWrongLists(part).map((other) => ({ ...value, [key]: other })),
+  );
+}
+
 describe.each(documentNames)("%s", (kind) => {
   it.each(formatNames(kind))("is drawn as %s", async (format) => {
     looks[format]!(await drawnAs(found(kind), format));
@@ -65,6 +93,16 @@ describe.each(documentNames)("%s", (kind) => {
     });
     const { exports } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
     expect(exports).toHaveProperty([`./${file}`], `./${file}`);
+  });
+
+  it("is refused at the first wrong element of a list: a hundred of them make no hundred faults", async () => {
+    const { schema } = await loadKind(kind);
+    const faults = withWrongLists(found(kind).document).flatMap((document) => {
+      const { error } = checkShape(schema, document);
+      return error === undefined ? [] : [error.issues.length];
+    });
+    expect(faults.length).toBeGreaterThan(10);
+    expect(Math.max(...faults)).toBeLessThan(5);
   });
 
   it("is the truth in JSON, whatever its texts hold", async () => {

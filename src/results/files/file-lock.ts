@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, type PinbenchError } from "../../errors.js";
@@ -26,6 +26,8 @@ const staleMs = 20_000;
 /** Many may come at once, and each holds it for a moment. */
 const patienceMs = 60_000;
 const mostLosses = 10;
+/** Of a lock's text that are read: another program's file may have its name. */
+const mostBytes = 1024;
 
 /** A lock that is held, as far as one can see. */
 export interface FileLock {
@@ -161,12 +163,13 @@ async function create(path: string, token: string): Promise<FileHandle | null> {
 /** A lock's text, and when it was refreshed; null if there is none. */
 async function stateOf(path: string): Promise<{ text: string; mtimeMs: number } | null> {
   try {
-    // Opening a named pipe would wait without end.
-    if (!(await stat(path)).isFile()) throw unwritable(path, "it is no regular file");
+    // Opening a named pipe would wait without end, and a link may lead to one, or nowhere.
+    if (!(await lstat(path)).isFile()) throw unwritable(path, "it is no regular file");
     // Opened anew each time, which is when NFS asks the server.
     const handle = await open(path, "r");
     try {
-      const text = await handle.readFile("utf8");
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
+      const text = buffer.toString("utf8", 0, bytesRead);
       return { text, mtimeMs: (await handle.stat()).mtimeMs };
     } finally {
       await handle.close();

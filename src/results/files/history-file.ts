@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, PinbenchError } from "../../errors.js";
-import { firstFaultOnly, jsonValue, readNewestLines } from "../../text-file.js";
+import { checkShape, jsonValue, readNewestLines } from "../../text-file.js";
 import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
 import { describeVersion, whyImpossible } from "../parse.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
@@ -100,7 +100,7 @@ function parseLine(line: string): HistoryEntry | string {
   const version = (value as { schemaVersion?: unknown } | null)?.schemaVersion;
   if (version === undefined) return "it has no schemaVersion";
   if (version !== 1) return `it has ${describeVersion(version)}, and this pinbench reads version 1`;
-  const parsed = historyEntrySchema.safeParse(value, firstFaultOnly);
+  const parsed = checkShape(historyEntrySchema, value);
   if (parsed.success) return impossibleIn(parsed.data) ?? parsed.data;
   const [issue] = parsed.error.issues;
   return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;

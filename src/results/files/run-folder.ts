@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../../errors.js";
-import { cannotRead, firstFaultOnly, jsonValue, readTextFile } from "../../text-file.js";
+import { cannotRead, checkShape, jsonValue, readTextFile } from "../../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs } from "./output-stream.js";
@@ -202,7 +202,9 @@ export function notEmpty(folder: string, hint = "Choose a new folder."): Pinbenc
 async function readList(path: string): Promise<RunNames> {
   const text = await readTextFile(path);
   try {
-    const { runs, begun } = listSchema.parse(jsonValue(text), firstFaultOnly);
+    const parsed = checkShape(listSchema, jsonValue(text));
+    if (!parsed.success) throw parsed.error;
+    const { runs, begun } = parsed.data;
     return { runs, ...(begun === undefined ? {} : { begun }) };
   } catch (cause) {
     throw new PinbenchError("usage", `${path} is no list of a baseline's runs.`, {
