@@ -75,8 +75,11 @@ export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): 
   return Math.max(...[slow, uneven].map((found) => (found === null ? 0 : runsToConfirm(found.first))));
 }
 
-/** With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict. */
-const leastShareOfRuns = 0.3;
+/**
+ * With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict: the rest is between
+ * occasions, and known from few. A group's interval is made by these, and a little narrows it where its cells' do not.
+ */
+const leastShareOfRuns = { cell: 0.3, group: 0.1 };
 
 /** Whether further fresh processes may settle the verdict on a series that fresh processes have measured. */
 export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boolean {
@@ -85,9 +88,19 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   if (slow !== null && needsMoreRuns(slow)) return true;
   const uneven = findUnevenRuns(series, evidence, thresholdOf(rule.thresholds, series.cell));
   if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
+  return isUnsettledDrop(evidence, drop, rule, leastShareOfRuns.cell);
+}
+
+/** The same for what the cells of a kind and direction did together. */
+export function isUnsettledGroup(group: GroupToJudge, rule: Rule): boolean {
+  return isUnsettledDrop(group.evidence, countingDropOfGroup(group, rule), rule, leastShareOfRuns.group);
+}
+
+/** Whether a drop that counts is neither shown nor, by itself, likely to be chance. */
+function isUnsettledDrop(evidence: Evidence, drop: number, rule: Rule, leastShare: number): boolean {
   const { overall } = evidence;
-  if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
-  return isProbable(overall, drop) && !isShown(evidence, drop, rule);
+  if (overall === null || overall.shareOfRuns < leastShare) return false;
+  return -overall.change > drop && isSuspicious(overall, drop) && !isShown(evidence, drop, rule);
 }
 
 function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {

@@ -35,6 +35,9 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
 /** GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. */
 export const varianceFactorUnrecorded = 4;
 
+/** A bound is surer than the estimate that it was made of: it is as good as five occasions. */
+const degreesOfBound = 4;
+
 /**
  * The recorded kind that stands for a kind of cells. Copies that the device makes by itself are like pinned ones; in
  * latencies of single copies, and beside a load, the CPU has its part as in pageable ones.
@@ -48,19 +51,19 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 
 /**
  * The noise between occasions that a series starts from, until its own runs show it: that of the recorded kind that is most
- * like it, and twice its deviation on a GPU that was not recorded. The recorded machines' memory
- * differs more than one machine's from hour to hour, so that the host's stays as recorded.
+ * like it, and on a GPU that was not recorded twice its deviation as a bound.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
   const recorded = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  if (series.cell.memory === "host" || areRecorded(deviceNames)) return recorded;
-  return {
-    shared: times(recorded.shared, varianceFactorUnrecorded),
-    own: times(recorded.own, varianceFactorUnrecorded),
-  };
+  if (areRecorded(deviceNames)) return recorded;
+  const bound = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
+    variance: variance * varianceFactorUnrecorded,
+    degreesOfFreedom: Math.max(degreesOfBound, degreesOfFreedom),
+  });
+  return { shared: bound(recorded.shared), own: bound(recorded.own) };
 }
 
 /** The estimate of a variance `factor` times as large, and as certain. */

@@ -82,7 +82,7 @@ function isEven({ cell, unit }: Series): boolean {
 
 /** Of the runs of which it is known. */
 export function lostShares(runs: readonly RunFigure[]): number[] {
-  return runs.flatMap(({ lostShare }) => lostShare ?? []);
+  return runs.map(({ lostShare }) => lostShare).filter((share) => share !== null);
 }
 
 /** With fewer runs a baseline does not tell how uneven its runs are. */
