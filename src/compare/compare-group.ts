@@ -1,6 +1,6 @@
-import { lossThatWouldShow } from "./change-estimate.js";
 import type { CellComparison, GroupComparison } from "./comparison.js";
-import type { GatheredEvidence, GroupEvidence } from "./evidence.js";
+import { lossThatWouldShow } from "./evidence/change-estimate.js";
+import type { GatheredEvidence, GroupEvidence } from "./evidence/evidence.js";
 import type { Series } from "./series.js";
 import {
   countingDropOfGroup,

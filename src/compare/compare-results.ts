@@ -13,8 +13,8 @@ import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts 
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
-import { type EvidenceContext, gatherEvidence } from "./evidence.js";
-import { historyCentres } from "./history-series.js";
+import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
+import { historyCentres } from "./history/history-series.js";
 import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";

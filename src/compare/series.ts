@@ -1,6 +1,6 @@
 import { type VariantFields, variantName } from "../results/variant.js";
 import type { CellComparison } from "./comparison.js";
-import { hostRates } from "./host-rate.js";
+import { hostRates } from "./evidence/host-rate.js";
 import { groupByOccasion } from "./occasions.js";
 import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 

@@ -2,10 +2,9 @@ import { isSteady, type VariantFields } from "../results/variant.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
 import { median } from "../stats/order-statistics.js";
 import { intervalOfShare } from "../stats/shares.js";
-import type { Evidence } from "./cell-evidence.js";
-import type { LogChange } from "./change-estimate.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
-import { figureOf, type Series } from "./series.js";
+import type { Evidence } from "./evidence/cell-evidence.js";
+import type { LogChange } from "./evidence/change-estimate.js";
 import {
   findSlowRuns,
   needsMoreRuns,
@@ -13,8 +12,9 @@ import {
   runsToConfirm,
   type SlowRuns,
   slowOfCandidate,
-} from "./slow-runs.js";
-import { findUnevenRuns, type UnevenRuns } from "./uneven-runs.js";
+} from "./evidence/slow-runs.js";
+import { findUnevenRuns, type UnevenRuns } from "./evidence/uneven-runs.js";
+import { figureOf, type Series } from "./series.js";
 
 /** By what a change is judged. */
 export interface Rule {

@@ -3,7 +3,7 @@ import {
   standInFor,
   times,
   varianceFactorUnrecorded,
-} from "../compare/recorded-occasions.js";
+} from "../compare/evidence/recorded-occasions.js";
 import { parseCellId } from "../results/cell-id.js";
 import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
 import { studentTail } from "../stats/hypothesis-tests.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { evidenceOf } from "../../src/compare/cell-evidence.js";
-import { betweenOccasions, estimateOccasionNoise } from "../../src/compare/occasion-noise.js";
+import { evidenceOf } from "../../src/compare/evidence/cell-evidence.js";
+import { betweenOccasions, estimateOccasionNoise } from "../../src/compare/evidence/occasion-noise.js";
+import { sensitivityOf } from "../../src/compare/evidence/sensitivity.js";
 import { fewestOccasions } from "../../src/compare/occasions.js";
-import { sensitivityOf } from "../../src/compare/sensitivity.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet, usualRule } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 

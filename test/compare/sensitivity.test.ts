@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sensitivityOf } from "../../src/compare/sensitivity.js";
+import { sensitivityOf } from "../../src/compare/evidence/sensitivity.js";
 import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, type RunsPart, resultSet, usualRule } from "../helpers/runs.js";
 
