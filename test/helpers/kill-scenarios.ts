@@ -45,7 +45,7 @@ const json = (parse: (document: unknown) => unknown) => (text: string) => void p
 const result: Reader = (text) => void parseResult(text);
 const comparison = json((document) => comparisonSchema.parse(document));
 const tuning = json((document) => tuningSchema.parse(document));
-const markdown: Reader = (text) => expect(text).toMatch(/^#{1,2} pinbench [\s\S]*\n$/);
+const markdown: Reader = (text) => expect(text).toMatch(/^## pinbench[^\n]*: [\s\S]*\n$/);
 const junit: Reader = (text) => expect(text).toMatch(/^<\?xml [\s\S]*<\/testsuites>\n$/);
 const csv: Reader = (text) => {
   expect(text).toMatch(/^id,[\s\S]*\n$/);
