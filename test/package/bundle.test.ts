@@ -74,7 +74,7 @@ describe("the bundle", () => {
     const launch = ["--nodes", "1", "--launcher", node, "--pinbench", join(plain, "pinbench")];
     start(program, ["fleet", "run", ...launch, "--output", output, ...quick, "--samples", "6", "--quiet"]);
     expect(readdirSync(output).sort()).toEqual(["fleet-run.json", "n01.json"]);
-    expect(existsSync(join(unpacked, "dist/fleet/launch/launch-guard.js"))).toBe(true);
+    expect(existsSync(join(unpacked, "dist/program/launch-guard.js"))).toBe(true);
     rmSync(plain, { recursive: true });
   });
 
