@@ -51,7 +51,7 @@ describe("the noise between occasions", () => {
     expect(estimateOccasionNoise([], recorded)).toEqual(recorded);
   });
 
-  it("adds up what several sources know, by their degrees of freedom, and a start, of which four count, while these are few", () => {
+  it("adds up what several sources know, by their degrees of freedom, and fills them up to six from a start", () => {
     const recorded = {
       shared: { variance: 0.02, degreesOfFreedom: 40 },
       own: { variance: 0, degreesOfFreedom: 1 },
@@ -59,11 +59,14 @@ describe("the noise between occasions", () => {
     const quiet = [1, 2, 3, 4].map((level) => [level, level, level]);
     const loud = [1, 2, 3, 4].map((level) => [level - 0.1, level, level + 0.1]);
     const { shared } = estimateOccasionNoise([quiet, loud], recorded);
-    expect(shared.degreesOfFreedom).toBe(2 + 2 + 4);
-    expect(shared.variance).toBeCloseTo((2 * 0 + 2 * 0.01 + 4 * 0.02) / 8, 12);
+    expect(shared.degreesOfFreedom).toBe(2 + 2 + 2);
+    expect(shared.variance).toBeCloseTo((2 * 0 + 2 * 0.01 + 2 * 0.02) / 6, 12);
     const three = estimateOccasionNoise([quiet, loud, loud], recorded);
     expect(three.shared.degreesOfFreedom).toBe(2 + 2 + 2);
     expect(three.shared.variance).toBeCloseTo((2 * 0 + 4 * 0.01) / 6, 12);
+    // One that is noisier than the start is known by itself alone, however little it has seen.
+    const noisier = estimateOccasionNoise([loud], { ...recorded, shared: { variance: 0.001, degreesOfFreedom: 40 } });
+    expect(noisier.shared).toEqual({ variance: expect.closeTo(0.01, 12), degreesOfFreedom: 2 });
   });
 
   it("leaves out a cell that was not measured on every occasion", () => {

@@ -50,12 +50,13 @@ function aboutOthers(
   const { variance, degreesOfFreedom } = evidence.noise!;
   const perRun = 1 / evidence.runs.baseline.length + 1 / runs;
   const scale = 1 + medianVariance / others;
+  const { own } = betweenOccasions(evidence.occasionRuns, evidence.occasionNoise!);
   return changeOf(
     change,
     [
       { variance: variance * perRun * scale, degreesOfFreedom },
       { variance: explained?.variance ?? 0, degreesOfFreedom },
-      betweenOccasions(evidence.occasionRuns, evidence.occasionNoise!).own,
+      { ...own, variance: own.variance * scale },
     ],
     (variance * scale) / runs,
   );
