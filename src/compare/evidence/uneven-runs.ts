@@ -84,7 +84,7 @@ export function findUnevenRuns(series: Series, evidence: Evidence, threshold: nu
  * That the means of the lost shares differ is shown below the one p-value, and below the other it may be: more runs tell. Cells
  * are many and their shares have long tails, so both are small.
  */
-const levelOfMeans = { shown: 1e-4, open: 0.01 };
+const levelOfMeans = { shown: 2e-5, open: 0.002 };
 
 /** Of Student's t test that the candidate's runs lose no more on average than the baseline's. */
 function pValueOfMeans(baseline: readonly number[], candidate: readonly number[]): number {
