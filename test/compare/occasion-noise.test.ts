@@ -65,7 +65,10 @@ describe("the noise between occasions", () => {
     expect(three.shared.degreesOfFreedom).toBe(2 + 2 + 2);
     expect(three.shared.variance).toBeCloseTo((2 * 0 + 4 * 0.01) / 6, 12);
     // One that is noisier than the start is known by itself alone, however little it has seen.
-    const noisier = estimateOccasionNoise([loud], { ...recorded, shared: { variance: 0.001, degreesOfFreedom: 40 } });
+    const noisier = estimateOccasionNoise([loud], {
+      ...recorded,
+      shared: { variance: 0.001, degreesOfFreedom: 40 },
+    });
     expect(noisier.shared).toEqual({ variance: expect.closeTo(0.01, 12), degreesOfFreedom: 2 });
   });
 
@@ -122,7 +125,7 @@ describe("a comparison with a baseline of three occasions", () => {
   it("calls slower what none of these occasions did", () => {
     expect(compareRuns(sessions(1, 1, 1), candidate)).toMatchObject({
       outcome: "regression",
-      counts: { slower: 8 },
+      counts: { "probably slower": 8 },
     });
   });
 
@@ -142,7 +145,7 @@ describe("a comparison with a baseline of three occasions", () => {
       const partial = whole.map(without(hour, 1)).map(without(2, 8));
       const { cells: compared } = compareRuns(partial, candidate);
       expect(compared.map(({ baseline }) => baseline!.runs).sort()).toEqual([15, 15, 20, 20, 20, 20, 20, 20]);
-      for (const cell of compared) expect(cell.candidate!.low).toEqual(expect.closeTo(-0.15, 1));
+      for (const cell of compared) expect(cell.candidate!.low).toEqual(expect.closeTo(-0.2, 1));
       const { kinds } = sensitivityOf(resultSet(partial).runs, 5, usualRule)!;
       expect(kinds[0]!.largestDrop).toBeLessThan(0.5);
     }

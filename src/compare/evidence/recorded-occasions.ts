@@ -32,10 +32,13 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
   },
 };
 
-/** GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. */
-export const varianceFactorUnrecorded = 4;
+/**
+ * What few machines shared says little of the next: a bound of twice the deviation, four times the variance. For GPUs that were
+ * not recorded it is one of each cell's own noise as well.
+ */
+export const varianceFactorOfBound = 4;
 
-/** A bound is surer than the estimate that it was made of: it is as good as five occasions. */
+/** Where nothing was recorded, a bound is surer than the estimate that it was made of: it is as good as five occasions. */
 const degreesOfBound = 4;
 
 /**
@@ -50,20 +53,20 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 }
 
 /**
- * The noise between occasions that a series starts from, until its own runs show it: that of the recorded kind that is most
- * like it, and on a GPU that was not recorded twice its deviation as a bound.
+ * The noise between occasions that a series starts from, until its own runs show it: a bound from the recorded kind that is
+ * most like it.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
-  const recorded = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  if (areRecorded(deviceNames)) return recorded;
-  const bound = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
-    variance: variance * varianceFactorUnrecorded,
-    degreesOfFreedom: Math.max(degreesOfBound, degreesOfFreedom),
+  const { shared, own } = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
+  if (areRecorded(deviceNames)) return { shared: times(shared, varianceFactorOfBound), own };
+  const bound = (estimate: VarianceEstimate) => ({
+    ...times(estimate, varianceFactorOfBound),
+    degreesOfFreedom: Math.max(degreesOfBound, estimate.degreesOfFreedom),
   });
-  return { shared: bound(recorded.shared), own: bound(recorded.own) };
+  return { shared: bound(shared), own: bound(own) };
 }
 
 /** The estimate of a variance `factor` times as large, and as certain. */
