@@ -5,13 +5,13 @@ import { defineConfig } from "vitest/config";
  * processes, in which what they import is loaded once. To load it anew for each takes longer than most of their tests.
  */
 const pure = [
-  "test/{compare,plan,report,stats}/**/*.test.ts",
+  "test/{compare,draw,kinds,plan,report,stats}/**/*.test.ts",
   "test/explain/{run-figures,verdicts,questions/*}.test.ts",
   "test/fleet/{cells-in-blocks,figure-noise,judge-fleet,launch-plan,node-groups,not-heard-of}.test.ts",
   "test/fleet/{read-fleet,simulated-fleets}.test.ts",
   "test/measure/{beside-load,cell-progress,cold-start,joined-result,merge-processes,remaining-time}.test.ts",
   "test/measure/{rotation,series-time}.test.ts",
-  "test/pools/{largest-amount,pool-shapes,recommend-pool,refusal-reason}.test.ts",
+  "test/pin/{largest-amount,pool-shapes,recommend-pool,refusal-reason}.test.ts",
   "test/results/{cell-id,claimed-interval,device-facts,fingerprint,import-nvbandwidth,json-schema}.test.ts",
   "test/results/{parse,parse-figures,run-settings,tuning}.test.ts",
   "test/settings/{config-json-schema,config-refusals,labels,sizes,thresholds,units}.test.ts",

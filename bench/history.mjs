@@ -2,7 +2,7 @@
 // checks, with the noise of a pinned cell and of a noisier one, and what it finds where there is nothing.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readCourse } from "../dist/compare/read-course.js";
+import { readCourse } from "../dist/compare/history/read-course.js";
 import { seededRandom } from "./lib/random.mjs";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
 

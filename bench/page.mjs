@@ -5,9 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
-import { page } from "../dist/report/page/page.js";
-import { resultChapter } from "../dist/report/page/result-chapter.js";
-import { printableDocument } from "../dist/report/printable-text.js";
+import { pageOfDocuments } from "../dist/kinds/draw-documents.js";
 import { parseResult } from "../dist/results/parse.js";
 import { seededRandom } from "./lib/random.mjs";
 import { printTable, verdict } from "./lib/table.mjs";
@@ -94,7 +92,7 @@ try {
     ["1,000 cells x 100 samples", largeDocument(document, 1000, 100), mostLargeKB],
   ]) {
     const start = performance.now();
-    const html = page([resultChapter(printableDocument(result))], "0.1.0");
+    const html = await pageOfDocuments([{ kind: "result", document: result, path: null }]);
     const drawnMs = performance.now() - start;
     const file = join(folder, "report.html");
     writeFileSync(file, html);

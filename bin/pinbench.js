@@ -21,7 +21,7 @@ if (left < fewestFiles) {
   process.exit(3);
 }
 if (left < plentyOfFiles) register("./load-in-turn.js", import.meta.url);
-const { main } = await import("../dist/cli/main.js");
+const { main } = await import("../dist/program/main.js");
 await main(process.argv.slice(2));
 
 /** How many files this process may have open, and how many more; infinite where the system does not tell. */

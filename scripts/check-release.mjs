@@ -3,6 +3,7 @@
 // it. Exit code 0 only if all of that holds.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { packagesInProgram } from "./lib/bundle-program.mjs";
 import { moduleClosure, runtimeDependencies } from "./lib/module-closure.mjs";
 import { hashesOf, hashName, prebuiltFolder } from "./lib/prebuilt.mjs";
 import { main, ScriptError } from "./lib/process.mjs";
@@ -31,7 +32,7 @@ function hashProblems() {
 }
 
 await main(async () => {
-  const needed = moduleClosure(runtimeDependencies());
+  const needed = moduleClosure([...runtimeDependencies(), ...packagesInProgram()]);
   const lock = readJson("package-lock.json");
   const sbom = await makeSbom(lock, needed);
   const problems = [...installProblems(), ...hashProblems(), ...sbomProblems(sbom, lock, needed)];

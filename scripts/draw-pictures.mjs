@@ -1,8 +1,8 @@
 // `npm run pictures`: draws the pictures that README.md shows, from a run that was recorded on a GPU. Run `npm run build`
 // before.
 import { writeFileSync } from "node:fs";
-import { readAnyDocument } from "../dist/compare/read-document.js";
-import { chartOfDocuments } from "../dist/report/page/document-chapters.js";
+import { chartOfDocuments } from "../dist/kinds/draw-documents.js";
+import { readDocuments } from "../dist/kinds/read-documents.js";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 
@@ -12,6 +12,6 @@ const pictures = [
 
 main(async () => {
   for (const { file, result, chart } of pictures) {
-    writeFileSync(inRoot(file), chartOfDocuments([await readAnyDocument(inRoot(result))], chart));
+    writeFileSync(inRoot(file), await chartOfDocuments(await readDocuments(inRoot(result)), chart));
   }
 });

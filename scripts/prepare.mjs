@@ -4,7 +4,7 @@ import { ensureBuilt } from "./lib/build.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 
-const tools = ["typescript", "cmake-js", "node-addon-api"];
+const tools = ["typescript", "rolldown", "cmake-js", "node-addon-api"];
 const missing = tools.filter((name) => !existsSync(inRoot("node_modules", name)));
 
 if (missing.length > 0) {

@@ -1,6 +1,6 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
 export type { CellComparison, Comparison } from "./compare/comparison.js";
-export type { Course, HistoryDocument } from "./compare/history-document.js";
+export type { Course, HistoryDocument } from "./compare/history/history-document.js";
 export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { ExplainedAnswer, Explanation } from "./explain/explanation.js";
@@ -25,7 +25,7 @@ export {
 } from "./library/judge-documents.js";
 export { type PlanOptions, type RunOptions, type RunProgress, run } from "./library/run-copies.js";
 export { type TuneOptions, tune } from "./library/tune-loading.js";
-export type { PinnedPool, Pinning } from "./pools/pinning-document.js";
+export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";

@@ -9,14 +9,15 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 const layers = [
   ["index.ts"],
   ["library", "cli"],
-  ["report"],
-  ["fleet", "explain"],
+  ["kinds"],
+  ["report", "fleet", "explain"],
   ["doctor"],
-  ["measure", "tune", "compare", "pools"],
+  ["measure", "tune", "compare", "pin"],
   ["plan"],
   ["native", "host"],
   ["results"],
   ["settings"],
+  ["draw"],
   ["stats", "package-facts.ts", "text-file.ts"],
   ["machine-shortage.ts"],
   ["errors.ts"],
@@ -107,16 +108,18 @@ describe("circles of imports", () => {
 });
 
 describe("what draws pages", () => {
-  const isDrawing = (file: string) => /^report\/(chart|page)\//.test(file);
+  const isDrawing = (file: string) => /^(draw|report)\/(chart|page)\/|-charts\.ts$/.test(file);
 
   it("is loaded by what draws them alone: no command waits for it", () => {
     const commands = [...importsOf.keys()].filter((file) => file.startsWith("cli"));
     expect(loadedWith(...commands).filter(isDrawing)).toEqual([]);
-    expect(loadedWith(join("cli", "run-command.ts"))).toContain(join("cli", "picture-output.ts"));
+    expect(loadedWith(join("cli", "commands", "run-command.ts"))).toContain(
+      join("cli", "output", "document-output.ts"),
+    );
   });
 
   it("is loaded with a page", () => {
-    const loaded = loadedWith(join("report", "page", "document-chapters.ts"));
+    const loaded = loadedWith(join("kinds", "draw-documents.ts"));
     expect(loaded.filter(isDrawing).length).toBeGreaterThan(10);
   });
 
@@ -129,7 +132,21 @@ describe("what draws pages", () => {
   });
 });
 
+it("schemas are applied to what is read in one place", () => {
+  const ways = [...importsOf.keys()].filter((file) =>
+    /\.safeParse\(|[sS]chema\.parse\(/.test(readFileSync(join(source, file), "utf8")),
+  );
+  // One reads a file of pinbench's own, and the other checks what is to be written.
+  expect(ways).toEqual(["doctor/expectation.ts", "fleet/launch/fleet-launch.ts", "text-file.ts"]);
+});
+
 it("no two files have the same name", () => {
   const names = [...importsOf.keys()].map((file) => basename(file));
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+});
+
+it("no folder has more than 20 files", () => {
+  const folders = [...importsOf.keys()].map((file) => dirname(file));
+  const crowded = new Set(folders.filter((one) => folders.filter((other) => other === one).length > 20));
+  expect([...crowded]).toEqual([]);
 });

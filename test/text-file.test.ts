@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { PinbenchError } from "../src/errors.js";
-import { readTextFile } from "../src/text-file.js";
+import { parseJson, readTextFile } from "../src/text-file.js";
 
 let folder = "";
 
@@ -162,5 +162,28 @@ describe("readTextFile", () => {
     mkdirSync(inFolder("sub"));
     writeFileSync(inFolder("sub/four"), "1234");
     expect(await readTextFile(inFolder("sub/four"), 4)).toBe("1234");
+  });
+});
+
+describe("a text with far more in it than a document of pinbench's is refused before it takes time and memory", () => {
+  it.each([
+    ["objects", "{},"],
+    ["lists", "[],"],
+    ["texts", '"",'],
+    ["numbers", "1,", 17e6],
+  ])("%s", (_, element, count = 9e6) => {
+    expect(() => parseJson(`[${element.repeat(count)}1]`, "a.json")).toThrow(
+      /^a\.json has far more values than a document of pinbench's\.$/,
+    );
+  });
+
+  it("an object with more names than a schema can refuse one by one", () => {
+    const names = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 1]));
+    const text = (count: number) => JSON.stringify({ cells: [{ labels: names(count) }] });
+    expect(() => parseJson(text(10_001), "a.json")).toThrow(
+      /^a\.json has an object with more than 10000 names\.$/,
+    );
+    expect(parseJson(text(10_000), "a.json")).toHaveProperty("cells");
   });
 });

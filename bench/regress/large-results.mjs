@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { jsonReport } from "../../dist/report/json.js";
+import { jsonReport } from "../../dist/draw/json.js";
 import { watchProcess } from "../lib/watch-process.mjs";
 import { largeResult } from "./large-result.mjs";
 

@@ -1,9 +1,9 @@
-// `node bench/regress/recorded-occasions.mjs [FILE]`: what src/compare/recorded-occasions.ts and the constants of
-// src/compare/host-covariate.ts must say, from a recording of several occasions (bench/regress/record-occasions.mjs).
+// `node bench/regress/recorded-occasions.mjs [FILE]`: what src/compare/evidence/recorded-occasions.ts and the constants of
+// src/compare/evidence/host-covariate.ts must say, from a recording of several occasions (bench/regress/record-occasions.mjs).
 import { readFileSync } from "node:fs";
-import { byOccasion, centreOf } from "../../dist/compare/cell-evidence.js";
-import { controlForHost, estimateSlope } from "../../dist/compare/host-covariate.js";
-import { estimateOccasionNoise } from "../../dist/compare/occasion-noise.js";
+import { byOccasion, centreOf } from "../../dist/compare/evidence/cell-evidence.js";
+import { controlForHost, estimateSlope } from "../../dist/compare/evidence/host-covariate.js";
+import { estimateOccasionNoise } from "../../dist/compare/evidence/occasion-noise.js";
 import { joinRuns } from "../../dist/compare/series.js";
 import { runsOf } from "./run-figures.mjs";
 
@@ -36,7 +36,9 @@ for (const memory of ["pageable", "staged", "pinned", "host"]) {
     byOccasion(members, runs).map((groups) => groups.map((group) => centreOf(group, null)));
   const raw = members.map((one) => one.baseline.map(({ value }) => Math.log(value)));
   const controlled = controlForHost(members, memory, error).map(({ baseline }) => baseline);
-  const [before, after] = [raw, controlled].map((runs) => estimateOccasionNoise([centres(runs)], null));
+  const [before, after] = [raw, controlled].map((runs) =>
+    estimateOccasionNoise([centres(runs)], null, { isStartAlone: true }),
+  );
   if (before === null) {
     console.log("  too few occasions to tell the noise between them");
     continue;

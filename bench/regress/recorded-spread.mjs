@@ -1,5 +1,5 @@
 // `node bench/regress/recorded-spread.mjs [FILE]`: what src/results/recorded-spread.ts, and offsetCorrelation in
-// src/compare/noise.ts, must say, from the recorded runs.
+// src/compare/evidence/noise.ts, must say, from the recorded runs.
 import { readFileSync } from "node:fs";
 
 const recorded = new URL("../../results/nvidia-h200/noise.json", import.meta.url);

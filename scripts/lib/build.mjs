@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { bundleProgram } from "./bundle-program.mjs";
 import { inputHashes } from "./inputs.mjs";
 import { buildAddon } from "./native-build.mjs";
 import { run } from "./process.mjs";
@@ -17,10 +18,10 @@ import { inRoot, root } from "./project.mjs";
 const stampFile = "build/stamp.json";
 
 /** What is read at run time stands beside what reads it; tsc leaves it where it is. */
-const assets = ["report/page/page.css", "doctor/reference.json"];
+const assets = ["draw/page/page.css", "doctor/reference.json"];
 
 /** What runs in a page, not in Node: compiled with the DOM's types, each file for itself. */
-const pageScripts = "report/page/browser";
+const pageScripts = "draw/page/browser";
 
 /** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
 const pythonPrograms = [
@@ -45,6 +46,7 @@ async function buildTypeScript({ quiet }) {
   }
   for (const asset of assets) cpSync(inRoot("src", asset), join(fresh, asset));
   await buildPageScripts(fresh, { quiet });
+  await bundleProgram(fresh);
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
 }
@@ -76,7 +78,7 @@ const parts = [
     name: "typescript",
     build: buildTypeScript,
     outputs: [
-      "dist/cli/main.js",
+      "dist/program/main.js",
       ...[...pythonPrograms, ...assets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
     ],
   },

@@ -34,7 +34,7 @@ export function moduleClosure(names) {
   return [...found].sort();
 }
 
-/** The packages that pinbench itself needs at run time. */
+/** The packages that npm installs with pinbench. */
 export function runtimeDependencies() {
   return Object.keys(JSON.parse(readFileSync(inRoot("package.json"), "utf8")).dependencies);
 }

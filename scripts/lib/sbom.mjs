@@ -21,6 +21,9 @@ export async function makeSbom(lock, needed) {
     const folder = join(temporary, lock.name);
     mkdirSync(folder);
     const { devDependencies: __, ...project } = lock.packages[""];
+    project.dependencies = Object.fromEntries(
+      needed.map((one) => [one.replace(/^.*node_modules\//, ""), lock.packages[one].version]),
+    );
     const packages = Object.fromEntries(needed.map((one) => [one, withoutMarks(lock.packages[one])]));
     const write = (name, value) => writeFileSync(join(folder, name), JSON.stringify(value));
     write("package.json", project);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ensureBuilt } from "./build.mjs";
+import { packagesInProgram } from "./bundle-program.mjs";
 import { neededGlibc } from "./dynamic-symbols.mjs";
 import { moduleClosure, runtimeDependencies } from "./module-closure.mjs";
 import { checkManylinux } from "./portability.mjs";
@@ -15,7 +16,10 @@ import { makeSbom, sbomProblems } from "./sbom.mjs";
 /** The most that either may weigh: they are put on many machines, and into images. */
 const maxMB = 40;
 
-const program = ["package.json", "README.md", "LICENSE", "SECURITY.md", "bin", "dist", "schema"];
+/** What package.json hands out of pinbench itself; what a compiler needs is for those who install by npm. */
+const shipped = JSON.parse(readFileSync(inRoot("package.json"), "utf8")).files.filter((path) =>
+  /^(bin|dist|schema|SECURITY)/.test(path),
+);
 
 /** Leaves out of a package what Node never reads; licences stay. */
 const isNeededAtRunTime = (path) =>
@@ -45,7 +49,7 @@ function copyNode(folder) {
 /** The software bill of materials of the packages, and of the Node that comes with them. */
 async function writeSbom(folder) {
   const lock = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8"));
-  const needed = moduleClosure(runtimeDependencies());
+  const needed = moduleClosure(packagesInProgram());
   const sbom = await makeSbom(lock, needed);
   const problems = sbomProblems(sbom, lock, needed);
   if (problems.length > 0) throw new ScriptError(problems.join("\n"));
@@ -74,9 +78,17 @@ export async function stageProgram(folder, { kernels = true, modules = [], isFor
   const compiled = prebuiltFiles.map((file) => join(isForTests ? "build/Release" : prebuiltFolder, file));
   mkdirSync(folder, { recursive: true });
   copyNode(folder);
+  const program = [
+    "package.json",
+    "README.md",
+    "LICENSE",
+    ...(isForTests ? ["bin", "dist", "schema"] : shipped),
+  ];
   copyInto(folder, program, (path) => !/\.(map|d\.ts)$|__pycache__$/.test(path));
   copyInto(folder, isForTests ? compiled : [prebuiltFolder]);
-  copyInto(folder, moduleClosure([...runtimeDependencies(), ...modules]), isNeededAtRunTime);
+  // The tests and the benchmarks import modules one by one, which find packages as Node does.
+  const packages = isForTests ? [...runtimeDependencies(), ...packagesInProgram(), ...modules] : [];
+  copyInto(folder, moduleClosure(packages), isNeededAtRunTime);
   await writeSbom(folder);
   return neededGlibc(["runtime/node", ...compiled].map((file) => join(folder, file)));
 }

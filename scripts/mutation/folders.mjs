@@ -33,9 +33,9 @@ const chosen = {
   },
   pools: {
     sources: {
-      "src/pools": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
+      "src/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
     },
-    tests: { "test/pools": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/ },
+    tests: { "test/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/ },
   },
   compare: { sources: { "src/compare": all }, tests: { "test/compare": all } },
   tune: {

@@ -1,21 +1,21 @@
 import { findDifferences, findLinkLosses } from "../compare/differences.js";
+import { sensitivityOf } from "../compare/evidence/sensitivity.js";
+import { countSlowRuns } from "../compare/evidence/slow-runs.js";
 import { groupByOccasion } from "../compare/occasions.js";
+import { describeLinkLosses } from "../compare/report/outcome.js";
 import { type RunFigures, runFigures } from "../compare/result-set.js";
-import { sensitivityOf } from "../compare/sensitivity.js";
-import { countSlowRuns } from "../compare/slow-runs.js";
+import { jsonReport } from "../draw/json.js";
+import { counted, listed } from "../draw/words.js";
 import { PinbenchError } from "../errors.js";
 import { labelsIn } from "../measure/document.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { shareDevicesOfCells } from "../measure/prepare.js";
 import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
-import { describeLinkLosses } from "../report/comparison/outcome.js";
-import { jsonReport } from "../report/json.js";
 import { progressLine } from "../report/progress.js";
-import { counted, listed } from "../report/wording.js";
 import { noticeOf } from "../results/device-facts.js";
+import { appendRuns, createRuns } from "../results/files/run-folder.js";
 import { describeSharing, joinSharing } from "../results/other-programs.js";
-import { appendRuns, createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { SharingRecord } from "../results/sharing-schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
@@ -26,8 +26,8 @@ import { defaultCheckRuns } from "../settings/table.js";
 import { median } from "../stats/order-statistics.js";
 import { beginOnDevices } from "./device-turn.js";
 import type { Interruption } from "./interruption.js";
-import { nowNs, type ProgressLine } from "./progress-line.js";
-import { noter } from "./terminal.js";
+import { nowNs, type ProgressLine } from "./output/progress-line.js";
+import { noter } from "./output/terminal.js";
 
 /** One session of a baseline: its runs are measured, and added to a folder if they fit. */
 

@@ -1,11 +1,12 @@
 import type { CellComparison, Comparison, GroupComparison, Verdict } from "../compare/comparison.js";
+import { changeEstimate, comparedNames } from "../compare/report/cell-text.js";
+import { describeOutcome } from "../compare/report/outcome.js";
 import type { ResultSet } from "../compare/result-set.js";
+import { formatChange } from "../draw/numbers.js";
+import { counted, listed } from "../draw/words.js";
 import { ExitCode } from "../errors.js";
-import { changeEstimate, comparedNames } from "../report/comparison/cell-text.js";
-import { describeOutcome } from "../report/comparison/outcome.js";
-import { formatChange } from "../report/format-number.js";
-import { counted, directionName, listed } from "../report/wording.js";
-import { replaceRuns } from "../results/run-folder.js";
+import { replaceRuns } from "../results/files/run-folder.js";
+import { directionName } from "../results/naming/wording.js";
 
 /** A check that is to replace the baseline. */
 export interface BaselineUpdate {

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkRecord } from "../compare/check-record.js";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
+import { mostConfirmingRuns } from "../compare/evidence/slow-runs.js";
+import { checkRecord } from "../compare/history/check-record.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
-import { mostConfirmingRuns } from "../compare/slow-runs.js";
+import { jsonReport } from "../draw/json.js";
+import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
-import { jsonReport } from "../report/json.js";
 import type { ProgressState, Told } from "../report/progress.js";
-import { counted } from "../report/wording.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { median } from "../stats/order-statistics.js";
-import { nowNs } from "./progress-line.js";
+import { nowNs } from "./output/progress-line.js";
 
 /** What to measure, how often, and whom to tell. */
 export interface CheckMeasuringOptions {

@@ -8,7 +8,7 @@ import { callNow, defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
 import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
-import { columnsOf, writeHelp } from "./terminal.js";
+import { columnsOf, writeHelp } from "./output/terminal.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
@@ -45,17 +45,17 @@ Examples:
   pinbench run --pipeline 4,16                        what overlapping copies with kernels gains
   pinbench run --blocks 4KiB..1MiB*4 --block-sms 8    scattered blocks, in every way
   pinbench run --json --output result.json            for programs, and kept`,
-    load: async () => (await import("./run-command.js")).runCommand,
+    load: async () => (await import("./commands/run-command.js")).runCommand,
   },
   measure: {
     summary: "measure the settings that stdin has as JSON, for another pinbench process",
     isHidden: true,
-    load: async () => (await import("./run-command.js")).measureCommand,
+    load: async () => (await import("./commands/run-command.js")).measureCommand,
   },
   worker: {
     summary: "measure what another pinbench process asks for, as one of several worker processes",
     isHidden: true,
-    load: async () => (await import("./worker-command.js")).workerCommand,
+    load: async () => (await import("./commands/worker-command.js")).workerCommand,
   },
   check: {
     summary: "measure a baseline's cells again, and exit with 1 where the machine got slower",
@@ -67,7 +67,7 @@ Examples:
   pinbench check --baseline baseline                     in CI: exit code 1 where it got slower
   pinbench check --baseline baseline --format github     with annotations, on GitHub Actions
   pinbench check --baseline baseline --runs 10 --update  a new baseline, if nothing is slower`,
-    load: async () => (await import("./check-command.js")).checkCommand,
+    load: async () => (await import("./commands/check-command.js")).checkCommand,
   },
   baseline: {
     summary: "measure in several fresh processes and keep the runs, to check against",
@@ -78,7 +78,7 @@ Examples:
   pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5
   pinbench baseline baseline --sessions 4 --every 10m    on several occasions: the machine an hour later as well
   pinbench baseline baseline --append                    another occasion, whenever that is`,
-    load: async () => (await import("./baseline-command.js")).baselineCommand,
+    load: async () => (await import("./commands/baseline-command.js")).baselineCommand,
   },
   compare: {
     summary: "compare two results cell by cell, and exit with 1 where the second one is slower",
@@ -92,7 +92,7 @@ Examples:
   pinbench compare before/ after/                      folders of several runs: the spread between them counts
   pinbench compare before/ after/ --threshold 3% --threshold pageable=10%
   pinbench compare before/ after/ --output report.md --output junit.xml`,
-    load: async () => (await import("./compare-command.js")).compareCommand,
+    load: async () => (await import("./commands/compare-command.js")).compareCommand,
   },
   history: {
     summary: "show how the figures of past checks went: steps, drifts, and what changed there",
@@ -102,7 +102,7 @@ Examples:
   pinbench check --baseline baseline --history history   in every job
   pinbench history history                               the course of each memory kind
   pinbench history history --cells "*/pinned/*"          of single cells`,
-    load: async () => (await import("./history-command.js")).historyCommand,
+    load: async () => (await import("./commands/history-command.js")).historyCommand,
   },
   fleet: {
     summary: "tell which nodes of many, and which of their GPUs, are slower than those like them",
@@ -113,7 +113,7 @@ Examples:
   pinbench fleet results/ --output fleet.html     every GPU in charts, the slow ones marked
   pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
   pinbench fleet results/ --format drain          scontrol's lines, which are printed and not run`,
-    load: async () => (await import("./fleet-command.js")).fleetCommand,
+    load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
   },
   "fleet run": {
     summary: "measure on many nodes at once, a process each, and tell which of them are slow",
@@ -125,29 +125,33 @@ Examples:
   pinbench fleet run --nodes n[01-16] --output fleet --confirm        on these, and the slow ones twice
   pinbench fleet run --nodes n1,n2 --launcher 'pdsh -w {nodes}' --output fleet
   sbatch --nodes 16 --exclusive --wrap 'pinbench fleet run --nodes 16 --output fleet'`,
-    load: async () => (await import("./fleet-run-command.js")).fleetRunCommand,
+    load: async () => (await import("./commands/fleet-run-command.js")).fleetRunCommand,
   },
   "fleet-node": {
     summary: "measure on a node what pinbench fleet run asks for in a folder",
     operands: [new Argument("<folder>", "where pinbench fleet run has left what to measure")],
     isHidden: true,
-    load: async () => (await import("./fleet-node-command.js")).fleetNodeCommand,
+    load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
+  },
+  show: {
+    summary: "print saved results of any command again",
+    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
+    help: `
+Examples:
+  pinbench show result.json                       as pinbench run printed it
+  pinbench show diagnosis.json --format markdown  for an issue`,
+    load: async () => (await import("./commands/show-command.js")).showCommand,
   },
   report: {
-    summary: "draw results, comparisons, tunings, histories and fleets as one page of charts and tables",
-    operands: [
-      new Argument(
-        "<file...>",
-        "what other commands wrote or print with --json; folders of runs and histories too",
-      ),
-    ],
+    summary: "draw saved results of any command as one page of charts and tables",
+    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
     help: `
 Examples:
   pinbench report result.json                            report.html, which needs no network
   pinbench report before.json after.json --open          two results side by side, in a browser
   pinbench report baseline/ history/ --output all.html   all runs of a baseline, and a history
   pinbench report result.json --output h2d.svg --chart h2d-by-size`,
-    load: async () => (await import("./report-command.js")).reportCommand,
+    load: async () => (await import("./commands/report-command.js")).reportCommand,
   },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
@@ -165,7 +169,7 @@ Examples:
   pinbench tune --data images/ --batch-size 64                    read the files of a folder
   pinbench tune --sample-bytes 588KiB --sample-cost 500us --batch-size 64
   export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
-    load: async () => (await import("./tune-command.js")).tuneCommand,
+    load: async () => (await import("./commands/tune-command.js")).tuneCommand,
   },
   doctor: {
     summary: "examine why a machine copies slower than others of its kind, and exit with 1 where it does",
@@ -174,7 +178,7 @@ Examples:
   pinbench doctor                         all GPUs, in at most 20 s
   pinbench doctor --device 1 --json       one of them, for programs
   pinbench doctor --quick --format nhc    one line, for the health check of a scheduler`,
-    load: async () => (await import("./doctor-command.js")).doctorCommand,
+    load: async () => (await import("./commands/doctor-command.js")).doctorCommand,
   },
   pin: {
     summary: "measure what pinned memory costs to obtain, and print code for the best way",
@@ -184,7 +188,7 @@ Examples:
   pinbench pin --sizes 4GiB --threads 1,4,16   one size, and how threads help
   pinbench pin --ways host-alloc,register-huge --pieces 1,8
   pinbench pin --json --output pin.md          for programs, and for people`,
-    load: async () => (await import("./pin-command.js")).pinCommand,
+    load: async () => (await import("./commands/pin-command.js")).pinCommand,
   },
   explain: {
     summary: "show by experiments on this machine what pinned memory does, and what articles claim of it",
@@ -199,7 +203,7 @@ Examples:
   pinbench explain                                    the questions
   pinbench explain why-pinned 81-times                two of them, answered by measuring
   pinbench explain --all --output pinned-memory.md    all of them, as a page to read`,
-    load: async () => (await import("./explain-command.js")).explainCommand,
+    load: async () => (await import("./commands/explain-command.js")).explainCommand,
   },
   devices: {
     summary: "list devices, links and limits, and what this build and driver can do",
@@ -208,13 +212,13 @@ Examples:
   pinbench devices                      what there is to measure here, and what cannot be
   pinbench devices --json               for programs
   pinbench devices --backend emulated   without a GPU`,
-    load: async () => (await import("./devices-command.js")).devicesCommand,
+    load: async () => (await import("./commands/devices-command.js")).devicesCommand,
   },
   "import nvbandwidth": {
     summary: "the pinned copies and the device-local copy of what `nvbandwidth -j` wrote",
     operands: [new Argument("<file>", "nvbandwidth's JSON")],
     help: nvbandwidthExamples,
-    load: async () => (await import("./import-command.js")).importNvbandwidthCommand,
+    load: async () => (await import("./commands/import-command.js")).importNvbandwidthCommand,
   },
   build: {
     summary: "compile pinbench's native part for this machine, where the one it brings does not load",
@@ -224,7 +228,7 @@ Needs a C++20 compiler, CMake and make. With nvcc in the path it compiles the ke
 Examples:
   pinbench build               into the package's folder, or else this user's cache
   CXX=clang++ pinbench build   with another compiler`,
-    load: async () => (await import("./build-command.js")).buildCommand,
+    load: async () => (await import("./commands/build-command.js")).buildCommand,
   },
   completion: {
     summary: "print a script that completes commands, flags and values in a shell",
@@ -234,7 +238,7 @@ Examples:
   eval "$(pinbench completion bash)"                                     in ~/.bashrc
   eval "$(pinbench completion zsh)"                                      in ~/.zshrc, after compinit
   pinbench completion fish > ~/.config/fish/completions/pinbench.fish    once`,
-    load: async () => (await import("./completion-command.js")).completionCommand,
+    load: async () => (await import("./completion/script.js")).completionCommand,
   },
   help: {
     summary: "show the help of a command, or what the words of the tables mean: pinbench help terms",
@@ -244,7 +248,7 @@ Examples:
   pinbench help run                   the flags of a command
   pinbench help terms                 every word of the tables
   pinbench help terms staged cold     two of them`,
-    load: async () => (await import("./help-command.js")).helpCommand,
+    load: async () => (await import("./commands/help-command.js")).helpCommand,
   },
 };
 

@@ -2,8 +2,8 @@ import type { DeviceSharing } from "../host/device-sharing.js";
 import { progressLine } from "../report/progress.js";
 import { describeOther, describeSharing } from "../results/other-programs.js";
 import { formatDuration } from "../settings/units.js";
-import { nowNs, ProgressLine } from "./progress-line.js";
-import { noter } from "./terminal.js";
+import { nowNs, ProgressLine } from "./output/progress-line.js";
+import { noter } from "./output/terminal.js";
 
 /** What the flags say of devices that others use. */
 export interface TurnFlags {

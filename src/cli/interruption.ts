@@ -1,7 +1,7 @@
+import { listed } from "../draw/words.js";
 import { ExitCode, endingSignals, signalExitCodes } from "../errors.js";
-import { listed } from "../report/wording.js";
 import { isWatched } from "./deadline.js";
-import { noter } from "./terminal.js";
+import { noter } from "./output/terminal.js";
 
 /**
  * How long a driver call in flight may hold a process that nobody waits for any more. One that a deadline watches over

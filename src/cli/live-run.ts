@@ -1,5 +1,9 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { drawDocument, type Show } from "../draw/document-kind.js";
+import { formatGBps } from "../draw/numbers.js";
+import type { Screen } from "../draw/screen.js";
+import { counted } from "../draw/words.js";
 import type { ProcessSeries } from "../measure/process-series.js";
 import { RemainingTime } from "../measure/remaining-time.js";
 import type { RunEvent } from "../measure/rounds.js";
@@ -8,22 +12,19 @@ import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
-import { cellNames, type NameOfCell } from "../report/cell-name.js";
-import { formatGBps } from "../report/format-number.js";
 import { bestOf, type ProgressState, progressLine, type Told } from "../report/progress.js";
-import { renderReport } from "../report/result-formats.js";
-import type { Screen } from "../report/screen.js";
-import { counted } from "../report/wording.js";
+import { resultKind } from "../report/result-report.js";
+import { writePartial } from "../results/files/store.js";
+import { cellNames, type NameOfCell } from "../results/naming/cell-name.js";
 import type { ResultDocument } from "../results/schema.js";
-import { writePartial } from "../results/store.js";
-import type { ReportFormat } from "../settings/choices.js";
-import type { Output } from "./delivery.js";
-import { nowNs, ProgressLine } from "./progress-line.js";
-import { noter } from "./terminal.js";
+import type { FormatOf } from "../settings/document-formats.js";
+import type { Output } from "./output/delivery.js";
+import { nowNs, ProgressLine } from "./output/progress-line.js";
+import { noter } from "./output/terminal.js";
 
 /** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
 export interface ShowOptions {
-  outputs: readonly Output<ReportFormat>[];
+  outputs: readonly Output<FormatOf<"result">>[];
   /** What the files show. */
   screen: Screen;
   progress: boolean;
@@ -175,14 +176,14 @@ const mostTimeShare = 0.05;
  * with a note: it must not cost the measurement.
  */
 class Partials {
-  readonly #outputs: Set<Output<ReportFormat>>;
-  readonly #screen: Screen;
+  readonly #outputs: Set<Output<FormatOf<"result">>>;
+  readonly #show: Show;
   readonly #note: (text: string) => void;
   #nextMs = performance.now() + partialEveryMs;
 
-  constructor(outputs: readonly Output<ReportFormat>[], screen: Screen, note: (text: string) => void) {
+  constructor(outputs: readonly Output<FormatOf<"result">>[], screen: Screen, note: (text: string) => void) {
     this.#outputs = new Set(outputs);
-    this.#screen = screen;
+    this.#show = { screen, showsAll: false, plots: [] };
     this.#note = note;
   }
 
@@ -192,7 +193,7 @@ class Partials {
     const document = documentSoFar();
     for (const output of this.#outputs) {
       try {
-        await writePartial(output.path, renderReport(document, output.format, this.#screen));
+        await writePartial(output.path, drawDocument(resultKind, document, output.format, this.#show));
       } catch (error) {
         this.#outputs.delete(output);
         this.#note(`${error instanceof Error ? error.message : String(error)} The run goes on without it.`);

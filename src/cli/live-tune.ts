@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
-import { formatRate } from "../report/tuning/tuning-gain.js";
+import { checkWritable } from "../results/files/store.js";
 import { describeSetting } from "../results/loader-setting.js";
-import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Call } from "../settings/settings.js";
@@ -12,15 +11,15 @@ import type { LiveProbe } from "../tune/live/live-probe.js";
 import { openLive } from "../tune/live/open-live.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
+import { formatRate } from "../tune/report/tuning-gain.js";
 import { scoreOf } from "../tune/score.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
-import { deliver } from "./delivery.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { stderrScreen } from "./screens.js";
-import { noter, reportError } from "./terminal.js";
-import { tuningFiles, tuningRenderer } from "./tuning-delivery.js";
-import { hasScore, tuningExitCode } from "./tuning-outcome.js";
+import { deliver } from "./output/delivery.js";
+import { stderrScreen } from "./output/screens.js";
+import { noter, reportError } from "./output/terminal.js";
+import { hasScore, tuningExitCode, tuningFiles, tuningRenderer } from "./output/tuning-delivery.js";
 
 type Flags = CommandSettings<"tune">;
 
@@ -33,7 +32,7 @@ const patienceMs = 2000;
  */
 export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  if (flags.plot) (await import("./plots.js")).refusePlotsNowhere([format], "Leave one of them out.");
+  if (flags.plot) (await import("./output/plots.js")).refusePlotsNowhere([format], "Leave one of them out.");
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",

@@ -8,7 +8,7 @@ import {
   surviveClosedTerminal,
   surviveStreamErrors,
   writeStdout,
-} from "./terminal.js";
+} from "./output/terminal.js";
 
 /** Parses the arguments, runs the command, catches once and sets the exit code. */
 export async function main(argv: string[]): Promise<void> {
@@ -21,8 +21,8 @@ export async function main(argv: string[]): Promise<void> {
       // Before anything else is loaded: scripts ask this often.
       if (argv.length === 1) return await writeStdout(`${packageVersion()}\n`);
       if (argv.length === 2 && argv[1] === "--json") {
-        const { versionReport } = await import("./version-report.js");
-        const { jsonReport } = await import("../report/json.js");
+        const { versionReport } = await import("./output/version-report.js");
+        const { jsonReport } = await import("../draw/json.js");
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }

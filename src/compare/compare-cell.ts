@@ -1,10 +1,10 @@
 import { thresholdOf } from "../settings/thresholds.js";
 import { mean } from "../stats/variance.js";
-import { centreOf, type Evidence } from "./cell-evidence.js";
-import { type LogChange, lossThatWouldShow } from "./change-estimate.js";
 import type { CellChange, CellComparison } from "./comparison.js";
+import { centreOf, type Evidence } from "./evidence/cell-evidence.js";
+import { type LogChange, lossThatWouldShow } from "./evidence/change-estimate.js";
+import { lostShares } from "./evidence/uneven-runs.js";
 import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
-import { lostShares } from "./uneven-runs.js";
 import { changeOfFigure, countingDropOfCell, judge, type Terms } from "./verdict.js";
 
 /** The entry of one series in the comparison; null where neither side has a figure of it. */

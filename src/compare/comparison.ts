@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { variantSchema } from "../results/cell-schema.js";
+import { count } from "../results/schema-parts.js";
 import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**
@@ -7,8 +8,6 @@ import { backendNames, caches, directions, directionsMoved, modes, timers } from
  * their other outputs are made from. schema/comparison-v1.json is generated from here (`npm run schema`). Changes are
  * relative to the baseline (-0.06 is 6 % less); what is not known is null.
  */
-
-const count = z.number().int().nonnegative();
 
 /** What a comparison can say of a cell; `verdictMeaning` in src/report explains each. */
 export const verdicts = [

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
+import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
 import type { MachineNames } from "../results/history-entry.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
-import { listBegunRuns, listRuns, listRunsIfAny } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
 import type {
   Cell,

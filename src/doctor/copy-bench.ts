@@ -10,6 +10,7 @@ import type {
   PinningKind,
 } from "../native/contract.js";
 import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
+import { openPlacedSession } from "../native/placed-session.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { LinkRecord } from "../results/schema.js";
@@ -73,17 +74,10 @@ export class CopyBench {
     this.#options = options;
   }
 
-  /** Opens a device. A container may forbid to choose the node of memory: then the first touch by its CPUs does. */
   static async open(options: BenchOptions): Promise<CopyBench> {
     const { backend, device, placement } = options;
-    const { cpus, threads, numaNode } = placement;
-    const open = (node: number | null) =>
-      backend.driver.openSession({ device: device.ordinal, cpus, threads, numaNode: node, seed: 1 });
-    const session = await open(numaNode).catch((error: NativeError) => {
-      if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
-      return open(null);
-    });
-    return new CopyBench(session, options);
+    const request = { device: device.ordinal, placement, seed: 1 };
+    return new CopyBench(await openPlacedSession(backend.driver, request), options);
   }
 
   /** Why kernels cannot be used on it; null where they can. */

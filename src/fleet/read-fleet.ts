@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { PinbenchError } from "../errors.js";
 import { checkedFigures, withoutSamples } from "../results/parse-figures.js";
-import { cannotRead, isObject, parseJson, readTextFile } from "../text-file.js";
+import { cannotRead, checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
 import {
   confirmationFolder,
   type FleetManifest,
@@ -128,7 +128,7 @@ function isHidden(name: string): boolean {
 /** Null where it is no list: that a run was killed while it wrote must not keep anybody from what nodes measured. */
 async function readManifest(file: string): Promise<FleetManifest | null> {
   try {
-    return fleetManifestSchema.parse(parseJson(await readTextFile(file), file));
+    return checkShape(fleetManifestSchema, parseJson(await readTextFile(file), file)).data ?? null;
   } catch {
     return null;
   }

@@ -26,9 +26,9 @@ const ended = "ended";
 export class Guard {
   readonly #process: ChildProcess;
 
-  /** `program` runs compiled: its path in dist/. What it does begins with untilKilled(). */
+  /** `program` runs compiled: its path in dist/program/. What it does begins with untilKilled(). */
   constructor(program: string, args: readonly string[]) {
-    this.#process = spawn(process.execPath, [join(packageRoot, "dist", program), ...args], {
+    this.#process = spawn(process.execPath, [join(packageRoot, "dist/program", program), ...args], {
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
       cwd: "/",

@@ -1,14 +1,14 @@
 import { compareResults } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
-import { describeHistory } from "../compare/courses.js";
-import type { HistoryDocument } from "../compare/history-document.js";
+import { describeHistory } from "../compare/history/courses.js";
+import type { HistoryDocument } from "../compare/history/history-document.js";
 import { idsOf, type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
 import { refuseUnmatched } from "../compare/unmatched-pattern.js";
 import { PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
 import { judgeResults } from "../fleet/judge-results.js";
 import { packageVersion } from "../package-facts.js";
-import { readHistory } from "../results/history-file.js";
+import { readHistory } from "../results/files/history-file.js";
 import { checkedResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { Direction, Memory } from "../settings/choices.js";

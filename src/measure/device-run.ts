@@ -13,6 +13,7 @@ import type {
   SessionOpening,
 } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
+import { openPlacedSession } from "../native/placed-session.js";
 import { programPath } from "../package-facts.js";
 import { takesKernel } from "../plan/cells.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
@@ -126,23 +127,17 @@ export class DeviceRun {
     await Promise.all([session?.close(), this.#workers?.close()]);
   }
 
-  /** A container may forbid to choose a node. First touch by CPUs of that node does nearly as well, and is said. */
-  async #open(backend: Backend, { settings }: Plan): Promise<NativeSession> {
-    const { cpus, numaNode, threads } = this.placement;
-    const device = this.device.ordinal;
-    const open = (numaNode: number | null) =>
-      backend.driver.openSession({ device, cpus, threads, numaNode, seed: settings.seed });
-    return open(numaNode).catch((error: NativeError) => {
-      if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
+  async #open({ driver }: Backend, { settings }: Plan): Promise<NativeSession> {
+    const request = { device: this.device.ordinal, placement: this.placement, seed: settings.seed };
+    return openPlacedSession(driver, request, (refusal) => {
       if (settings.numa !== "local") {
-        throw new PinbenchError("unsupported", `--numa cannot be followed: ${error.message}.`, {
+        throw new PinbenchError("unsupported", `--numa cannot be followed: ${refusal.message}.`, {
           hint: "Containers need the capability SYS_NICE for it; --numa local does without.",
-          cause: error,
+          cause: refusal,
         });
       }
       this.placement = { ...this.placement, numaNode: null };
-      for (const progress of this.cells) progress.warnings.push(error.message);
-      return open(null);
+      for (const progress of this.cells) progress.warnings.push(refusal.message);
     });
   }
 

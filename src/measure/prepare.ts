@@ -63,7 +63,7 @@ export async function prepareRun(
 
 /** What tells who else uses the devices of a run; null where nobody else can. */
 export function shareDevices(
-  { backend, devices }: Pick<PreparedRun, "backend" | "devices">,
+  { backend, devices }: { backend: PreparedRun["backend"]; devices: readonly DeviceFacts[] },
   options: SharingOptions,
 ): DeviceSharing | null {
   const shared = sharedDevices(backend, devices);

@@ -1,7 +1,8 @@
 import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
 import { wholeBlocks } from "../plan/blocks.js";
 import { computeNs } from "../plan/cell-variants.js";
-import { mostChunks, mostCopiesOfSample } from "../plan/geometry.js";
+import type { PlannedCell } from "../plan/cells.js";
+import { arenaKind, mostChunks, mostCopiesOfSample, strideBytes } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import {
   calibrationCopies,
@@ -14,7 +15,6 @@ import {
 import { besides } from "../settings/choices.js";
 import type { Verifying } from "../settings/kinds.js";
 import type { CellProgress } from "./cell-progress.js";
-import { Rotation } from "./rotation.js";
 
 /** A cell, and what is to be measured of it. */
 export interface Visit {
@@ -43,7 +43,7 @@ export type RunEvent =
 type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
 /** When cells have been measured enough, and what ends the rounds early. */
-export interface RoundOptions {
+interface RoundOptions {
   plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
@@ -276,4 +276,30 @@ function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOp
     // Beside copies that the device has no part in, an idle link would be read; between two devices it may be the other's.
     readLink: progress.link === null && cell.memory !== "host" && cell.peer === undefined,
   };
+}
+
+/**
+ * Where in each arena the next visit starts. Cells of all sizes go on where the one before left off in the same memory:
+ * if each kept a place of its own, a cell would find in the cache what another one had just copied there.
+ */
+export class Rotation {
+  readonly #nextBytes = new Map<string, number>();
+
+  /** The buffer of the cell's own rotation with which it starts. */
+  firstBuffer(cell: PlannedCell): number {
+    const next = this.#nextBytes.get(arenaOf(cell)) ?? 0;
+    return Math.ceil(next / strideBytes(cell.sizeBytes)) % cell.buffersPerWorker;
+  }
+
+  /** To be told of every visit, with the copies that each worker made in it. */
+  advance(cell: PlannedCell, firstBuffer: number, copies: number): void {
+    const end = (firstBuffer + copies) % cell.buffersPerWorker;
+    this.#nextBytes.set(arenaOf(cell), end * strideBytes(cell.sizeBytes));
+  }
+}
+
+/** Each device's session has arenas of its own, and so have its worker processes. */
+function arenaOf({ device, memory, workerKind }: PlannedCell): string {
+  const kind = memory === "device" ? "device" : arenaKind(memory);
+  return `${device}/${workerKind ?? "thread"}/${kind}`;
 }

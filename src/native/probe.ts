@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeFolderSync } from "../results/made-folder.js";
+import { makeFolderSync } from "../results/files/made-folder.js";
 import { type Candidate, cacheFolder } from "./candidates.js";
 
 /** What became of loading a module in another process. */

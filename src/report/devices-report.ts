@@ -1,9 +1,5 @@
-import type { BuildInfo } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
-import type { HostRecord, ResultDocument } from "../results/schema.js";
-import { formatSizeRounded } from "../settings/units.js";
-import { roundDown } from "./format-number.js";
-import { printableDocument } from "./printable-text.js";
+import { roundDown } from "../draw/numbers.js";
+import { printableDocument } from "../draw/printable-text.js";
 import {
   type Column,
   type Fact,
@@ -14,13 +10,18 @@ import {
   numberColumn,
   spared,
   wordColumn,
-} from "./report-parts.js";
-import type { Screen } from "./screen.js";
+} from "../draw/report.js";
+import type { Screen } from "../draw/screen.js";
+import { alertLines } from "../draw/terminal/draw-terminal.js";
+import { indent, terminalGrid } from "../draw/terminal/terminal-grid.js";
+import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
+import { counted } from "../draw/words.js";
+import type { BuildInfo } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import { countedCpus, guestOf, pcieLink } from "../results/naming/wording.js";
+import type { HostRecord, ResultDocument } from "../results/schema.js";
+import { formatSizeRounded } from "../settings/units.js";
 import { describeSharing } from "./shared-topology.js";
-import { indent, terminalGrid } from "./terminal-grid.js";
-import { alertLines } from "./terminal-report.js";
-import { factLines, joinBlocks, paragraph } from "./terminal-text.js";
-import { counted, countedCpus, guestOf, pcieLink } from "./wording.js";
 
 /** What `pinbench devices` found; its `--json` prints this object as it is. */
 export interface DevicesReport {

@@ -1,9 +1,10 @@
+import { formatGBps } from "../draw/numbers.js";
+import { counted } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
+import { measuredStats } from "../results/naming/cell-figure.js";
+import { directionName } from "../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
-import { measuredStats } from "./cell-figure.js";
-import { formatGBps } from "./format-number.js";
-import { counted, directionName } from "./wording.js";
 
 /**
  * The cells that tables show: all but the controls of host memory, which nobody asked for by `--memory host` or by

@@ -1,15 +1,16 @@
+import { formatPrecision } from "../draw/numbers.js";
+import { printableDocument } from "../draw/printable-text.js";
+import type { Fact } from "../draw/report.js";
+import type { Screen } from "../draw/screen.js";
+import { indent } from "../draw/terminal/terminal-grid.js";
+import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
+import { counted, listed } from "../draw/words.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
+import { besideName, blocksText, blockWayText } from "../results/naming/wording.js";
 import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
-import { formatPrecision } from "./format-number.js";
-import { printableDocument } from "./printable-text.js";
-import type { Fact } from "./report-parts.js";
-import type { Screen } from "./screen.js";
-import { indent } from "./terminal-grid.js";
-import { factLines, joinBlocks, paragraph } from "./terminal-text.js";
-import { besideName, blocksText, blockWayText, counted, listed } from "./wording.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
 export function planDocument({ settings, ...plan }: Plan, processes: number): Record<string, unknown> {

@@ -1,7 +1,7 @@
+import { formatGBps, formatMicroseconds } from "../draw/numbers.js";
+import type { NameOfCell } from "../results/naming/cell-name.js";
 import type { CellResult } from "../results/schema.js";
 import { formatDuration } from "../settings/units.js";
-import type { NameOfCell } from "./cell-name.js";
-import { formatGBps, formatMicroseconds } from "./format-number.js";
 
 /** One thing that the line tells. */
 export interface Told {

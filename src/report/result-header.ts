@@ -1,10 +1,18 @@
+import { roundDown } from "../draw/numbers.js";
+import { type Fact, type Note, note } from "../draw/report.js";
+import { counted } from "../draw/words.js";
+import {
+  countedCpus,
+  guestOf,
+  labelsLine,
+  noticeIn,
+  pcieLink,
+  unitsNote,
+} from "../results/naming/wording.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
-import { roundDown } from "./format-number.js";
-import { type Fact, type Note, note } from "./report-parts.js";
-import { counted, countedCpus, guestOf, labelsLine, noticeIn, pcieLink, unitsNote } from "./wording.js";
 
 /** What it was that was measured, and how: device, link, driver, host, cache, timing and units. */
 export function headerFacts(document: ResultDocument): Fact[] {

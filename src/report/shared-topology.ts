@@ -1,6 +1,6 @@
+import { groupBy } from "../draw/report.js";
+import { counted, listed } from "../draw/words.js";
 import type { DeviceRecord } from "../results/schema.js";
-import { groupBy } from "./report-parts.js";
-import { counted, listed } from "./wording.js";
 
 /** What several devices have in common on their way to the CPU and its memory, the innermost that they all share. */
 export interface SharedUpstream {

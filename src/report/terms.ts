@@ -1,8 +1,8 @@
+import { asciiText } from "../draw/printable-text.js";
+import type { Screen } from "../draw/screen.js";
+import { factLines, joinBlocks } from "../draw/terminal/terminal-text.js";
 import { PinbenchError } from "../errors.js";
-import { asciiText } from "./printable-text.js";
-import type { Screen } from "./screen.js";
 import { type Term, termGroups } from "./term-groups.js";
-import { factLines, joinBlocks } from "./terminal-text.js";
 
 /**
  * Words that stand for the same term: the case of letters, a number at an end ("device 0") and how ASCII spells a sign

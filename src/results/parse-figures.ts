@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
+import { checkShape } from "../text-file.js";
 import { cellResultSchema } from "./cell-schema.js";
 import { checkKind, checkPossible, checkVersion, describePath, faultOfFigures, rerunHint } from "./parse.js";
 import { resultSchema } from "./schema.js";
@@ -57,7 +58,7 @@ export function withoutSamples(text: string): string {
 export function checkedFigures(value: unknown, name: string): ResultFigures {
   checkKind(value, name);
   checkVersion(value, name);
-  const parsed = figuresSchema.safeParse(value);
+  const parsed = checkShape(figuresSchema, value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;

@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
-import { parseJson } from "../text-file.js";
+import { documentWords } from "../settings/document-formats.js";
+import { checkShape, parseJson } from "../text-file.js";
 import type { HistoryFigure } from "./history-entry.js";
 import { type CellResult, type Distribution, type ResultDocument, resultSchema } from "./schema.js";
 import { leastFigure } from "./schema-parts.js";
@@ -20,7 +21,7 @@ export function parseResult(text: string, name = "the result"): ResultDocument {
 export function checkedResult(value: unknown, name: string): ResultDocument {
   checkKind(value, name);
   checkVersion(value, name);
-  const parsed = resultSchema.safeParse(value);
+  const parsed = checkShape(resultSchema, value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
@@ -33,13 +34,7 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
 
 /** What else pinbench writes as JSON, by its `kind`; a result has none. */
 const otherDocuments: Readonly<Record<string, string>> = {
-  comparison: "a comparison of results",
-  tuning: "what `pinbench tune` found",
-  history: "the course of a history",
-  diagnosis: "what `pinbench doctor` found",
-  pinning: "what `pinbench pin` found",
-  explanation: "what `pinbench explain` measured",
-  fleet: "what `pinbench fleet` said of many nodes",
+  ...documentWords,
   "fleet-run": "the list of a folder of `pinbench fleet run`",
 };
 

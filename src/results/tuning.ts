@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { count } from "./schema-parts.js";
 
 /**
  * What `pinbench tune` found, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates batches a second; what is
  * not known is null. schema/tuning-v1.json is generated from here (`npm run schema`).
  */
 
-const count = z.number().int().nonnegative();
 const nanoseconds = z.number().nonnegative();
 
 /** What can go wrong with one setting. */

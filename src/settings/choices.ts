@@ -100,47 +100,6 @@ export type BackendName = (typeof backendNames)[number];
 export const backendChoices = ["auto", ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
 
-/** What a run's result is printed or written as. */
-export const reportFormats = ["table", "json", "csv", "markdown"] as const;
-export type ReportFormat = (typeof reportFormats)[number];
-
-/** What a comparison is printed or written as. */
-export const comparisonFormats = [
-  "table",
-  "json",
-  "markdown",
-  "junit",
-  "github",
-  "bmf",
-  "benchmark-action",
-] as const;
-export type ComparisonFormat = (typeof comparisonFormats)[number];
-
-/** What a history is printed as. */
-export const historyFormats = ["table", "json", "markdown"] as const;
-export type HistoryFormat = (typeof historyFormats)[number];
-
-/** What a fleet is printed or written as. */
-export const fleetFormats = [
-  "table",
-  "json",
-  "csv",
-  "markdown",
-  "html",
-  "nodelist",
-  "drain",
-  "openmetrics",
-] as const;
-export type FleetFormat = (typeof fleetFormats)[number];
-
-/** What a diagnosis is printed as; `nhc` is one line for the health checks of schedulers. */
-export const diagnosisFormats = ["table", "json", "markdown", "nhc"] as const;
-export type DiagnosisFormat = (typeof diagnosisFormats)[number];
-
-/** What `pin` prints or writes its findings as. */
-export const pinningFormats = ["table", "json", "csv", "markdown"] as const;
-export type PinningFormat = (typeof pinningFormats)[number];
-
 /** What `explain` answers, in the order in which it is told. */
 export const questionNames = [
   "why-pinned",
@@ -158,20 +117,8 @@ export const questionNames = [
 ] as const;
 export type QuestionName = (typeof questionNames)[number];
 
-/** What an explanation is printed as. */
-export const explanationFormats = ["table", "json", "markdown"] as const;
-export type ExplanationFormat = (typeof explanationFormats)[number];
-
-/** What a file can have that is looked at: all charts and tables as a page, or one chart. */
-export const pictureFormats = ["html", "svg"] as const;
-export type PictureFormat = (typeof pictureFormats)[number];
-
 /** Whether a training loop waits for each step's end, as one does that reads the loss, or enqueues the next meanwhile. */
 export const stepModes = ["blocking", "queued"] as const;
-
-/** What a tuning is printed as. */
-export const tuningFormats = ["table", "json", "python", "env"] as const;
-export type TuningFormat = (typeof tuningFormats)[number];
 
 /**
  * The entries of a list such as "pinned,pageable" or ["pinned", "pageable"], each once and in the order of `choices`;

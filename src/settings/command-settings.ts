@@ -1,13 +1,10 @@
 import {
-  comparisonFormats,
-  diagnosisFormats,
-  explanationFormats,
-  fleetFormats,
-  historyFormats,
-  pinningFormats,
-  reportFormats,
-  tuningFormats,
-} from "./choices.js";
+  type DocumentName,
+  documentFormats,
+  extensionsOf,
+  type Formats,
+  formatNames,
+} from "./document-formats.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
 import { launchSettings } from "./launch-settings.js";
@@ -63,16 +60,22 @@ const turn = {
   ),
 } as const;
 
-const output = (extensions: string) =>
-  repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text);
-
-/** Of all commands that write files. */
-const pictures = ".html .svg";
+const output = (formats: Formats) =>
+  repeatable(
+    "--output <file>",
+    `also write a file; ${extensionsOf(formats).join(" ")} (repeatable)`,
+    kind.text,
+  );
 
 const chart = setting("--chart <name>", "the chart that an .svg file shows, such as h2d-by-size", kind.text);
 
-const format = <const Format extends string>(formats: readonly Format[]) =>
-  setting("--format <name>", "what to print", kind.choice(formats));
+/** What a command's document is printed and written as. */
+const written = <const Name extends DocumentName>(name: Name) =>
+  ({
+    format: setting("--format <name>", "what to print", kind.choice(formatNames(name))),
+    json,
+    output: output(documentFormats[name]),
+  }) as const;
 
 /* How the texts of commands that name cells are shown. */
 const shown = { ids, plain, ascii, color } as const;
@@ -80,9 +83,7 @@ const shown = { ids, plain, ascii, color } as const;
 /** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
 const fleetReport = {
   ...fleetSettings,
-  format: format(fleetFormats),
-  json,
-  output: output(`.json .csv .md .txt .prom ${pictures}`),
+  ...written("fleet"),
   chart,
   quiet: { ...quiet, help: "no notes on stderr" },
   ...shown,
@@ -104,9 +105,7 @@ export const commandSettings = {
     deadlineNs,
     config,
     dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
-    format: format(reportFormats),
-    json,
-    output: output(`.json .csv .md .txt ${pictures}`),
+    ...written("result"),
     chart,
     plot: plot("bandwidth and latency against size"),
     quiet,
@@ -136,9 +135,7 @@ export const commandSettings = {
     ...checkSettings,
     ...measuringSettings,
     ...judgingSettings,
-    format: format(comparisonFormats),
-    json,
-    output: output(`.json .md .txt .xml (JUnit) ${pictures}`),
+    ...written("comparison"),
     chart,
     ...turn,
     deadlineNs,
@@ -150,9 +147,7 @@ export const commandSettings = {
   },
   compare: {
     ...judgingSettings,
-    format: format(comparisonFormats),
-    json,
-    output: output(`.json .md .txt .xml (JUnit) ${pictures}`),
+    ...written("comparison"),
     chart,
     config,
     quiet,
@@ -165,9 +160,7 @@ export const commandSettings = {
       'show these cells one by one: ids or patterns, such as "*/pinned/*"',
       kind.cellPatterns,
     ),
-    format: format(historyFormats),
-    json,
-    output: output(`.json .md .txt ${pictures}`),
+    ...written("history"),
     chart,
     ...shown,
     debug,
@@ -183,7 +176,7 @@ export const commandSettings = {
     labels,
     config,
     ...fleetSettings,
-    format: format(fleetFormats),
+    format: written("fleet").format,
     json,
     quiet,
     progress,
@@ -196,9 +189,8 @@ export const commandSettings = {
     ...tuneSettings,
     ...turn,
     deadlineNs,
-    json,
+    ...written("tuning"),
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
-    output: output(`.json .txt .py .env ${pictures}`),
     chart,
     plot: plot("rates against workers"),
     quiet,
@@ -207,7 +199,17 @@ export const commandSettings = {
     ascii,
     color,
     debug,
-    format: format(tuningFormats),
+  },
+  show: {
+    format: setting(
+      "--format <name>",
+      "table, json, markdown, html, or another format of the command that made it",
+      kind.text,
+    ),
+    json,
+    showsAll: judgingSettings.showsAll,
+    ...shown,
+    debug,
   },
   report: {
     output: repeatable(
@@ -230,9 +232,7 @@ export const commandSettings = {
     labels,
     ...turn,
     deadlineNs,
-    format: format(diagnosisFormats),
-    json,
-    output: output(".json .md .txt"),
+    ...written("diagnosis"),
     quiet,
     progress,
     plain,
@@ -245,9 +245,7 @@ export const commandSettings = {
     labels,
     ...turn,
     deadlineNs,
-    format: format(pinningFormats),
-    json,
-    output: output(".json .csv .md .txt"),
+    ...written("pinning"),
     quiet,
     progress,
     plain,
@@ -268,9 +266,7 @@ export const commandSettings = {
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,
     ...turn,
     deadlineNs,
-    format: format(explanationFormats),
-    json,
-    output: output(".json .md .txt"),
+    ...written("explanation"),
     quiet,
     progress,
     plain,

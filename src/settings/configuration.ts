@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { PinbenchError } from "../errors.js";
+import { checkShape } from "../text-file.js";
 import { nearestWord } from "./choices.js";
 import {
   type ConfigFile,
@@ -62,7 +63,7 @@ export function configurationNote(path: string): string {
 async function interpret(file: ConfigFile): Promise<Configuration> {
   // zod takes longer to load than all of a command's start: it is loaded for those who have a configuration.
   const { configurationSchema, knownKeys } = await import("./configuration-schema.js");
-  const parsed = configurationSchema.safeParse(file.value);
+  const parsed = checkShape(configurationSchema, file.value);
   if (!parsed.success) {
     const above = file.key === null ? [] : [file.key];
     throw refuse(`In ${shownPath(file.path)}, `, above, parsed.error.issues[0]!, knownKeys);
@@ -93,7 +94,7 @@ export async function readSection<Name extends "plan" | "thresholds">(name: Name
   const { sections, knownKeys } = await import("./configuration-schema.js");
   // A key without a value is as good as none.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const parsed = sections[name].safeParse(given);
+  const parsed = checkShape<z.ZodType>(sections[name], given);
   if (parsed.success) return parsed.data as z.infer<(typeof sections)[Name]>;
   throw refuse("Among the options, ", [], parsed.error.issues[0]!, { "": knownKeys[name] ?? [] });
 }

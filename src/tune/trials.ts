@@ -1,15 +1,15 @@
 import { defaultPrefetchFactor, settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
 import { median } from "../stats/order-statistics.js";
-import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
 import { withOpenWait } from "./open-wait.js";
 import { comparable, pooledScore, trialSpread } from "./pooled-score.js";
-import { supplySlack } from "./rate-bounds.js";
 import { type Score, scoreOf } from "./score.js";
+import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./search/choice.js";
+import { supplySlack } from "./search/rate-bounds.js";
+import { enoughFor, type StoppingRule } from "./search/stopping.js";
 import { droppedBatches } from "./steady-state.js";
-import { enoughFor, type StoppingRule } from "./stopping.js";
 import { readsStorage } from "./storage-reads.js";
 
 /**

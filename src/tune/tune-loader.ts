@@ -3,13 +3,13 @@ import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call, TuneSettings } from "../settings/settings.js";
-import type { Measured } from "./choice.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
-import { recommend, toDocument } from "./recommend.js";
-import { search } from "./search.js";
-import { measureGrid } from "./settings-grid.js";
-import { liveStopping, usualStopping } from "./stopping.js";
+import type { Measured } from "./search/choice.js";
+import { recommend, toDocument } from "./search/recommend.js";
+import { search } from "./search/search.js";
+import { measureGrid } from "./search/settings-grid.js";
+import { liveStopping, usualStopping } from "./search/stopping.js";
 import { Trials } from "./trials.js";
 
 /** What a search is to do, on what machine, and for which call. */

@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import type { Chapter } from "../../src/report/page/chapter.js";
-import { page as pageOf } from "../../src/report/page/page.js";
-import { resultChapter } from "../../src/report/page/result-chapter.js";
+import type { Chapter } from "../../src/draw/page/chapter.js";
+import { page as pageOf } from "../../src/draw/page/page.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { resultChapter } from "../helpers/drawn.js";
 import {
   buildCell,
   buildDevice,

@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from "vitest";
-import type { Chapter } from "../../src/report/page/chapter.js";
-import { page as pageOf } from "../../src/report/page/page.js";
-import { resultChapter } from "../../src/report/page/result-chapter.js";
-import { printableDocument } from "../../src/report/printable-text.js";
+import type { Chapter } from "../../src/draw/page/chapter.js";
+import { page as pageOf } from "../../src/draw/page/page.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { resultChapter } from "../helpers/drawn.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
 /** Shows pages in a real browser, as whoever opens the file sees them. */
@@ -38,10 +37,7 @@ export function useBrowser(): void {
 
 /** Shows the page of these documents, 1200 pixels wide and light unless `look` says otherwise. */
 export function showResults(documents: readonly ResultDocument[], look?: BrowserContextOptions) {
-  return showPage(
-    documents.map((document) => resultChapter(printableDocument(document))),
-    look,
-  );
+  return showPage(documents.map(resultChapter), look);
 }
 
 /** Shows the page of these chapters. */

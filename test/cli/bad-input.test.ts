@@ -69,7 +69,7 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["--direction", "H2D", /"H2D" is not a direction\. Did you mean h2d\?/],
     ["--backend", "rocm", /Allowed choices are auto, cuda, emulated/],
     ["--preset", "huge", /Allowed choices are quick, default, shmoo/],
-    ["--format", "xml", /Allowed choices are table, json, csv, markdown/],
+    ["--format", "xml", /Allowed choices are table, json, markdown, html, csv\./],
     ["--memory", "shared", /"shared" is not a memory kind\. .*Choose from pageable,/],
     ["--direction", "up", /"up" is not a direction\. Choose from h2d, d2h, bidir, d2d/],
     ["--mode", "speed", /"speed" is not a mode/],
@@ -102,7 +102,7 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["--numa", "near", /"near" is not a NUMA node/],
     ["--numa", "999", /This machine has no NUMA node 999\. The nodes are 0/],
     ["--output", "result", /result has no extension, which names no format/],
-    ["--output", "result.pdf", /the extension \.pdf, which names no format\. Use one of \.json/],
+    ["--output", "result.pdf", /the extension \.pdf, which names no format\. Use one of \.txt, \.json, /],
     ["--output", "", /"" has no extension/],
   ])("%s %s", async (flag, value, sentence) => {
     const cwd = temporaryFolder();

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { jsonReport } from "../../src/report/json.js";
+import { jsonReport } from "../../src/draw/json.js";
+import { createRuns, listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { createRuns, listRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";

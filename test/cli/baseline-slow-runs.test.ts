@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { listRuns } from "../../src/results/run-folder.js";
+import { listRuns } from "../../src/results/files/run-folder.js";
 import { callCli, playRuns } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";

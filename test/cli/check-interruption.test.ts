@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { listRuns } from "../../src/results/run-folder.js";
+import { listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";

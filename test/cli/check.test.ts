@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listRuns } from "../../src/results/run-folder.js";
 import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
@@ -89,7 +89,7 @@ describe("a machine that got slower", () => {
     const { exitCode, stdout, stderr } = await callCliAlone(args, { env: { GITHUB_STEP_SUMMARY: summary } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(
-      /^::error title=pinbench%3A slower::(?:H2D and D2H|D2H and H2D) pinned: .*confirmed by 3 fresh processes/m,
+      /^::error title=pinbench%3A slower::(?:H2D and D2H|D2H and H2D) pinned: .*confirmed by \d+ fresh processes/m,
     );
     expect(stdout).toMatch(/\n\npinbench \S+ check\n.*\n {2}(?:D2H|H2D) pinned 64 KiB x1 .* slower\n/s);
     expect(readFileSync(summary, "utf8")).toMatch(

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
+import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
 import { isRunning, markName, measuring, nextMark } from "../helpers/processes.js";
 import {

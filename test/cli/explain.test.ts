@@ -29,7 +29,7 @@ describe("pinbench explain without a question", () => {
 describe("pinbench explain QUESTION", () => {
   it("answers it on this machine, on stdout and in files", async () => {
     const cwd = temporaryFolder();
-    const args = explain("too-small", "--output", "e.json", "--output", "e.md");
+    const args = explain("too-small", ...["e.json", "e.md", "e.html"].flatMap((name) => ["--output", name]));
     const { exitCode, stdout, stderr } = await callCli(args, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const document = explanationSchema.parse(JSON.parse(readFileSync(join(cwd, "e.json"), "utf8")));
@@ -41,21 +41,19 @@ describe("pinbench explain QUESTION", () => {
       expect(interval!.high).toBeGreaterThanOrEqual(value);
     }
     expect(stdout).toContain(answer!.title);
-    const page = readFileSync(join(cwd, "e.md"), "utf8");
-    expect(page).toContain("# What pinned memory does on this machine");
-    expect(page).toContain(`\`\`\`sh\n${answer!.command}\n\`\`\``);
-    // What other commands read of pinbench's, they refuse with a word.
-    expect(await callCli(["report", "e.json"], { cwd })).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("e.json is what pinbench explain found, which has no charts."),
-    });
+    const markdown = readFileSync(join(cwd, "e.md"), "utf8");
+    expect(markdown).toMatch(/^## pinbench explain: What pinned memory does: /);
+    expect(markdown).toContain(`\n- **again:** ${answer!.command}\n`);
+    const html = readFileSync(join(cwd, "e.html"), "utf8");
+    expect(html).toMatch(/^<!doctype html>/);
+    expect(html).toContain(`too-small: ${answer!.title}</h4>`);
   });
 
   it.each([
     [["why-pined"], "Did you mean why-pinned?"],
     [["why-pinned", "--all"], "none needs to be named beside it"],
     [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
-    [["why-pinned", "--output", "a.html"], "an explanation has none"],
+    [["why-pinned", "--output", "a.svg"], "there is none to draw here"],
     [["why-pinned", "--device", "7"], "There is no device 7"],
     [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],
   ])("refuses %j before it measures", async (args, message) => {

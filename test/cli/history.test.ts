@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { historySchema } from "../../src/compare/history-document.js";
+import { historySchema } from "../../src/compare/history/history-document.js";
+import { historyPath } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
-import { historyPath } from "../../src/results/history-file.js";
 import { baselineAt, certainly, checkJson, expectSentence } from "../helpers/baseline-folder.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Pinning, pinningSchema } from "../../src/pools/pinning-document.js";
+import { type Pinning, pinningSchema } from "../../src/pin/pinning-document.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -30,13 +30,13 @@ function notGivenBack(path: string): string[] {
 describe("pinbench pin on an emulated device", () => {
   it("measures every way, and recommends one", async () => {
     const cwd = temporaryFolder();
-    const names = ["pin.json", "pin.csv", "pin.md", "pin.txt"];
+    const names = ["pin.json", "pin.csv", "pin.md", "pin.txt", "pin.html"];
     const outputs = names.flatMap((name) => ["--output", name]);
     const { exitCode, stdout, stderr } = await callCli(pin(...small, "--label", "rack=7", ...outputs), {
       cwd,
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    const [json, csv, markdown, table] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
+    const [json, csv, markdown, table, html] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
     const pinning = parse(json!);
     expect(pinning).toMatchObject({ status: "complete", labels: { rack: "7" }, limits: [], budgetNs: 30e9 });
     const measured = pinning.pools.filter(({ outcome }) => outcome === "measured");
@@ -53,11 +53,8 @@ describe("pinbench pin on an emulated device", () => {
     expect(markdown).toMatch(/^## pinbench pin: .*```c\n.*```python\n/s);
     expect(table).toContain("=> Obtain 4 MiB of pinned memory by ");
     expect(stdout).toContain("=> Obtain 4 MiB of pinned memory by ");
+    expect(html).toMatch(/^<!doctype html>.*Obtain 4 MiB of pinned memory by .*int main\(void\)/s);
     // It is no result, and is told from one.
-    expect(await callCli(["report", "pin.json"], { cwd })).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("pin.json is what pinbench pin found, which has no charts."),
-    });
     expect(await callCli(["compare", "pin.json", "pin.json"], { cwd })).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("is what `pinbench pin` found, and no result of a run."),
@@ -128,7 +125,7 @@ it.each([
   [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be had in so many pieces"],
   [["--threads", "5000"], 2, "5000 threads is more than"],
   [["--device", "7"], 3, "There is no device 7"],
-  [["--output", "pin.html"], 2, "pinbench pin draws none"],
+  [["--output", "pin.svg"], 2, "there is none to draw here"],
   [["--budget", "0s"], 2, "no time at all"],
 ])("what makes no sense is refused: %j", async (args, exitCode, message) => {
   const finished = await callCli(pin(...args));

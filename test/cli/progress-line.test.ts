@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ProgressLine } from "../../src/cli/progress-line.js";
+import { ProgressLine } from "../../src/cli/output/progress-line.js";
 
 const written: string[] = [];
 const stderr = { isTTY: process.stderr.isTTY, columns: process.stderr.columns };

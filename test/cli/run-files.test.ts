@@ -20,7 +20,7 @@ describe("pinbench run --output", () => {
     const [json, csv, markdown, table] = files.map((file) => readFileSync(join(cwd, file), "utf8"));
     expect(schemaErrors(JSON.parse(json!))).toBeNull();
     expect(csv).toMatch(/^id,/);
-    expect(markdown).toMatch(/^# pinbench /);
+    expect(markdown).toMatch(/^## pinbench: /);
     expect(table).toBe(stdout);
     for (const text of [json, csv, markdown, table]) expect(text).toContain(emulatedNotice);
   });

@@ -49,7 +49,7 @@ describe("pinbench run", () => {
 
   it("prints GitHub's tables with --format markdown", async () => {
     const { stdout } = await callCli(small(...twoKinds, "--format", "markdown"));
-    expect(stdout).toMatch(/^# pinbench /);
+    expect(stdout).toMatch(/^## pinbench: /);
     expect(stdout).toContain("## Host to device (H2D), GB/s\n\n| size | workers |");
   });
 

@@ -167,7 +167,7 @@ describe("a flag that makes no sense", () => {
     [["--budget", "25h"], /"25h" is too long to wait: a day is the most\./],
     [["--timeout", "0s"], /"0s" is no time at all\./],
     [["--seed", "x"], /"x" is not a seed/],
-    [["--format", "yaml"], /Allowed choices are table, json, python, env/],
+    [["--format", "yaml"], /Allowed choices are table, json, markdown, html, python, env/],
     [["--backend", "moon"], /Allowed choices are auto, cuda, emulated/],
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
     [[...data, "--save", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],

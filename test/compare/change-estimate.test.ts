@@ -1,6 +1,6 @@
 import { mean, sampleVariance, tTestTwoSample } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateChange } from "../../src/compare/change-estimate.js";
+import { estimateChange } from "../../src/compare/evidence/change-estimate.js";
 import { studentTail } from "../../src/stats/hypothesis-tests.js";
 
 // Student's own example ("The probable error of a mean", 1908): hours of sleep gained with two drugs.

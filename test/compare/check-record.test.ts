@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkRecord } from "../../src/compare/check-record.js";
+import { checkRecord } from "../../src/compare/history/check-record.js";
 import { runFigures } from "../../src/compare/result-set.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { buildComparison } from "../helpers/comparison.js";

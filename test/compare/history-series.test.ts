@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { historyCentres, occasionDeviations } from "../../src/compare/history-series.js";
+import { historyCentres, occasionDeviations } from "../../src/compare/history/history-series.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../helpers/history.js";
 
 const latencyId = pinnedId.replace("throughput", "latency");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { controlForHost, estimateSlope } from "../../src/compare/host-covariate.js";
+import { controlForHost, estimateSlope } from "../../src/compare/evidence/host-covariate.js";
 import { joinRuns } from "../../src/compare/series.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostRates } from "../../src/compare/host-rate.js";
+import { hostRates } from "../../src/compare/evidence/host-rate.js";
 import type { RunFigures } from "../../src/compare/result-set.js";
 
 type Logs = Readonly<Record<string, number>>;

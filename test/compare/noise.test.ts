@@ -1,6 +1,11 @@
 import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateNoise, type NoisyCell, offsetCorrelation, outlierSpread } from "../../src/compare/noise.js";
+import {
+  estimateNoise,
+  type NoisyCell,
+  offsetCorrelation,
+  outlierSpread,
+} from "../../src/compare/evidence/noise.js";
 import { fitVariancePrior, moderate } from "../../src/stats/variance.js";
 import { seeded } from "../helpers/seeded.js";
 

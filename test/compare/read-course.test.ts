@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CourseReading, readCourse } from "../../src/compare/read-course.js";
+import { type CourseReading, readCourse } from "../../src/compare/history/read-course.js";
 import { seeded } from "../helpers/seeded.js";
 
 interface Part {

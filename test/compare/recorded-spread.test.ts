@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { mean, median, sampleCorrelation, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateChange } from "../../src/compare/change-estimate.js";
-import { offsetCorrelation } from "../../src/compare/noise.js";
+import { estimateChange } from "../../src/compare/evidence/change-estimate.js";
+import { offsetCorrelation } from "../../src/compare/evidence/noise.js";
 import { recordedSpread } from "../../src/results/recorded-spread.js";
 import { holm } from "../../src/stats/hypothesis-tests.js";
 import { fitVariancePrior } from "../../src/stats/variance.js";

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readResultSet } from "../../src/compare/result-set.js";
-import { createRuns } from "../../src/results/run-folder.js";
+import { createRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { folderOf } from "../helpers/config.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";

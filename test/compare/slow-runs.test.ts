@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Evidence } from "../../src/compare/cell-evidence.js";
-import type { Series } from "../../src/compare/series.js";
+import type { Evidence } from "../../src/compare/evidence/cell-evidence.js";
 import {
   findSlowRuns,
   needsMoreRuns,
   rateAgainstBaseline,
   runsToConfirm,
-} from "../../src/compare/slow-runs.js";
+} from "../../src/compare/evidence/slow-runs.js";
+import type { Series } from "../../src/compare/series.js";
 
 const startedAt = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ startedAt: `${prefix}${i}` }));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkRecord } from "../../src/compare/check-record.js";
 import { compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
+import { checkRecord } from "../../src/compare/history/check-record.js";
 import type { HistoryEntry } from "../../src/results/history-entry.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildRuns, comparisonRequest, resultSet } from "../helpers/runs.js";

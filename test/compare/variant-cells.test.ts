@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
-import { describeHistory } from "../../src/compare/courses.js";
-import { sensitivityOf } from "../../src/compare/sensitivity.js";
+import { sensitivityOf } from "../../src/compare/evidence/sensitivity.js";
+import { describeHistory } from "../../src/compare/history/courses.js";
 import { joinRuns, kindOf } from "../../src/compare/series.js";
 import { buildEntry, buildFigure, pinnedId } from "../helpers/history.js";
 import type { CellPart } from "../helpers/result-document.js";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { tuningExitCode } from "../../src/cli/tuning-outcome.js";
+import { tuningExitCode } from "../../src/cli/output/tuning-delivery.js";
 import { ExitCode, PinbenchError } from "../../src/errors.js";
 import { parseResult } from "../../src/results/parse.js";
 import { tuningSchema } from "../../src/results/tuning.js";

@@ -66,7 +66,7 @@ async function outcomesOf(
   const ended = new Promise<string>((resolve) => {
     child.on("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
-  const index = new URL("../../dist/index.js", import.meta.url).href;
+  const index = new URL("../../dist/program/index.js", import.meta.url).href;
   child.stdin.end(JSON.stringify({ library: loadAddon().emulatedLibraryPath, index, trials }));
   const outcomes: Omit<DriverOutcome, "leaks">[] = [];
   let watch = setTimeout(() => undefined, 0);

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { appendToHistory, historyPath, readHistory } from "../../src/results/history-file.js";
+import { appendToHistory, historyPath, readHistory } from "../../src/results/files/history-file.js";
 import { parseResult } from "../../src/results/parse.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder } from "../helpers/history.js";
 import { pinbench, start, temporaryFolder } from "../helpers/run-cli.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
-const library = new URL("../../dist/index.js", import.meta.url).href;
+const library = new URL("../../dist/program/index.js", import.meta.url).href;
 
 /** What a process holds after so many sweeps, and after a garbage collection. */
 interface Held {

@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkRecord } from "../../src/compare/check-record.js";
 import { compareResults } from "../../src/compare/compare-results.js";
 import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
-import { describeHistory } from "../../src/compare/courses.js";
-import { historySchema } from "../../src/compare/history-document.js";
+import { checkRecord } from "../../src/compare/history/check-record.js";
+import { describeHistory } from "../../src/compare/history/courses.js";
+import { historySchema } from "../../src/compare/history/history-document.js";
+import { comparisonKind } from "../../src/compare/report/comparison-report.js";
+import { historyKind } from "../../src/compare/report/history-report.js";
 import { runsOf } from "../../src/compare/result-set.js";
-import { renderComparison } from "../../src/report/comparison/render-comparison.js";
-import { renderHistory } from "../../src/report/history/history-report.js";
-import { jsonReport } from "../../src/report/json.js";
-import { renderReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { jsonReport } from "../../src/draw/json.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { resultKind } from "../../src/report/result-report.js";
+import { parseHistory } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
-import { parseHistory } from "../../src/results/history-file.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { SharingRecord } from "../../src/results/sharing-schema.js";
-import { comparisonFormats, historyFormats, reportFormats } from "../../src/settings/choices.js";
+import { drawn, textFormats } from "../helpers/drawn.js";
 import { acceptedBy, expectNoPollution, runs } from "../helpers/hostile.js";
 import { type Mutation, mutated, mutation } from "../helpers/mutations.js";
 import {
@@ -68,8 +68,8 @@ function compared(baseline: ResultDocument, candidate: ResultDocument): Comparis
 function expectComparison(comparison: Comparison | null): void {
   if (comparison === null) return;
   comparisonSchema.parse(comparison);
-  for (const format of comparisonFormats) {
-    const text = renderComparison(comparison, format, plain);
+  for (const format of textFormats("comparison")) {
+    const text = drawn(comparisonKind, comparison, format, plain);
     if (format === "json") expectDocument(text, comparison);
     else expectReadable(text);
   }
@@ -80,8 +80,8 @@ function expectAcceptedOrRefused(text: string, good: ResultDocument): boolean {
   const accepted = acceptedBy(() => parseResult(text, "mutant.json"));
   if (accepted === null) return false;
   const result = accepted.value;
-  for (const format of reportFormats) {
-    const report = renderReport(result, format, plain);
+  for (const format of textFormats("result")) {
+    const report = drawn(resultKind, result, format, plain);
     if (format === "json") expectDocument(report, result);
     else expectReadable(report);
   }
@@ -101,8 +101,8 @@ function expectHistory(result: ResultDocument, good: ResultDocument, comparison:
   const history = parseHistory(lines, "history.jsonl");
   const described = describeHistory({ version: "0.1.0", path: "h", history, cells: null });
   historySchema.parse(described);
-  for (const format of historyFormats) {
-    const text = renderHistory(described, format, plain);
+  for (const format of textFormats("history")) {
+    const text = drawn(historyKind, described, format, plain);
     if (format === "json") expectDocument(text, described);
     else expectReadable(text);
   }

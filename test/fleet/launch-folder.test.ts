@@ -9,8 +9,8 @@ import {
   readOrder,
   removeLaunchFolder,
   writeNodeEnd,
-} from "../../src/fleet/launch-folder.js";
-import { nodeName } from "../../src/fleet/node-process.js";
+} from "../../src/fleet/launch/launch-folder.js";
+import { nodeName } from "../../src/fleet/launch/node-process.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 

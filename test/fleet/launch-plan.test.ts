@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { planOfLauncher } from "../../src/fleet/launch-plan.js";
-import { cancellationsOf, launchesOf, type SlurmRequest } from "../../src/fleet/slurm-launch.js";
+import { planOfLauncher } from "../../src/fleet/launch/launch-plan.js";
+import { cancellationsOf, launchesOf, type SlurmRequest } from "../../src/fleet/launch/slurm-launch.js";
 
 test("names of hosts stand in a launcher's line of shell, and none that the shell would obey", () => {
   const planFor = (...hosts: string[]) =>

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { LauncherProcesses } from "../../src/fleet/launcher-processes.js";
+import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
 import { Guard } from "../../src/host/process-groups.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 

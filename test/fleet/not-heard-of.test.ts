@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { notHeardOf } from "../../src/fleet/fleet-launch.js";
+import { notHeardOf } from "../../src/fleet/launch/fleet-launch.js";
 
 describe("nodes that were asked for, and those that have begun", () => {
   test.each<[string, string[], string[], string[]]>([

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
-import { createRuns } from "../../src/results/run-folder.js";
+import { createRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { callCliAlone } from "./in-process.js";
 import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";

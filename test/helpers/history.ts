@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { historyPath } from "../../src/results/files/history-file.js";
 import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entry.js";
-import { historyPath } from "../../src/results/history-file.js";
 import { temporaryFolder } from "./run-cli.js";
 import { seeded } from "./seeded.js";
 

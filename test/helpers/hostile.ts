@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { reportError } from "../../src/cli/terminal.js";
+import { reportError } from "../../src/cli/output/terminal.js";
 import { PinbenchError } from "../../src/errors.js";
 import { trialSeed } from "./trials.js";
 

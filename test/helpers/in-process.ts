@@ -17,8 +17,8 @@ import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 const printed: string[] = [];
 
-vi.mock("../../src/results/output-stream.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/results/output-stream.js")>();
+vi.mock("../../src/results/files/output-stream.js", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../src/results/files/output-stream.js")>();
   return {
     ...original,
     writeToStream: async (path: string, text: string) => {
@@ -83,7 +83,7 @@ async function* measureHere(
   // Most files of tests measure nothing, and would take longer to load.
   const { prepareRun } = await import("../../src/measure/prepare.js");
   const { Run } = await import("../../src/measure/run.js");
-  const { jsonReport } = await import("../../src/report/json.js");
+  const { jsonReport } = await import("../../src/draw/json.js");
   const { callNow } = await import("../../src/settings/settings.js");
   for (let run = 0; run < runs && !signal.aborted; ++run) {
     yield { kind: "start", run };

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
-import { historySchema } from "../../src/compare/history-document.js";
-import { historyPath, parseHistory } from "../../src/results/history-file.js";
+import { historySchema } from "../../src/compare/history/history-document.js";
+import { historyPath, parseHistory } from "../../src/results/files/history-file.js";
+import { listBegunRuns, listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listBegunRuns, listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
 import { baselineAt, certainly, filesIn } from "./baseline-folder.js";
 import { buildEntry } from "./history.js";
@@ -45,7 +45,7 @@ const json = (parse: (document: unknown) => unknown) => (text: string) => void p
 const result: Reader = (text) => void parseResult(text);
 const comparison = json((document) => comparisonSchema.parse(document));
 const tuning = json((document) => tuningSchema.parse(document));
-const markdown: Reader = (text) => expect(text).toMatch(/^#{1,2} pinbench [\s\S]*\n$/);
+const markdown: Reader = (text) => expect(text).toMatch(/^## pinbench[^\n]*: [\s\S]*\n$/);
 const junit: Reader = (text) => expect(text).toMatch(/^<\?xml [\s\S]*<\/testsuites>\n$/);
 const csv: Reader = (text) => {
   expect(text).toMatch(/^id,[\s\S]*\n$/);

@@ -1,6 +1,6 @@
 import { validateXML } from "xmllint-wasm";
-import type { Chart } from "../../src/report/chart/chart.js";
-import { chartPicture } from "../../src/report/chart/draw-chart.js";
+import type { Chart } from "../../src/draw/chart/chart.js";
+import { chartPicture } from "../../src/draw/chart/draw-chart.js";
 
 /** Reads what a picture shows out of its SVG. */
 

@@ -1,5 +1,5 @@
-import type { PinnedPool, Pinning, PoolShape } from "../../src/pools/pinning-document.js";
-import { recommendPool } from "../../src/pools/recommend-pool.js";
+import type { PinnedPool, Pinning, PoolShape } from "../../src/pin/pinning-document.js";
+import { recommendPool } from "../../src/pin/recommend-pool.js";
 
 const GiB = 1024 ** 3;
 

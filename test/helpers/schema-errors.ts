@@ -11,8 +11,8 @@ function shipped(name: string) {
   return { schema, errors };
 }
 
-export const { schema: shippedSchema, errors: schemaErrors } = shipped("result-v1.json");
-export const { schema: shippedTuningSchema, errors: tuningSchemaErrors } = shipped("tuning-v1.json");
+export const { errors: schemaErrors } = shipped("result-v1.json");
+export const { errors: tuningSchemaErrors } = shipped("tuning-v1.json");
 export const { schema: shippedHistoryEntrySchema, errors: historyEntrySchemaErrors } =
   shipped("history-entry-v1.json");
-export const { schema: shippedHistorySchema, errors: historySchemaErrors } = shipped("history-v1.json");
+export const { errors: historySchemaErrors } = shipped("history-v1.json");

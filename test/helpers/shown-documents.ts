@@ -1,23 +1,24 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describeHistory } from "../../src/compare/courses.js";
+import { describeHistory } from "../../src/compare/history/courses.js";
+import { comparisonKind } from "../../src/compare/report/comparison-report.js";
+import { historyKind } from "../../src/compare/report/history-report.js";
+import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
+import type { Screen } from "../../src/draw/screen.js";
+import { explanationKind, renderQuestions } from "../../src/explain/explanation-report.js";
 import { questions } from "../../src/explain/questions.js";
-import { renderComparison } from "../../src/report/comparison/render-comparison.js";
+import { fleetKind } from "../../src/fleet/report/fleet-report.js";
 import { type DeviceEntry, devicesReport } from "../../src/report/devices-report.js";
-import { renderDiagnosis } from "../../src/report/doctor/diagnosis-report.js";
-import { renderExplanation, renderQuestions } from "../../src/report/explain/explanation-report.js";
-import { renderFleet } from "../../src/report/fleet/render-fleet.js";
-import { renderHistory } from "../../src/report/history/history-report.js";
 import { planReport } from "../../src/report/plan-report.js";
-import { renderReport } from "../../src/report/result-formats.js";
-import type { Screen } from "../../src/report/screen.js";
-import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
+import { tuningKind } from "../../src/tune/report/tuning-formats.js";
 import { h200, planOf } from "../plan/support.js";
 import { blockCells } from "./blocks.js";
 import { buildDiagnosis, buildSlowDiagnosis } from "./diagnosis.js";
+import { drawn } from "./drawn.js";
 import { buildExplanation } from "./explanation.js";
 import { buildMixedFleet } from "./fleet.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
@@ -106,19 +107,19 @@ const plan = planOf();
 
 /** The texts of people by what they are of. */
 export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>> = {
-  run: (screen) => renderReport(sweep, "table", screen),
-  beside: (screen) => renderReport(recorded("at-once-beside"), "table", screen),
-  together: (screen) => renderReport(recorded("at-once-together"), "table", screen),
-  blocks: (screen) => renderReport(buildDocument({ cells: blockCells() }), "table", screen),
-  compare: (screen) => renderComparison(comparison, "table", screen),
-  history: (screen) => renderHistory(history, "table", screen),
-  fleet: (screen) => renderFleet(fleet, "table", screen),
-  tune: (screen) => renderTuning(tuning, "table", screen),
+  run: (screen) => drawn(resultKind, sweep, "table", screen),
+  beside: (screen) => drawn(resultKind, recorded("at-once-beside"), "table", screen),
+  together: (screen) => drawn(resultKind, recorded("at-once-together"), "table", screen),
+  blocks: (screen) => drawn(resultKind, buildDocument({ cells: blockCells() }), "table", screen),
+  compare: (screen) => drawn(comparisonKind, comparison, "table", screen),
+  history: (screen) => drawn(historyKind, history, "table", screen),
+  fleet: (screen) => drawn(fleetKind, fleet, "table", screen),
+  tune: (screen) => drawn(tuningKind, tuning, "table", screen),
   devices: (screen) =>
     devicesReport({ ...devices, devices: [...devices.devices], features: [...devices.features] }, screen),
-  doctor: (screen) => renderDiagnosis(buildDiagnosis(), "table", screen),
-  explain: (screen) => renderExplanation(buildExplanation(), "table", screen),
+  doctor: (screen) => drawn(diagnosisKind, buildDiagnosis(), "table", screen),
+  explain: (screen) => drawn(explanationKind, buildExplanation(), "table", screen),
   "explain-questions": (screen) => renderQuestions(questions, "table", screen),
-  "doctor-slow": (screen) => renderDiagnosis(buildSlowDiagnosis(), "table", screen),
+  "doctor-slow": (screen) => drawn(diagnosisKind, buildSlowDiagnosis(), "table", screen),
   plan: (screen) => planReport(plan, [{ ...facts, ...h200 } as never], 1, screen),
 };

@@ -1,11 +1,11 @@
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../src/results/tuning.js";
-import type { ChoiceRule, Measured } from "../../src/tune/choice.js";
 import type { Probe, Trial } from "../../src/tune/loader-probe.js";
 import type { MachineLimits } from "../../src/tune/machine-limits.js";
 import type { Score } from "../../src/tune/score.js";
-import { search } from "../../src/tune/search.js";
-import { type StoppingRule, usualStopping } from "../../src/tune/stopping.js";
+import type { ChoiceRule, Measured } from "../../src/tune/search/choice.js";
+import { search } from "../../src/tune/search/search.js";
+import { type StoppingRule, usualStopping } from "../../src/tune/search/stopping.js";
 import { Trials, type TrialsOptions } from "../../src/tune/trials.js";
 import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "./simulated-loader.js";
 

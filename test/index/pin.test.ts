@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type PinOptions, pin } from "../../src/index.js";
-import { pinningSchema } from "../../src/pools/pinning-document.js";
+import { pinningSchema } from "../../src/pin/pinning-document.js";
 
 const small: PinOptions = { backend: "emulated", sizes: "4MiB", ways: ["host-alloc", "register-huge"] };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Rotation } from "../../src/measure/rotation.js";
+import { Rotation } from "../../src/measure/rounds.js";
 import type { PlannedCell } from "../../src/plan/cells.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { Memory } from "../../src/settings/choices.js";

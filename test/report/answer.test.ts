@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answer, closingLines } from "../../src/report/answer.js";
+import { answer, closingLines } from "../../src/report/findings/answer.js";
 import type { CellResult, ColdStart } from "../../src/results/schema.js";
 import {
   buildCell,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { cellGrids } from "../../src/report/cell-grids.js";
-import type { CurveChart } from "../../src/report/chart/chart.js";
-import { csvReport } from "../../src/report/csv.js";
-import { resultChapter } from "../../src/report/page/result-chapter.js";
-import { headTexts } from "../../src/report/report-parts.js";
-import { markdownReport } from "../../src/report/result-formats.js";
+import type { CurveChart } from "../../src/draw/chart/chart.js";
+import { headTexts } from "../../src/draw/report.js";
+import { resultPictures } from "../../src/report/page/result-charts.js";
+import { resultKind } from "../../src/report/result-report.js";
+import { cellGrids } from "../../src/report/tables/cell-grids.js";
 import { termsNamed } from "../../src/report/terms.js";
 import type { CellResult } from "../../src/results/schema.js";
 import { blockCells, buildBlocks } from "../helpers/blocks.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, buildSkipped, KiB, MiB } from "../helpers/result-document.js";
 
 const gridsOf = (cells: CellResult[]) => {
@@ -92,13 +92,13 @@ describe("copies in scattered blocks", () => {
   });
 
   it("are the same in Markdown", () => {
-    expect(markdownReport(buildDocument({ cells: two }))).toContain(
+    expect(drawn(resultKind, buildDocument({ cells: two }), "markdown")).toContain(
       "| 4 KiB | 4096 | pinned | 55.1 | 1.41 | 2.83 | 49.3 | 31.5 | 8.82 |",
     );
   });
 
   it("have columns of their own in CSV, behind all others", () => {
-    const [head, , loop, , , few] = csvReport(buildDocument({ cells: two }))
+    const [head, , loop, , , few] = drawn(resultKind, buildDocument({ cells: two }), "csv")
       .trim()
       .split("\n");
     expect(head).toMatch(
@@ -110,7 +110,7 @@ describe("copies in scattered blocks", () => {
 });
 
 describe("charts of scattered blocks", () => {
-  const charts = resultChapter(buildDocument({ cells: blockCells() })).charts.filter(({ name }) =>
+  const charts = resultPictures(buildDocument({ cells: blockCells() })).charts.filter(({ name }) =>
     name.endsWith("by-block"),
   ) as CurveChart[];
 
@@ -137,7 +137,7 @@ describe("charts of scattered blocks", () => {
 
   it("are none of a single size", () => {
     const cells = buildBlocks(4 * KiB, 4096, 55, { loop: [1.4, 2800] });
-    expect(resultChapter(buildDocument({ cells })).charts.map(({ name }) => name)).not.toContain(
+    expect(resultPictures(buildDocument({ cells })).charts.map(({ name }) => name)).not.toContain(
       "h2d-pinned-by-block",
     );
   });

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { findings } from "../../src/report/findings.js";
-import { markdownReport, tableReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { findings } from "../../src/report/findings/findings.js";
+import { resultKind } from "../../src/report/result-report.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { Given } from "../../src/settings/setting.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import type { runSettings } from "../../src/settings/table.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";
 
 const size = { sizeBytes: 64 * MiB };
@@ -24,7 +25,7 @@ const asking = (given: Given<typeof runSettings>) => ({
 });
 
 function table(part: Parameters<typeof buildDocument>[0]): string {
-  return tableReport(buildDocument(part), fileScreen()).replaceAll(/\s+/g, " ");
+  return drawn(resultKind, buildDocument(part), "table", fileScreen()).replaceAll(/\s+/g, " ");
 }
 
 describe("the controls of host memory", () => {
@@ -76,7 +77,7 @@ describe("the controls of host memory", () => {
   });
 
   it("are a line in Markdown, too", () => {
-    expect(markdownReport(buildDocument({ cells: oneWay }))).toContain(
+    expect(drawn(resultKind, buildDocument({ cells: oneWay }), "markdown")).toContain(
       `\n\n${line}12.3 GB/s with 1 worker, 31.0 with 4 (64 MiB)\n\n`,
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { budgetNote, planDocument, planReport } from "../../src/report/plan-report.js";
-import { fileScreen } from "../../src/report/screen.js";
 import { MiB, planOf } from "../plan/support.js";
 
 const seconds = 1e9;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { csvReport } from "../../src/report/csv.js";
-import { jsonReport } from "../../src/report/json.js";
-import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { jsonReport } from "../../src/draw/json.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
-import { reportFormats } from "../../src/settings/choices.js";
+import { drawn, textFormats } from "../helpers/drawn.js";
 import {
   buildCell,
   buildColdStart,
+  buildDevice,
   buildDistribution,
   buildDocument,
   buildEmulatedDocument,
@@ -76,7 +76,9 @@ function parseCsv(text: string): Record<string, string>[] {
 describe("CSV", () => {
   it("has a row for each cell and direction, numbers unrounded", () => {
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 52.333333333, d2h: 50.1, sum: 102.43 } });
-    const rows = parseCsv(csvReport(buildDocument({ cells: [buildCell({ GBps: 55.4 }), bidir] })));
+    const rows = parseCsv(
+      drawn(resultKind, buildDocument({ cells: [buildCell({ GBps: 55.4 }), bidir] }), "csv"),
+    );
     expect(rows.map(({ direction, moved }) => [direction, moved])).toEqual([
       ["h2d", "h2d"],
       ["bidir", "h2d"],
@@ -95,7 +97,7 @@ describe("CSV", () => {
   });
 
   it("says of the emulated device in each row what its figures are", () => {
-    const rows = parseCsv(csvReport(buildEmulatedDocument({ cells: defaultSweepCells() })));
+    const rows = parseCsv(drawn(resultKind, buildEmulatedDocument({ cells: defaultSweepCells() }), "csv"));
     expect(rows).toHaveLength(90);
     expect(new Set(rows.map(({ backend, notice }) => `${backend}: ${notice}`))).toEqual(
       new Set([`emulated: ${emulatedNotice}`]),
@@ -116,7 +118,7 @@ describe("CSV", () => {
       buildCell({ GBps: 50, chunks: 4, result: { computeNs: 3.3e6 } }),
       buildCell({ GBps: 55 }),
     ];
-    const rows = parseCsv(csvReport(buildDocument({ cells })));
+    const rows = parseCsv(drawn(resultKind, buildDocument({ cells }), "csv"));
     const named = ["worker_kind", "together", "peer", "path", "beside", "chunks"];
     expect(rows.map((row) => named.map((name) => row[name]).join("|"))).toEqual([
       "process|0 1||||",
@@ -139,9 +141,9 @@ describe("CSV", () => {
   });
 
   it("has a row for what was not measured, and quotes what needs it", () => {
-    const reason = 'of two parts, one "quoted"\nand a second line';
+    const reason = 'of two parts, one "quoted", one not';
     const cells = [buildSkipped({}, reason), buildFailed({ workers: 2 }, "CODE", "out of memory")];
-    const rows = parseCsv(csvReport(buildDocument({ cells })));
+    const rows = parseCsv(drawn(resultKind, buildDocument({ cells }), "csv"));
     expect(rows[0]).toMatchObject({
       outcome: "skipped",
       skip_reason: reason,
@@ -152,10 +154,17 @@ describe("CSV", () => {
   });
 });
 
-describe("Markdown", () => {
-  const text = markdownReport(sweep);
+describe("a hostile name in CSV", () => {
+  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("is no formula: %s", (name) => {
+    const document = buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] });
+    expect(drawn(resultKind, document, "csv")).toContain(`,'${name},`);
+  });
+});
 
-  it("has the header, a table for each direction, the cold start and the findings", () => {
+describe("Markdown", () => {
+  const text = drawn(resultKind, sweep, "markdown");
+
+  it("has the findings first, a table for each direction, the cold start, and the environment last", () => {
     expect(text).toContain("- **Device:** NVIDIA H200");
     expect(text).toContain(
       "## Host to device (H2D), GB/s\n\n| size | workers | pageable | staged | pinned |",
@@ -163,7 +172,8 @@ describe("Markdown", () => {
     expect(text).toContain("| 64 KiB | 1 | 9.65 ±13 % \\* | 6.74 | 17.7 | 1.84× | 28.2 % |");
     expect(text).toContain("| pinned/pageable | pinned/link |\n");
     expect(text).toContain("## Cold start: paid once, part of no figure above");
-    expect(text).toMatch(/## Findings\n\n- pinned is/);
+    expect(text.search(/\n\n- pinned is/)).toBeLessThan(text.indexOf("\n| size |"));
+    expect(text.lastIndexOf("\n|")).toBeLessThan(text.indexOf("\n- **Device:**"));
   });
 
   it("has equally many columns in every row of a table", () => {
@@ -175,12 +185,14 @@ describe("Markdown", () => {
   });
 
   it("says first that figures are an emulated device's", () => {
-    expect(markdownReport(buildEmulatedDocument()).split("\n")[2]).toBe(`> **${emulatedNotice}**`);
+    expect(drawn(resultKind, buildEmulatedDocument(), "markdown").split("\n")[2]).toBe(
+      `> **${emulatedNotice}**`,
+    );
   });
 
   it("escapes what would break a table or be taken for markup, and is loud about wrong data", () => {
     const cells = [buildMismatch(), buildSkipped({ memory: "mapped" }, "a | b <c>")];
-    const broken = markdownReport(buildDocument({ cells }));
+    const broken = drawn(resultKind, buildDocument({ cells }), "markdown");
     expect(broken).toContain("a \\| b \\<c\\>");
     expect(broken).toContain("\n- \\- skipped: a");
     expect(broken).toContain("**MISMATCH**");
@@ -188,40 +200,12 @@ describe("Markdown", () => {
 });
 
 describe("formats", () => {
-  it.each([
-    ["result.json", "json"],
-    ["/data/Result.JSON", "json"],
-    ["a.b.csv", "csv"],
-    ["notes.md", "markdown"],
-    ["table.txt", "table"],
-    ["/dev/stdout", "json"],
-    ["/dev/fd/63", "json"],
-    ["report.html", "html"],
-    ["chart.svg", "svg"],
-  ])("takes %s for %s", (path, format) => {
-    expect(formatOfPath(path)).toBe(format);
-  });
-
-  it.each([
-    ["report.xml", "report.xml has the extension .xml, which names no format."],
-    ["report", "report has no extension, which names no format."],
-    [".json", ".json has no extension, which names no format."],
-  ])("refuses %s and lists what there is", (path, message) => {
-    expect(() => formatOfPath(path)).toThrowError(
-      expect.objectContaining({
-        kind: "usage",
-        message,
-        hint: "Use one of .json, .csv, .md, .txt, .html, .svg.",
-      }),
-    );
-  });
-
   it("renders each, the same each time, and says of the emulated device what it is", () => {
     const screen = fileScreen();
     const document = buildEmulatedDocument();
-    for (const format of reportFormats) {
-      const text = renderReport(document, format, screen);
-      expect(text).toBe(renderReport(document, format, screen));
+    for (const format of textFormats("result")) {
+      const text = drawn(resultKind, document, format, screen);
+      expect(text).toBe(drawn(resultKind, document, format, screen));
       expect(text).toContain(emulatedNotice);
     }
   });

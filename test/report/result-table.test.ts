@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { tableReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { resultKind } from "../../src/report/result-report.js";
+import { drawn } from "../helpers/drawn.js";
 import {
   buildCell,
   buildColdStart,
@@ -21,7 +22,8 @@ const plain = fileScreen();
 const coloured = fileScreen({ chalk: new Chalk({ level: 1 }) });
 const escapeCode = "\u001b";
 
-const render = (part: Parameters<typeof buildDocument>[0]) => tableReport(buildDocument(part), plain);
+const render = (part: Parameters<typeof buildDocument>[0]) =>
+  drawn(resultKind, buildDocument(part), "table", plain);
 
 function lineWith(text: string, ...parts: string[]): string {
   return text.split("\n").find((line) => parts.every((part) => line.includes(part))) ?? "";
@@ -174,19 +176,19 @@ describe("colours", () => {
   });
 
   it("are absent at level 0: no escape code at all", () => {
-    expect(tableReport(document, plain)).not.toContain(escapeCode);
+    expect(drawn(resultKind, document, "table", plain)).not.toContain(escapeCode);
   });
 
   it("change nothing but the escape codes", () => {
-    const text = tableReport(document, coloured);
+    const text = drawn(resultKind, document, "table", coloured);
     expect(text).toContain(escapeCode);
-    expect(stripVTControlCharacters(text)).toBe(tableReport(document, plain));
+    expect(stripVTControlCharacters(text)).toBe(drawn(resultKind, document, "table", plain));
   });
 });
 
 describe("the emulated device", () => {
   it("is announced above every figure, and has no link", () => {
-    const text = tableReport(buildEmulatedDocument(), plain);
+    const text = drawn(resultKind, buildEmulatedDocument(), "table", plain);
     expect(text.split("\n")[1]).toBe("! emulated device: figures describe this machine's memory, not a GPU");
     expect(text).not.toMatch(/\/\n.*link/);
     expect(lineWith(text, "Link")).toContain("no share of a link is given");
@@ -203,7 +205,7 @@ describe("the emulated device", () => {
         smClockMHz: null,
         memoryClockMHz: null,
       };
-    expect(lineWith(tableReport(emulated, plain), "Link")).toContain(
+    expect(lineWith(drawn(resultKind, emulated, "table", plain), "Link")).toContain(
       "PCIe gen5 x4 under load (the device can do gen5 x16)",
     );
   });
@@ -321,7 +323,7 @@ describe("what went wrong", () => {
   });
 
   it("is red for a mismatch", () => {
-    const red = tableReport(buildDocument({ cells: [buildMismatch()] }), coloured);
+    const red = drawn(resultKind, buildDocument({ cells: [buildMismatch()] }), "table", coloured);
     expect(red).toContain("\u001b[1m\u001b[31mMISMATCH");
   });
 

@@ -1,10 +1,10 @@
 import { Chalk } from "chalk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { figure, type Grid, numberColumn, wordColumn } from "../../src/report/report-parts.js";
-import { fileScreen, type Screen } from "../../src/report/screen.js";
-import { terminalGrid } from "../../src/report/terminal-grid.js";
-import { paragraph, visibleWidth } from "../../src/report/terminal-text.js";
+import { figure, type Grid, numberColumn, wordColumn } from "../../src/draw/report.js";
+import { fileScreen, type Screen } from "../../src/draw/screen.js";
+import { terminalGrid } from "../../src/draw/terminal/terminal-grid.js";
+import { paragraph, visibleWidth } from "../../src/draw/terminal/terminal-text.js";
 import { shownDocuments } from "../helpers/shown-documents.js";
 import { trialSeed } from "../helpers/trials.js";
 

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { renderReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { resultKind } from "../../src/report/result-report.js";
 import type { SharingRecord } from "../../src/results/sharing-schema.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildDocument } from "../helpers/result-document.js";
 
 const record: SharingRecord = {
@@ -21,7 +22,7 @@ const record: SharingRecord = {
 };
 
 const report = (sharing: SharingRecord[] | null, format: "table" | "markdown" = "table") =>
-  renderReport(buildDocument({ run: { sharing } }), format, fileScreen()).replaceAll(/\s+/g, " ");
+  drawn(resultKind, buildDocument({ run: { sharing } }), format, fileScreen()).replaceAll(/\s+/g, " ");
 
 it.each(["table", "markdown"] as const)("who else used a device stands at the head of a %s", (format) => {
   const text = report([record], format);

@@ -2,18 +2,19 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verdicts } from "../../src/compare/comparison.js";
-import { sign } from "../../src/report/cell-figure.js";
-import { cellGrids } from "../../src/report/cell-grids.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { cellGrids } from "../../src/report/tables/cell-grids.js";
 import { termGroups } from "../../src/report/term-groups.js";
 import { termsNamed, termsText } from "../../src/report/terms.js";
-import { directionName } from "../../src/report/wording.js";
+import { sign } from "../../src/results/naming/cell-figure.js";
+import { directionName } from "../../src/results/naming/wording.js";
 import { caches, memories, modes, peerPaths, workerKinds } from "../../src/settings/choices.js";
 import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
-const root = join(import.meta.dirname, "../../src/report");
+const root = join(import.meta.dirname, "../../src");
+/** What draws tables of a feature stands in its folder, or in one of its own that is called report. */
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".ts"))
+  .filter((path) => /^(report|doctor|explain|pin)\/(?!questions\/).*\.ts$|\/report\/[^/]*\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), "utf8"));
 
 /** What a head of several lines reads as: "pinned/" above "pageable" is one word. */
@@ -32,7 +33,7 @@ const writtenHeads = sources.flatMap((source) =>
 
 /** The words in the cells of tables that stand in the sources; "yes" and "no" are no terms. */
 const writtenLabels = sources
-  .flatMap((source) => [...source.matchAll(/\bfigure\("([a-zA-Z ]+)"/g)].map(([, label]) => label!))
+  .flatMap((source) => [...source.matchAll(/\bfigure\("([a-zA-Z ]+)"\)/g)].map(([, label]) => label!))
   .filter((label) => label !== "yes" && label !== "no");
 
 const unexplained = (words: readonly string[]) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { answer } from "../../src/report/answer.js";
 import { cellNotes } from "../../src/report/cell-notes.js";
+import { answer } from "../../src/report/findings/answer.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult } from "../../src/results/schema.js";
 import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findings } from "../../src/report/findings.js";
+import { findings } from "../../src/report/findings/findings.js";
 import type { CellResult, DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import {
   buildCell,

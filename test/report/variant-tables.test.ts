@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { markdownReport, tableReport } from "../../src/report/result-formats.js";
-import { fileScreen } from "../../src/report/screen.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { resultKind } from "../../src/report/result-report.js";
+import { drawn } from "../helpers/drawn.js";
 import {
   buildCell,
   buildDevice,
@@ -15,7 +16,8 @@ import {
 const size = { sizeBytes: 256 * MiB };
 const devices = [0, 1, 2].map((ordinal) => buildDevice({ ordinal }));
 
-const render = (part: Parameters<typeof buildDocument>[0]) => tableReport(buildDocument(part), fileScreen());
+const render = (part: Parameters<typeof buildDocument>[0]) =>
+  drawn(resultKind, buildDocument(part), "table", fileScreen());
 
 /** Each line of the table below this caption, its columns joined by " | ", down to the blank line. */
 function tableOf(text: string, caption: string): string[] {
@@ -205,7 +207,7 @@ describe("copies between devices", () => {
   });
 
   it("are the same in Markdown", () => {
-    const text = markdownReport(buildDocument({ cells, devices }));
+    const text = drawn(resultKind, buildDocument({ cells, devices }), "markdown");
     expect(text).toContain("| path | from | to 0 | to 1 | to 2 |");
     expect(text).toContain("| write | 0 |  | 390.0 | - |");
   });

@@ -1,14 +1,25 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { withFileLock } from "../../src/results/file-lock.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { withFileLock } from "../../src/results/files/file-lock.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-const module = fileURLToPath(new URL("../../dist/results/file-lock.js", import.meta.url));
+const module = fileURLToPath(new URL("../../dist/results/files/file-lock.js", import.meta.url));
 const newLock = () => join(temporaryFolder(), "lock");
 
 /** A process that holds a lock until it gets a line on stdin. */
@@ -26,6 +37,18 @@ async function holder(lock: string) {
   onTestFinished(() => void child.kill("SIGKILL"));
   await once(child.stdout, "data");
   return child;
+}
+
+/** Time, as locks measure it, passes only by `pass()`. */
+function stoppedClock() {
+  let nowMs = performance.now();
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  return {
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
 }
 
 describe("a lock", () => {
@@ -83,6 +106,49 @@ describe("a lock", () => {
     await withFileLock(lock, async () => {
       utimesSync(lock, 1, 1);
       while (statSync(lock).mtimeMs < 10_000) await sleep(50);
+    });
+  });
+
+  it("of another machine is taken away once it stays the same for long, and not while it is refreshed", async () => {
+    const lock = newLock();
+    const clock = stoppedClock();
+    writeFileSync(lock, "node-7 boot pid:[1] 1 1 aa");
+    let isTaken = false;
+    const waiting = withFileLock(lock, async () => {
+      isTaken = true;
+    });
+    for (let refreshes = 1; refreshes <= 10; ++refreshes) {
+      utimesSync(lock, refreshes, refreshes);
+      clock.pass(5000);
+      await sleep(60);
+    }
+    expect(isTaken).toBe(false);
+    clock.pass(21_000);
+    await waiting;
+    expect(isTaken).toBe(true);
+  });
+
+  it("that another program left is taken away as well, and not read whole", async () => {
+    const lock = newLock();
+    const clock = stoppedClock();
+    writeFileSync(lock, "");
+    truncateSync(lock, 5 * 1024 ** 3);
+    const waiting = withFileLock(lock, async () => "done");
+    await sleep(60);
+    clock.pass(21_000);
+    expect(await waiting).toBe("done");
+  });
+
+  it.each([
+    ["a named pipe", (lock: string) => void execFileSync("mkfifo", [lock])],
+    ["a link that leads nowhere", (lock: string) => symlinkSync("nowhere", lock)],
+    ["a folder", (lock: string) => void mkdirSync(lock)],
+  ])("in whose place %s lies is an error at once", async (_, make) => {
+    const lock = newLock();
+    make(lock);
+    await expect(withFileLock(lock, async () => "done")).rejects.toMatchObject({
+      kind: "output",
+      message: expect.stringContaining("it is no regular file"),
     });
   });
 

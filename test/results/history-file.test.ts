@@ -11,14 +11,14 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { historyEntrySchema } from "../../src/results/history-entry.js";
 import {
   appendToHistory,
   checkHistoryWritable,
   historyPath,
   parseHistory,
   readHistory,
-} from "../../src/results/history-file.js";
+} from "../../src/results/files/history-file.js";
+import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { documentJsonSchema } from "../../src/settings/json-schema.js";
 import { buildEntry, historyFolder } from "../helpers/history.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
@@ -210,7 +210,7 @@ function noPrlimit(): boolean {
 
 /** A process that appends check after check, and prints the id of each as soon as it is kept. */
 function appender(folder: string, name: string, count: number, keepLast: number | null) {
-  const module = fileURLToPath(new URL("../../dist/results/history-file.js", import.meta.url));
+  const module = fileURLToPath(new URL("../../dist/results/files/history-file.js", import.meta.url));
   const program = `
     const { appendToHistory } = await import(${JSON.stringify(module)});
     const entry = ${JSON.stringify(buildEntry(0))};
@@ -297,7 +297,7 @@ describe("a lock that was left behind", () => {
     const folder = historyFolder([buildEntry(0)]);
     const lock = `${historyPath(folder)}.lock`;
     const program = `const { withFileLock } = await import(${JSON.stringify(
-      fileURLToPath(new URL("../../dist/results/file-lock.js", import.meta.url)),
+      fileURLToPath(new URL("../../dist/results/files/file-lock.js", import.meta.url)),
     )}); await withFileLock(${JSON.stringify(lock)}, () => process.kill(process.pid, "SIGKILL"));`;
     spawnSync(process.execPath, ["--input-type=module", "-e", program]);
     expect(existsSync(lock)).toBe(true);

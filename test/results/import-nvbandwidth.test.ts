@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { csvReport } from "../../src/report/csv.js";
-import { markdownReport } from "../../src/report/result-formats.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import { type Imported, importNvbandwidth } from "../../src/results/import-nvbandwidth.js";
 import { parseResult } from "../../src/results/parse.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildDevice, buildHost, MiB } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
@@ -150,14 +150,16 @@ describe("what is imported from nvbandwidth", () => {
   });
 
   it("can be shown, which says that another tool measured it", () => {
-    const report = markdownReport(document);
+    const report = drawn(resultKind, document, "markdown");
     expect(report).toContain("imported from nvbandwidth 0.8, file old.json");
     expect(report).toContain("**Device:** NVIDIA H200, memory not known, 0000:00:06, NUMA node not known");
     expect(report).toContain("**Host:** not known");
     expect(report).toContain("one published figure a cell");
     expect(report).toContain("nothing says how precise it is");
     expect(report).not.toMatch(/undefined|NaN|null|interval was still wider/);
-    expect(csvReport(document).split("\n")[1]).toContain(",NVIDIA H200,h2d,h2d,pinned,536870912,");
+    expect(drawn(resultKind, document, "csv").split("\n")[1]).toContain(
+      ",NVIDIA H200,h2d,h2d,pinned,536870912,",
+    );
   });
 });
 

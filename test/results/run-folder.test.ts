@@ -8,12 +8,12 @@ import {
   listBegunRuns,
   listRuns,
   replaceRuns,
-} from "../../src/results/run-folder.js";
-import * as store from "../../src/results/store.js";
+} from "../../src/results/files/run-folder.js";
+import * as store from "../../src/results/files/store.js";
 import { folderOf } from "../helpers/config.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-vi.mock("../../src/results/store.js", { spy: true });
+vi.mock("../../src/results/files/store.js", { spy: true });
 afterEach(() => {
   vi.resetAllMocks();
 });

@@ -19,8 +19,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cannotWrite } from "../../src/results/output-stream.js";
-import { checkWritable, finalize, writePartial } from "../../src/results/store.js";
+import { cannotWrite } from "../../src/results/files/output-stream.js";
+import { checkWritable, finalize, writePartial } from "../../src/results/files/store.js";
 
 let folder = "";
 

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkWritable } from "../../src/results/store.js";
+import { checkWritable } from "../../src/results/files/store.js";
 import { start } from "../helpers/run-cli.js";
 
-const compiled = new URL("../../dist/results/unbroken.js", import.meta.url);
+const compiled = new URL("../../dist/results/files/unbroken.js", import.meta.url);
 
 /** A process that says "begun" when `work` has begun, and "done" when it is done; and that would then go on. */
 function startWork(work: string, listener = "") {

@@ -11,6 +11,18 @@ while [ "$1" != "${outFlag}" ]; do shift; done
 for file in ${outputs.join(" ")}; do mkdir -p "$(dirname "$2/$file")" && touch "$2/$file"; done
 `;
 
+/** Stands in for rolldown: writes the file that the program starts with. */
+const fakeBundler = `import { mkdirSync, writeFileSync } from "node:fs";
+export const rolldown = async () => ({
+  write: async ({ dir }) => {
+    mkdirSync(dir);
+    writeFileSync(dir + "/main.js", "");
+    return { output: [] };
+  },
+  close: async () => {},
+});
+`;
+
 /** A small checkout with the real scripts and fake compilers, so that a build takes no time. */
 export class FakeCheckout {
   readonly root = mkdtempSync(join(tmpdir(), "pinbench-setup-"));
@@ -22,7 +34,7 @@ export class FakeCheckout {
       "src/tune/torch/probe/main.py",
       "src/tune/live/hook/sitecustomize.py",
       "src/explain/torch/program/main.py",
-      "src/report/page/page.css",
+      "src/draw/page/page.css",
       "src/doctor/reference.json",
       "cuda/engine/a.cpp",
       "CMakeLists.txt",
@@ -31,7 +43,9 @@ export class FakeCheckout {
       this.write(file, "first");
     }
     for (const name of ["typescript", "cmake-js", "node-addon-api"]) this.write(`node_modules/${name}/a`, "");
-    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["cli/main.js", "report/page/browser/reading.js"]));
+    this.write("node_modules/rolldown/package.json", '{"type":"module","exports":"./index.js"}');
+    this.write("node_modules/rolldown/index.js", fakeBundler);
+    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["index.d.ts", "draw/page/browser/reading.js"]));
     const built = ["Release/pinbench.node", "Release/libpinbench_emulated.so"];
     this.writeTool("cmake-js", fakeTool("cmake-js", "--out", built));
   }

@@ -31,7 +31,7 @@ describe("prepare", () => {
     ["the Python program changes", "src/tune/torch/probe/main.py", ["tsc"]],
     ["the Python hook changes", "src/tune/live/hook/sitecustomize.py", ["tsc"]],
     ["the Python program of explain changes", "src/explain/torch/program/main.py", ["tsc"]],
-    ["the style sheet of pages changes", "src/report/page/page.css", ["tsc"]],
+    ["the style sheet of pages changes", "src/draw/page/page.css", ["tsc"]],
     ["what healthy machines reach changes", "src/doctor/reference.json", ["tsc"]],
     ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
   ])("builds what is out of date when %s", (_, file, calls) => {
@@ -42,12 +42,13 @@ describe("prepare", () => {
 
   it.each([
     ["dist", ["tsc"]],
+    ["dist/program/main.js", ["tsc"]],
     ["dist/tune/torch/probe/main.py", ["tsc"]],
     ["dist/tune/live/hook/sitecustomize.py", ["tsc"]],
     ["dist/explain/torch/program/main.py", ["tsc"]],
-    ["dist/report/page/page.css", ["tsc"]],
+    ["dist/draw/page/page.css", ["tsc"]],
     ["dist/doctor/reference.json", ["tsc"]],
-    ["dist/report/page/browser/reading.js", ["tsc"]],
+    ["dist/draw/page/browser/reading.js", ["tsc"]],
     ["build/Release/pinbench.node", ["cmake-js"]],
   ])("builds %s again when it is gone", (path, calls) => {
     checkout.run("prepare.mjs");

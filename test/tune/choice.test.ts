@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, torchDefault, usualSetting } from "../../src/results/loader-setting.js";
-import { cheapestWithin, compareCost, fastest, type Measured, shortfall } from "../../src/tune/choice.js";
+import {
+  cheapestWithin,
+  compareCost,
+  fastest,
+  type Measured,
+  shortfall,
+} from "../../src/tune/search/choice.js";
 import { measuredAt, plainRule } from "../helpers/tune.js";
 
 const measured = (workers: number, pinMemory: boolean, rate: number, spread = 0.01, trials = 1): Measured =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
-import { inClaim, inDoubt } from "../../src/tune/confirmation.js";
-import { recommend } from "../../src/tune/recommend.js";
-import { search } from "../../src/tune/search.js";
+import { inClaim, inDoubt } from "../../src/tune/search/confirmation.js";
+import { recommend } from "../../src/tune/search/recommend.js";
+import { search } from "../../src/tune/search/search.js";
 import {
   generator,
   type SimulatedLoader,

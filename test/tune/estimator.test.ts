@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import { scoreOf } from "../../src/tune/score.js";
-import { enoughFor, type StoppingRule } from "../../src/tune/stopping.js";
+import { enoughFor, type StoppingRule } from "../../src/tune/search/stopping.js";
 import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { stopping } from "../helpers/tune.js";
 

@@ -11,7 +11,7 @@ import {
   misfit,
   needOf,
 } from "../../src/tune/machine-limits.js";
-import { settingThatFits } from "../../src/tune/search.js";
+import { settingThatFits } from "../../src/tune/search/search.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { limitsOf, trialsOf } from "../helpers/tune.js";
 import { fixtureRoot } from "../host/support.js";

@@ -4,8 +4,8 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import { openRankedProbe } from "../../src/tune/ranked-probe.js";
-import { recommend } from "../../src/tune/recommend.js";
-import { search } from "../../src/tune/search.js";
+import { recommend } from "../../src/tune/search/recommend.js";
+import { search } from "../../src/tune/search/search.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, trialOf, trialsOf } from "../helpers/tune.js";
 

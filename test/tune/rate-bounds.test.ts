@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Curve, interpolated, upperBound } from "../../src/tune/rate-bounds.js";
+import { type Curve, interpolated, upperBound } from "../../src/tune/search/rate-bounds.js";
 import { scoreAt } from "../helpers/tune.js";
 
 /** Points as [workers, batches a second, share of the time that was waited]. */

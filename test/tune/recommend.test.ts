@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { ProbeFacts } from "../../src/tune/loader-probe.js";
-import { recommend, toDocument } from "../../src/tune/recommend.js";
+import { recommend, toDocument } from "../../src/tune/search/recommend.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, ScriptedProbe, scoreAt, trialOf, trialsOf } from "../helpers/tune.js";
 

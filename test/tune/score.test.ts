@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { loaderGBps } from "../../src/tune/recommend.js";
 import { scoreOf } from "../../src/tune/score.js";
+import { loaderGBps } from "../../src/tune/search/recommend.js";
 import { evenly, scoreAt } from "../helpers/tune.js";
 
 const ms = 1e6;

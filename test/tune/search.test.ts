@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { torchDefault, usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
-import { cheapestWithin } from "../../src/tune/choice.js";
 import type { TrialControl } from "../../src/tune/loader-probe.js";
-import { search } from "../../src/tune/search.js";
+import { cheapestWithin } from "../../src/tune/search/choice.js";
+import { search } from "../../src/tune/search/search.js";
 import type { Trials } from "../../src/tune/trials.js";
 import {
   generator,

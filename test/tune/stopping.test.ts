@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { cannotWin, enoughFor, liveStopping } from "../../src/tune/stopping.js";
+import { cannotWin, enoughFor, liveStopping } from "../../src/tune/search/stopping.js";
 import { generator } from "../helpers/simulated-loader.js";
 import { evenly, scoreAt, stopping } from "../helpers/tune.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
-import type { Measured } from "../../src/tune/choice.js";
+import type { Measured } from "../../src/tune/search/choice.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, stopping, trialOf, trialsOf } from "../helpers/tune.js";
 

@@ -1,13 +1,15 @@
-import type { Command } from "commander";
-import { allCommands, type CommandNode, commandTree, type Flag } from "./command-tree.js";
+import type { Command, Option } from "commander";
+import { ExitCode } from "../../errors.js";
+import type { Invocation } from "../asked-settings.js";
+import { writeStdout } from "../output/terminal.js";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 /** A shell that there is a script for. */
-export type Shell = keyof typeof scripts;
+type Shell = keyof typeof scripts;
 
 /** The script that completes the program's commands, flags and values in a shell. */
-export function completionScript(shell: Shell, program: Command): string {
+function completionScript(shell: Shell, program: Command): string {
   return scripts[shell](commandTree(program));
 }
 
@@ -160,4 +162,77 @@ function fishFlag({ names, description, value }: Flag): string {
   else if (value !== null) parts.push("-x");
   if (value !== null && value.choices.length > 0) parts.push(`-a ${fishQuoted(value.choices.join(" "))}`);
   return [...parts, `-d ${fishQuoted(description)}`].join(" ");
+}
+
+/** A command as a shell completes it. Read from commander's definitions, so the scripts have every command and flag. */
+interface CommandNode {
+  /** Names from the program down, such as ["import", "nvbandwidth"]; empty for the program itself. */
+  path: string[];
+  description: string;
+  flags: Flag[];
+  commands: CommandNode[];
+  takesFiles: boolean;
+  /** What its argument may be, where that is a fixed set. */
+  words: readonly string[];
+}
+
+/** A flag as a shell completes it. */
+export interface Flag {
+  names: string[];
+  description: string;
+  isRepeatable: boolean;
+  /** Null for a flag without a value. */
+  value: { choices: readonly string[]; isFile: boolean; name: string } | null;
+}
+
+/** The completions of a command, which has the names `path` below the program, and of all commands below it. */
+function commandTree(command: Command, path: string[] = []): CommandNode {
+  const help = command.createHelp();
+  const [argument] = command.registeredArguments;
+  const words = argument?.argChoices ?? [];
+  return {
+    path,
+    description: command.description(),
+    flags: help.visibleOptions(command).map(flagOf),
+    commands: help
+      .visibleCommands(command)
+      .filter((one) => one.name() !== "help")
+      .map((one) => commandTree(one, [...path, one.name()])),
+    takesFiles: argument !== undefined && words.length === 0,
+    words,
+  };
+}
+
+/** The command and all below it, each before those that it has. */
+function allCommands(node: CommandNode): CommandNode[] {
+  return [node, ...node.commands.flatMap(allCommands)];
+}
+
+function flagOf(option: Option): Flag {
+  return {
+    names: [option.short, option.long].filter((name) => name != null),
+    description: option.description,
+    isRepeatable: Array.isArray(option.defaultValue),
+    value: option.required || option.optional ? flagValue(option) : null,
+  };
+}
+
+function flagValue(option: Option): Flag["value"] {
+  const name = /<([^>]+)>/.exec(option.flags)?.[1] ?? "value";
+  const ofList = (option.parseArg as { choices?: readonly string[] } | undefined)?.choices;
+  return {
+    name,
+    choices: option.argChoices ?? ofList ?? [],
+    isFile: /^(file|path|folder)\b/.test(name),
+  };
+}
+
+/** `pinbench completion`: prints what a shell is to read. */
+export async function completionCommand(
+  _: object,
+  { operands: [shell] }: Invocation,
+  program: Command,
+): Promise<ExitCode> {
+  await writeStdout(completionScript(shell as Shell, program));
+  return ExitCode.ok;
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { Probe } from "../../tune/loader-probe.js";
 import { cpusPerRank, type MachineLimits, machineLimits } from "../../tune/machine-limits.js";
-import { usualStopping } from "../../tune/stopping.js";
+import { usualStopping } from "../../tune/search/stopping.js";
 import { openTorchProbe } from "../../tune/torch/torch-probe.js";
 import { neverRuledOut, Trials } from "../../tune/trials.js";
 

@@ -1,8 +1,8 @@
+import type { Axis, Bar, BarGroup } from "../../draw/chart/chart.js";
+import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
+import { counted } from "../../draw/words.js";
+import { measuredStats, shareOfSpeed } from "../../results/naming/cell-figure.js";
 import type { CellResult, CellStats } from "../../results/schema.js";
-import { measuredStats, shareOfSpeed } from "../cell-figure.js";
-import type { Axis, Bar, BarGroup } from "../chart/chart.js";
-import { formatGBps, formatMicroseconds, formatShare } from "../format-number.js";
-import { counted } from "../wording.js";
 import { formatTick } from "./cell-points.js";
 
 /*

@@ -1,11 +1,12 @@
+import type { Curve, CurveChart } from "../../draw/chart/chart.js";
+import { formatGBps } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { blockWayText } from "../../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { blockWays, directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import type { Curve, CurveChart } from "../chart/chart.js";
-import { formatGBps } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import { blockWayText, counted } from "../wording.js";
 import { ascending, describeCurves, otherWorkers, rateAxis, ratePoint, sizeAxis } from "./cell-points.js";
 import { chartName, directionSubject } from "./chart-identity.js";
 

@@ -1,10 +1,10 @@
+import type { Axis, ChartPoint, Curve, Rule } from "../../draw/chart/chart.js";
+import { formatGBps, formatHalfWidth, formatMicroseconds } from "../../draw/numbers.js";
+import { counted, listed } from "../../draw/words.js";
+import { measuredStats } from "../../results/naming/cell-figure.js";
 import type { CellResult, CellStats, Distribution } from "../../results/schema.js";
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
-import { measuredStats } from "../cell-figure.js";
-import type { Axis, ChartPoint, Curve, Rule } from "../chart/chart.js";
-import { formatGBps, formatHalfWidth, formatMicroseconds } from "../format-number.js";
-import { counted, listed } from "../wording.js";
 
 /*
  * The figures of cells as points of curves, and what the axes of such charts have in common.

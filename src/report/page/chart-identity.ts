@@ -1,5 +1,5 @@
+import { directionTitle } from "../../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
-import { directionTitle } from "../wording.js";
 
 /*
  * What the charts of a result are called. Names do not depend on what else was measured, but for the number of devices:

@@ -1,13 +1,14 @@
+import type { ChartPoint, Curve, CurveChart } from "../../draw/chart/chart.js";
+import { formatRatio, roundUp } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
 import { claimedInterval, ratioInterval } from "../../results/claimed-interval.js";
+import { measuredStats } from "../../results/naming/cell-figure.js";
+import { directionTitle } from "../../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
 import { type Direction, directions } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { measuredStats } from "../cell-figure.js";
-import type { ChartPoint, Curve, CurveChart } from "../chart/chart.js";
-import { formatRatio, roundUp } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import { counted, directionTitle } from "../wording.js";
 import { ascending, describeCurves, formatTick, otherWorkers, sizeAxis, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, devicePrefix } from "./chart-identity.js";
 

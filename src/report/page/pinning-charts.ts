@@ -1,9 +1,10 @@
+import type { ChartPoint, Curve, CurveChart } from "../../draw/chart/chart.js";
+import { formatMilliseconds } from "../../draw/numbers.js";
+import { counted } from "../../draw/words.js";
+import { directionName } from "../../results/naming/wording.js";
 import type { ColdStart, PinningCost, ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatDuration, formatSize } from "../../settings/units.js";
-import type { ChartPoint, Curve, CurveChart } from "../chart/chart.js";
-import { formatMilliseconds } from "../format-number.js";
-import { counted, directionName } from "../wording.js";
 import { describeCurves, formatTick, sizeAxis } from "./cell-points.js";
 import { devicePrefix } from "./chart-identity.js";
 

@@ -1,19 +1,14 @@
+import type { Axis, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { extremesOf } from "../../draw/chart/chart-frame.js";
+import { curveStyles } from "../../draw/chart/curve-styles.js";
+import { countInBins, histogramBins } from "../../draw/chart/histogram.js";
+import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
+import type { SampleSeries } from "../../draw/page/chapter.js";
+import { sampleChartNames } from "../../draw/page/sample-data.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
-import type { Axis, Curve, CurveChart, Rule } from "../chart/chart.js";
-import { extremesOf } from "../chart/chart-frame.js";
-import { curveStyles } from "../chart/curve-styles.js";
-import { countInBins, histogramBins } from "../chart/histogram.js";
-import { formatGBps, formatMicroseconds } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import { counted } from "../wording.js";
 import { formatTick } from "./cell-points.js";
-import type { SampleSeries } from "./chapter.js";
-
-/** What the charts of samples are called. Each shows a cell of its own result, so that their axes are their own. */
-export const sampleChartNames = {
-  overTime: "samples-over-time",
-  distribution: "samples-distribution",
-} as const;
 
 /**
  * The samples of a chapter's first cell: over time, and how many lie where. The second is a histogram and no curve of the

@@ -1,11 +1,11 @@
+import type { SampleSeries } from "../../draw/page/chapter.js";
+import { isMeasured } from "../../results/naming/cell-figure.js";
+import { cellNames } from "../../results/naming/cell-name.js";
+import { directionName } from "../../results/naming/wording.js";
 import type { CellResult, CellSamples, ResultDocument } from "../../results/schema.js";
 import { leastFigure, mostFigure } from "../../results/schema-parts.js";
 import { isPlain, variantOf } from "../../results/variant.js";
 import { memories } from "../../settings/choices.js";
-import { isMeasured } from "../cell-figure.js";
-import { cellNames } from "../cell-name.js";
-import { directionName } from "../wording.js";
-import type { SampleSeries } from "./chapter.js";
 
 /**
  * The samples of all cells with figures, those of the most telling cell first: the largest H2D copy from pinned memory by

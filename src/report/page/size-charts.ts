@@ -1,12 +1,13 @@
+import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { directionName } from "../../results/naming/wording.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { type CellGroup, groupCells } from "../cell-group.js";
-import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
-import { formatGBps, formatMicroseconds } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import { movedIn } from "../several-devices-grids.js";
-import { counted, directionName } from "../wording.js";
+import { type CellGroup, groupCells } from "../tables/cell-group.js";
+import { movedIn } from "../tables/several-devices-grids.js";
 import {
   ascending,
   describeCurves,

@@ -1,13 +1,13 @@
+import type { Curve, CurveChart } from "../../draw/chart/chart.js";
+import { curveStyles } from "../../draw/chart/curve-styles.js";
+import { formatGBps, formatRatio } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { measuredStats } from "../../results/naming/cell-figure.js";
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { measuredStats } from "../cell-figure.js";
-import { type CellGroup, groupCells } from "../cell-group.js";
-import type { Curve, CurveChart } from "../chart/chart.js";
-import { curveStyles } from "../chart/curve-styles.js";
-import { formatGBps, formatRatio } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
-import { counted } from "../wording.js";
+import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { ascending, describeCurves, rateAxis, ratePoint, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
 

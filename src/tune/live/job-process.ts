@@ -70,7 +70,7 @@ export class JobProcess {
   ): Promise<JobProcess> {
     const folder = pathForSocket();
     // Before there is anything that it would have to remove.
-    const guard = new Guard("tune/live/job-guard.js", [socketPath(folder), folder]);
+    const guard = new Guard("job-guard.js", [socketPath(folder), folder]);
     try {
       makeTemporaryFolder(folder);
       await listen(socketPath(folder));

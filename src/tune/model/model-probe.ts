@@ -5,6 +5,7 @@ import type { Placement } from "../../host/placement.js";
 import type { NativeDriver, NativeError, NativeSession } from "../../native/contract.js";
 import type { DeviceFacts } from "../../native/device-contract.js";
 import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
+import { openPlacedSession } from "../../native/placed-session.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/settings.js";
@@ -81,15 +82,11 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
 
 /** A session that an abort stops, and what closes it. */
 async function openSession({ driver, device, placement, seed, signal }: ModelProbeOptions, notes: string[]) {
-  const open = (numaNode: number | null) =>
-    driver.openSession({ device: device.ordinal, ...placement, numaNode, seed });
-  // A container may forbid to choose a node; first touch by that node's CPUs does nearly as well.
-  const opening = open(placement.numaNode).catch((error: NativeError) => {
-    if (error.code !== "PLACEMENT_REFUSED" || placement.numaNode === null) throw error;
-    if (!notes.includes(`${error.message}.`)) notes.push(`${error.message}.`);
-    return open(null);
-  });
-  const session = await opening.catch((error: NativeError) => {
+  const request = { device: device.ordinal, placement, seed };
+  const noteRefusal = ({ message }: NativeError) => {
+    if (!notes.includes(`${message}.`)) notes.push(`${message}.`);
+  };
+  const session = await openPlacedSession(driver, request, noteRefusal).catch((error: NativeError) => {
     throw asPinbenchError(error);
   });
   const abort = () => session.abort();

@@ -1,17 +1,16 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Chart } from "../../../src/report/chart/chart.js";
-import { chartFile } from "../../../src/report/chart/draw-chart.js";
-import { chapterSection } from "../../../src/report/page/chapter-section.js";
-import { resultChapter } from "../../../src/report/page/result-chapter.js";
-import { sampleData } from "../../../src/report/page/sample-data.js";
-import { withSharedAxes } from "../../../src/report/page/shared-axes.js";
-import { printableDocument } from "../../../src/report/printable-text.js";
+import type { Chart } from "../../../src/draw/chart/chart.js";
+import { chartFile } from "../../../src/draw/chart/draw-chart.js";
+import { chapterSection } from "../../../src/draw/page/chapter-section.js";
+import { sampleData } from "../../../src/draw/page/sample-data.js";
+import { withSharedAxes } from "../../../src/draw/page/shared-axes.js";
 import { parseResult } from "../../../src/results/parse.js";
 import type { ResultDocument } from "../../../src/results/schema.js";
 import { besides, memories } from "../../../src/settings/choices.js";
 import { oddText } from "../../helpers/comparison.js";
+import { resultChapter } from "../../helpers/drawn.js";
 import { acceptedBy, runs } from "../../helpers/hostile.js";
 import { mutated, mutation } from "../../helpers/mutations.js";
 import { cornersOf, faultsOfXml, marksIn, number, ofClass } from "../../helpers/picture.js";
@@ -29,7 +28,7 @@ import {
 
 /** Everything that a page has of these results. */
 function pageOf(...documents: readonly ResultDocument[]): { charts: Chart[]; files: string[]; html: string } {
-  const chapters = withSharedAxes(documents.map((document) => resultChapter(printableDocument(document))));
+  const chapters = withSharedAxes(documents.map(resultChapter));
   const charts = chapters.flatMap((chapter) => chapter.charts);
   const sections = chapters.map((chapter, index) => chapterSection(chapter, index, chapters.length).text);
   return { charts, files: charts.map(chartFile), html: sections.join("\n") + sampleData(chapters) };

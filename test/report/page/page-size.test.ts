@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { page } from "../../../src/report/page/page.js";
-import { resultChapter } from "../../../src/report/page/result-chapter.js";
+import { page } from "../../../src/draw/page/page.js";
+import { resultChapter } from "../../helpers/drawn.js";
 import { buildDocument, defaultSweepCells } from "../../helpers/result-document.js";
 
 /** `npm run bench:page` weighs pages with as many samples as are measured, and opens them. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { BarChart, Chart, CurveChart } from "../../../src/report/chart/chart.js";
-import { resultChapter } from "../../../src/report/page/result-chapter.js";
+import type { BarChart, Chart, CurveChart } from "../../../src/draw/chart/chart.js";
+import { resultPictures } from "../../../src/report/page/result-charts.js";
 import type { CellResult } from "../../../src/results/schema.js";
 import {
   buildCell,
@@ -16,7 +16,7 @@ import {
   ofFiveProcesses,
 } from "../../helpers/result-document.js";
 
-const chartsOf = (part: DocumentPart) => resultChapter(buildDocument(part)).charts;
+const chartsOf = (part: DocumentPart) => resultPictures(buildDocument(part)).charts;
 
 function named<Kind extends Chart = CurveChart>(charts: readonly Chart[], name: string): Kind {
   const chart = charts.find((one) => one.name === name);
@@ -108,7 +108,7 @@ describe("bandwidth by size", () => {
   it("has no limit within a device, where the link is not known and on the emulated device", () => {
     const d2d = bySize({ direction: "d2d", memory: "device" }, [1000, 2000]);
     expect(named(chartsOf({ cells: d2d }), "d2d-by-size").rules).toEqual([]);
-    const emulated = resultChapter(buildEmulatedDocument({ cells: bySize({}, [5, 9]) }));
+    const emulated = resultPictures(buildEmulatedDocument({ cells: bySize({}, [5, 9]) }));
     expect(named(emulated.charts, "h2d-by-size").rules).toEqual([]);
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { CurveChart } from "../../../src/report/chart/chart.js";
-import type { Chapter, SampleSeries } from "../../../src/report/page/chapter.js";
+import type { CurveChart } from "../../../src/draw/chart/chart.js";
+import type { Chapter, SampleSeries } from "../../../src/draw/page/chapter.js";
+import { type SampleData, sampleData } from "../../../src/draw/page/sample-data.js";
+import { printableText } from "../../../src/draw/printable-text.js";
 import { sampleCharts } from "../../../src/report/page/sample-charts.js";
-import { type SampleData, sampleData } from "../../../src/report/page/sample-data.js";
 import { sampleSeries } from "../../../src/report/page/sample-series.js";
-import { printableText } from "../../../src/report/printable-text.js";
 import type { CellResult, CellSamples } from "../../../src/results/schema.js";
 import {
   buildCell,

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { occasionGapNs } from "../../compare/occasions.js";
+import { baselineReport } from "../../compare/report/baseline-report.js";
+import { type RunFigures, readResultSet } from "../../compare/result-set.js";
+import { counted } from "../../draw/words.js";
+import { ExitCode, PinbenchError } from "../../errors.js";
+import { prepareRun } from "../../measure/prepare.js";
+import { progressLine } from "../../report/progress.js";
+import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
+import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
+import { labelsOf } from "../../settings/labels.js";
+import type { RunSettings } from "../../settings/settings.js";
+import { formatDuration } from "../../settings/units.js";
+import { askedSettings, flagsGiven, type Invocation } from "../asked-settings.js";
+import {
+  type BaselineFlags,
+  GrowingBaseline,
+  howToGoOn,
+  measureSession,
+  type Note,
+  sayEnd,
+  type Watched,
+} from "../baseline-session.js";
+import { settingsOfBaseline } from "../baseline-settings.js";
+import { Interruption } from "../interruption.js";
+import { checkNewFolder } from "../output/output-paths.js";
+import { ProgressLine } from "../output/progress-line.js";
+import { stdoutScreen } from "../output/screens.js";
+import { noter, writeStdout } from "../output/terminal.js";
+import { notesOn } from "./run-command.js";
+
+/**
+ * `pinbench baseline`: returns the exit code; throws PinbenchError. What an interruption leaves are the runs that came
+ * to their end; a run that fails costs its session.
+ */
+export async function baselineCommand(flags: BaselineFlags, invocation: Invocation): Promise<ExitCode> {
+  const [folder = ""] = invocation.operands;
+  const note = noter(flags);
+  refuseIdleEvery(flags, invocation);
+  const labels = labelsOf(flags.labels);
+  const prepare = flags.append ? prepareAppending : prepareNew;
+  const { settings, configuration, earlier, expectedNs } = await prepare(folder, flags, invocation, note);
+  const baseline = new GrowingBaseline(folder, earlier);
+  const interruption = new Interruption();
+  const line = new ProgressLine(flags);
+  try {
+    for (let session = 1; session <= flags.sessions; ++session) {
+      const nextMs = performance.now() + flags.everyNs / 1e6;
+      const of = flags.sessions === 1 ? "" : `session ${session} of ${flags.sessions}`;
+      const watched = { interruption, line, note };
+      const isWhole = await measureSession(baseline, {
+        settings,
+        expectedNs,
+        labels,
+        session,
+        of,
+        flags,
+        ...watched,
+      });
+      if (!isWhole) return interruption.exitCode ?? ExitCode.interrupted;
+      if (session === flags.sessions) break;
+      const next = `session ${session + 1} of ${flags.sessions}`;
+      await waitUntil(nextMs, next, baseline, watched);
+      if (interruption.exitCode === null) continue;
+      const left = { runs: flags.runs, sessions: flags.sessions - session };
+      sayEnd(`interrupted before ${next}: ${folder} has the sessions before it. ${howToGoOn(folder, left)}`);
+      return interruption.exitCode;
+    }
+  } catch (error) {
+    line.clear();
+    if (baseline.hasGrown) note(`${folder} has the sessions before the one that failed.`);
+    throw error;
+  } finally {
+    line.clear();
+    interruption.dispose();
+  }
+  await writeStdout(baselineReport(baseline.report(settings, configuration), stdoutScreen(flags)));
+  return ExitCode.ok;
+}
+
+function refuseIdleEvery({ sessions }: BaselineFlags, { given }: Invocation): void {
+  if (sessions > 1 || !given.includes("everyNs")) return;
+  throw new PinbenchError("usage", "--every says how far apart sessions start, and there is only one.", {
+    hint: "Say how many with --sessions.",
+  });
+}
+
+/** What is measured, and what the folder holds already. */
+interface Prepared {
+  settings: RunSettings & { cells: readonly string[] };
+  configuration: Configuration;
+  earlier: readonly RunFigures[];
+  /** What a run presumably takes; null where that is told by the earlier ones. */
+  expectedNs: number | null;
+}
+
+async function prepareNew(
+  folder: string,
+  flags: BaselineFlags,
+  invocation: Invocation,
+  note: Note,
+): Promise<Prepared> {
+  const asked = await askedSettings(flags, invocation);
+  const { configuration } = asked;
+  await checkNewFolder(folder, holdsSomething);
+  const prepared = await prepareRun(asked.settings);
+  const { plan, backend } = prepared;
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  for (const text of notesOn(prepared)) note(text);
+  const cells = plan.cells.filter(({ skipReason }) => skipReason === null).map(({ id }) => id);
+  const { budgetNs } = plan.stopping;
+  return {
+    settings: { ...plan.settings, backend: backend.name, cells, budgetNs },
+    configuration,
+    earlier: [],
+    expectedNs: plan.estimate.durationNs,
+  };
+}
+
+function holdsSomething(folder: string): PinbenchError {
+  return notEmpty(
+    folder,
+    `Choose a new folder; \`pinbench baseline ${folder} --append\` adds runs to a baseline, ` +
+      `and \`pinbench check --baseline ${folder} --update\` replaces it.`,
+  );
+}
+
+/** As a check of the folder measures, for the runs are to be held against each other. */
+async function prepareAppending(
+  folder: string,
+  flags: BaselineFlags,
+  invocation: Invocation,
+  note: Note,
+): Promise<Prepared> {
+  const configuration = await loadConfiguration(flags);
+  const baseline = await readResultSet(folder, "baseline");
+  await checkChangeable(folder);
+  const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  return { settings, configuration, earlier: baseline.runs, expectedNs: null };
+}
+
+/** Waits until the next session is due by the steady clock (performance.now), and says so; returns at once where that is past, and on an interruption. */
+async function waitUntil(
+  dueMs: number,
+  next: string,
+  { folder, size }: GrowingBaseline,
+  { interruption, line, note }: Watched,
+): Promise<void> {
+  const waitMs = dueMs - performance.now();
+  const held = `${folder} holds ${counted(size, "run")}`;
+  const isSoon = waitMs * 1e6 < occasionGapNs;
+  const soon = isSoon
+    ? `, less than ${formatDuration(occasionGapNs)} after the end of this one: both count as one occasion`
+    : "";
+  if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
+  const due = `${new Date(Date.now() + waitMs).toISOString().slice(11, 19)} UTC`;
+  note(`${held}; ${next} begins at ${due}${soon}.`);
+  line.update((columns) => {
+    const leftNs = (dueMs - performance.now()) * 1e6;
+    const done = { text: `waiting until ${due}` };
+    return progressLine({ leftNs, leftOf: `until ${next}`, done, now: null, best: null }, columns);
+  });
+  // An abort ends the waiting, and then measures nothing.
+  await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);
+}

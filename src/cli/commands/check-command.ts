@@ -1,0 +1,154 @@
+import { readBegunRuns, readResultSet } from "../../compare/result-set.js";
+import { ExitCode, PinbenchError } from "../../errors.js";
+import type { DeviceSharing } from "../../host/device-sharing.js";
+import { shareDevicesOfCells } from "../../measure/prepare.js";
+import { packageVersion } from "../../package-facts.js";
+import { progressLine } from "../../report/progress.js";
+import {
+  appendToHistory,
+  checkHistoryWritable,
+  historyPath,
+  readHistoryIfAny,
+} from "../../results/files/history-file.js";
+import { checkChangeable, createRuns } from "../../results/files/run-folder.js";
+import type { HistoryEntry } from "../../results/history-entry.js";
+import type { ResultDocument } from "../../results/schema.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
+import { defaultCheckRuns } from "../../settings/table.js";
+import { flagsGiven, type Invocation } from "../asked-settings.js";
+import { settingsOfBaseline } from "../baseline-settings.js";
+import { updateBaseline } from "../baseline-update.js";
+import { CheckMeasuring } from "../check-measuring.js";
+import { beginOnDevices } from "../device-turn.js";
+import { Interruption } from "../interruption.js";
+import {
+  checkThresholdPatterns,
+  comparisonOutputs,
+  deliverComparison,
+  ruleOf,
+} from "../output/comparison-delivery.js";
+import { adviseDoctor } from "../output/delivery.js";
+import { checkNewFolder, keepInputs } from "../output/output-paths.js";
+import { ProgressLine } from "../output/progress-line.js";
+import { noter, reportError } from "../output/terminal.js";
+
+type CheckFlags = CommandSettings<"check">;
+
+/** `pinbench check`: returns the exit code; throws PinbenchError. */
+export async function checkCommand(flags: CheckFlags, invocation: Invocation): Promise<ExitCode> {
+  const configuration = await loadConfiguration(flags);
+  const path = baselinePath(flags, configuration.baseline);
+  const note = noter(flags);
+  const outputs = await comparisonOutputs(flags, [path]);
+  const baseline = await readResultSet(path, "baseline");
+  if (flags.update) await checkChangeable(path);
+  const begun = flags.update ? await readBegunRuns(path) : null;
+  if (flags.keep !== null) {
+    await keepInputs([flags.keep], [path]);
+    await checkNewFolder(flags.keep);
+  }
+  if (flags.history !== null) {
+    await keepInputs([historyPath(flags.history)], [path]);
+    await checkHistoryWritable(flags.history);
+  }
+  const past = flags.history === null ? null : await readHistoryIfAny(flags.history);
+  for (const text of past?.notes ?? []) note(text);
+  const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  checkThresholdPatterns(flags, configuration, settings.cells, "the baseline");
+
+  const interruption = new Interruption();
+  const line = new ProgressLine(flags);
+  const measuring = new CheckMeasuring({
+    baseline,
+    settings,
+    runs: flags.runs ?? configuration.runs ?? defaultCheckRuns,
+    confirmAfterNs: flags.confirmAfterNs,
+    signal: interruption.signal,
+    onProgress: (state) => line.update((columns) => progressLine(state(), columns)),
+  });
+  let sharing: DeviceSharing | null = null;
+  try {
+    sharing = await shareDevicesOfCells(settings, { command: "check", ownerPid: null });
+    if (!(await beginOnDevices(sharing, flags, interruption.signal))) {
+      note("interrupted: nothing was compared, and the baseline is as it was.");
+      return interruption.exitCode ?? ExitCode.interrupted;
+    }
+    const request = {
+      version: packageVersion(),
+      command: "check",
+      rule: ruleOf(flags, configuration),
+      history: past?.entries ?? [],
+    } as const;
+    const comparison = await measuring.compare(request);
+    // Others need not wait for whoever reads the comparison.
+    await sharing?.release();
+    line.clear();
+    if (comparison === null) {
+      const { exitCode } = interruption;
+      const soFar = exitCode === ExitCode.measurement ? measuring.compareSoFar(request) : null;
+      if (soFar !== null) return deliverComparison(soFar, outputs, flags);
+      note("interrupted: nothing was compared, and the baseline is as it was.");
+      return exitCode ?? ExitCode.interrupted;
+    }
+    const isRecorded = await appendRecord(measuring.record(comparison), flags);
+    const verdict = await deliverComparison(comparison, outputs, flags);
+    const passed = isRecorded ? ExitCode.ok : ExitCode.usage;
+    const exitCode = verdict === ExitCode.ok ? passed : verdict;
+    const [first] = measuring.texts;
+    if (first !== undefined && !flags.quiet) await adviseDoctor(JSON.parse(first) as ResultDocument);
+    if (!flags.update) return exitCode;
+    const sinceBegun = begun === null ? null : measuring.compareWith(begun);
+    const update = { path, baseline, comparison, sinceBegun, texts: measuring.texts };
+    const updated = await updateBaseline(update, flags, note);
+    return updated === ExitCode.ok ? passed : (updated ?? exitCode);
+  } finally {
+    line.clear();
+    await sharing?.release();
+    await keepRuns(measuring.texts, flags);
+    interruption.dispose();
+  }
+}
+
+function baselinePath(flags: CheckFlags, configured: string | null): string {
+  if (flags.keepLast !== null && flags.history === null) {
+    throw new PinbenchError("usage", "--keep-last says how many checks --history keeps.", {
+      hint: "Give --history FOLDER as well.",
+    });
+  }
+  if (flags.accept && !flags.update) {
+    throw new PinbenchError("usage", "--accept says that --update may write a slower baseline.", {
+      hint: "Give --update as well.",
+    });
+  }
+  const path = flags.baseline ?? configured;
+  if (path !== null) return path;
+  throw new PinbenchError("usage", "there is no baseline to check against.", {
+    hint: 'Name it with --baseline PATH, or as "baseline" in the configuration.',
+  });
+}
+
+/** False if the history cannot be written, which is reported, and hides no verdict but that all is well. */
+async function appendRecord(
+  record: HistoryEntry | null,
+  { history, keepLast, debug }: CheckFlags,
+): Promise<boolean> {
+  if (history === null || record === null) return true;
+  return appendToHistory(history, record, keepLast).then(
+    () => true,
+    (error: unknown) => {
+      reportError(error, { debug });
+      return false;
+    },
+  );
+}
+
+/**
+ * Also what was measured before it was interrupted or failed: it cannot be had again. Runs that cannot be kept are
+ * reported, and hide neither the verdict nor what else went wrong.
+ */
+async function keepRuns(texts: readonly string[], flags: CheckFlags): Promise<void> {
+  if (flags.keep === null || texts.length === 0) return;
+  await createRuns(flags.keep, texts).catch((error: unknown) => reportError(error, flags));
+}

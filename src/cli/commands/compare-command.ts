@@ -1,0 +1,39 @@
+import { compareResults } from "../../compare/compare-results.js";
+import { idsOf, readResultSet } from "../../compare/result-set.js";
+import type { ExitCode } from "../../errors.js";
+import { packageVersion } from "../../package-facts.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
+import type { Invocation } from "../asked-settings.js";
+import {
+  checkThresholdPatterns,
+  comparisonOutputs,
+  deliverComparison,
+  ruleOf,
+} from "../output/comparison-delivery.js";
+import { noter } from "../output/terminal.js";
+
+/** `pinbench compare`: returns the exit code; throws PinbenchError. */
+export async function compareCommand(
+  flags: CommandSettings<"compare">,
+  { operands: [baseline = "", candidate = ""] }: Invocation,
+): Promise<ExitCode> {
+  const configuration = await loadConfiguration(flags);
+  const outputs = await comparisonOutputs(flags, [baseline, candidate]);
+  const [before, after] = [
+    await readResultSet(baseline, "baseline"),
+    await readResultSet(candidate, "candidate"),
+  ];
+  if (configuration.path !== null) noter(flags)(configurationNote(configuration.path));
+  checkThresholdPatterns(flags, configuration, idsOf(before, after), "either result");
+  const comparison = compareResults({
+    version: packageVersion(),
+    command: "compare",
+    baseline: before,
+    candidate: after,
+    fresh: [],
+    suspects: [],
+    rule: ruleOf(flags, configuration),
+  });
+  return deliverComparison(comparison, outputs, flags);
+}

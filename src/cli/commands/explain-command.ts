@@ -1,0 +1,68 @@
+import { ExitCode, PinbenchError } from "../../errors.js";
+import { openDevices } from "../../explain/experiment-tools.js";
+import { explainMachine } from "../../explain/explain-machine.js";
+import { renderQuestions } from "../../explain/explanation-report.js";
+import type { Question } from "../../explain/question.js";
+import { questions, questionsNamed } from "../../explain/questions.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { chosenFormat, type Invocation } from "../asked-settings.js";
+import { killAfterPatience } from "../interruption.js";
+import { runMeasuringCommand } from "../measuring-command.js";
+import { stdoutScreen } from "../output/screens.js";
+import { writeStdout } from "../output/terminal.js";
+import { backendNotes } from "./run-command.js";
+
+/** `pinbench explain`: returns the exit code; throws PinbenchError. */
+export async function explainCommand(
+  flags: CommandSettings<"explain">,
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const asked = askedQuestions(invocation.operands, flags.all);
+  if (asked === null) {
+    if (flags.output.length > 0) throw nothingToWrite(flags.output);
+    await writeStdout(renderQuestions(questions, chosenFormat(flags), stdoutScreen(flags)));
+    return ExitCode.ok;
+  }
+  return runMeasuringCommand(flags, invocation, {
+    kind: "explanation",
+    name: "explain",
+    prepare: () => openDevices(flags),
+    notes: (prepared) => backendNotes(prepared),
+    async measure({ countedFromMs, ...turn }) {
+      const document = await explainMachine({ ...turn, questions: asked, settings: flags });
+      const hasFailed = document.answers.some(({ failure }) => failure !== null);
+      // A driver's call that does not return would hold the process.
+      const finish = () => {
+        if (hasFailed || turn.signal.aborted) killAfterPatience();
+      };
+      if (turn.signal.aborted && document.answers.length === 0) {
+        finish();
+        return null;
+      }
+      return { document, saysSomething: true, finish };
+    },
+    exitCode: ({ answers }) =>
+      answers.some(({ failure }) => failure !== null) ? ExitCode.measurement : ExitCode.ok,
+  });
+}
+
+function nothingToWrite(paths: readonly string[]): PinbenchError {
+  return new PinbenchError(
+    "usage",
+    `There is nothing to write to ${paths.join(", ")}: no question was asked.`,
+    {
+      hint: "Name questions, or ask all of them with --all.",
+    },
+  );
+}
+
+/** The questions that were named, in their own order; null where none was asked. Throws a usage error. */
+function askedQuestions(operands: readonly string[], isAll: boolean): readonly Question[] | null {
+  if (isAll && operands.length > 0) {
+    throw new PinbenchError("usage", "--all asks all questions, and none needs to be named beside it.", {
+      hint: "Leave one of them out.",
+    });
+  }
+  if (isAll) return questionsNamed("all");
+  return operands.length === 0 ? null : questionsNamed(operands);
+}

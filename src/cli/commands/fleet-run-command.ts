@@ -1,0 +1,265 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { counted, listed } from "../../draw/words.js";
+import { type ExitCode, PinbenchError } from "../../errors.js";
+import type { FleetDocument } from "../../fleet/fleet-document.js";
+import { confirmationFolder, type LaunchedNode, manifestName } from "../../fleet/fleet-manifest.js";
+import { judgeResults } from "../../fleet/judge-results.js";
+import { FleetLaunch, type FleetProgress } from "../../fleet/launch/fleet-launch.js";
+import { type LaunchOrder, launchFolderName } from "../../fleet/launch/launch-folder.js";
+import {
+  type LaunchPlan,
+  nodesPlaceholder,
+  plainHost,
+  planOfLauncher,
+} from "../../fleet/launch/launch-plan.js";
+import { expandNodes, planOfSlurm } from "../../fleet/launch/slurm-launch.js";
+import { programPath } from "../../package-facts.js";
+import { progressLine } from "../../report/progress.js";
+import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.js";
+import { reportingAs } from "../../results/files/output-stream.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { configurationNote } from "../../settings/configuration.js";
+import { type Labels, labelsOf } from "../../settings/labels.js";
+import type { RunSettings } from "../../settings/settings.js";
+import { askedSettings, type Invocation } from "../asked-settings.js";
+import { Interruption } from "../interruption.js";
+import { deliverFleet, fleetOutputs } from "../output/fleet-delivery.js";
+import { checkNewFolder } from "../output/output-paths.js";
+import { ProgressLine } from "../output/progress-line.js";
+import { noter } from "../output/terminal.js";
+
+type Flags = CommandSettings<"fleet run">;
+
+/** What is left of the deadline for ending launchers, reading the results and judging them: at most, and as a share. */
+const mostReserveMs = 15_000;
+const reserveShare = 0.25;
+
+/** The deadline where nobody says. */
+const usualDeadlineNs = 300e9;
+
+/** What a node takes beside its deadline: to be started, and to end. */
+const nodeMarginNs = 60e9;
+
+/**
+ * `pinbench fleet run`: starts one process a node, waits for them within the deadline, and prints what `pinbench fleet`
+ * prints of the folder. Returns its exit code, or that of a signal; throws PinbenchError.
+ */
+export async function fleetRunCommand(flags: Flags, invocation: Invocation): Promise<ExitCode> {
+  const note = noter(flags);
+  const { folder, nodes } = requiredFlags(flags);
+  const labels = labelsOf(flags.labels);
+  refuseNodeLabel(labels);
+  const report = { ...flags, output: [], chart: null };
+  const outputs = await fleetOutputs(report, []);
+  const { settings, configuration } = await askedSettings(flags, invocation);
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  await checkNewFolder(folder, holdsSomething);
+  const order: LaunchOrder = {
+    schemaVersion: 1,
+    settings: withPreset(settings),
+    labels,
+    nodeDeadlineNs: flags.nodeDeadlineNs,
+  };
+  const planFor = await planner(flags, nodes);
+  const plan = await planFor(folder, null);
+  const endMs = (flags.deadlineNs ?? usualDeadlineNs) / 1e6;
+  const untilMs = endMs - Math.min(mostReserveMs, endMs * reserveShare);
+
+  await reportingAs(folder, () => makeFolder(folder));
+  const interruption = new Interruption();
+  const watched = { interruption, line: new ProgressLine(flags), note };
+  try {
+    await launch({ folder, plan, order, untilMs }, watched, "");
+    if (interruption.exitCode !== null) {
+      note(`interrupted: ${folder} has what was measured until then.`);
+      return interruption.exitCode;
+    }
+    let fleet = await judgeResults([folder], flags);
+    if (flags.confirm && fleet.suspects.length > 0) {
+      fleet = await confirmed(fleet, { folder, planFor, order, untilMs }, flags, watched);
+    }
+    const code = await deliverFleet(fleet, outputs, report);
+    return interruption.exitCode ?? code;
+  } finally {
+    watched.line.clear();
+    interruption.dispose();
+  }
+}
+
+interface Watched {
+  interruption: Interruption;
+  line: ProgressLine;
+  note: (text: string) => void;
+}
+
+interface Confirmation {
+  folder: string;
+  planFor: Planner;
+  order: LaunchOrder;
+  untilMs: number;
+}
+
+/** The fleet judged again, after fresh processes have measured on its suspects; as it was where there is no time for that. */
+async function confirmed(
+  fleet: FleetDocument,
+  { folder, planFor, order, untilMs }: Confirmation,
+  flags: Flags,
+  watched: Watched,
+): Promise<FleetDocument> {
+  // Names that nodes give themselves may be anything, and go into a launcher's line of shell.
+  const suspects = fleet.suspects.filter((host) => plainHost.test(host));
+  const others = fleet.suspects.filter((host) => !plainHost.test(host));
+  if (others.length > 0) watched.note(`not measured again, as it is no name of a host: ${listed(others)}.`);
+  if (suspects.length === 0) return fleet;
+  const leftNs = (untilMs - performance.now()) * 1e6;
+  const told = fleet.nodes.find(({ host, wallNs }) => suspects.includes(host) && wallNs !== null);
+  if (leftNs < (told?.wallNs ?? 0)) {
+    watched.note(`no time is left to measure ${listed(suspects)} again: give a longer --deadline.`);
+    return fleet;
+  }
+  const freshFolder = join(folder, confirmationFolder);
+  const plan = await planFor(freshFolder, suspects);
+  await reportingAs(freshFolder, () => makeFolder(freshFolder));
+  watched.note(`measuring again on ${listed(suspects)}.`);
+  await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
+  return judgeResults([folder], flags);
+}
+
+/** Runs a fleet with its progress on stderr, and says what its launcher complained of. */
+async function launch(
+  options: ConstructorParameters<typeof FleetLaunch>[0],
+  { interruption, line, note }: Watched,
+  again: string,
+): Promise<void> {
+  const fleet = new FleetLaunch(options);
+  for await (const progress of fleet.run(interruption.signal)) {
+    line.update((columns) => progressLine(stateOf(progress, again), columns));
+  }
+  line.clear();
+  const rows = fleet.nodes();
+  const complaints = fleet.complaints();
+  if (rows.length === 0 && !interruption.signal.aborted) await giveUp(options.folder, complaints);
+  for (const complaint of complaints) note(`the launcher says: ${complaint}.`);
+  const measured = rows.filter(({ state }) => state === "measured").length;
+  note(`${measured} of ${counted(rows.length, "node")} measured${again}${others(rows)}.`);
+}
+
+/** Nobody knows of any node: the folder is as if it had not been asked for. Rejects with the reason. */
+async function giveUp(folder: string, complaints: readonly string[]): Promise<never> {
+  await rm(join(folder, manifestName), { force: true }).catch(() => undefined);
+  await removeEmptyFolders([folder]);
+  const reason = complaints.length === 0 ? "" : ` (${complaints.join("; ")})`;
+  throw new PinbenchError("measurement", `no node has begun to measure${reason}.`, {
+    hint: "Where nodes are only late, as in a queue, give a longer --deadline.",
+  });
+}
+
+/** ", 1 failed, 2 missing"; empty where all have measured. */
+function others(rows: readonly LaunchedNode[]): string {
+  const states = ["failed", "wrong data", "late", "missing"] as const;
+  const words = { failed: "failed", "wrong data": "with wrong data", late: "late", missing: "missing" };
+  return states
+    .map((state) => [rows.filter((row) => row.state === state).length, words[state]] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `, ${count} ${word}`)
+    .join("");
+}
+
+/** Names in a line of progress: more are only counted. */
+const mostNamed = 4;
+
+function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: string) {
+  const named = waitingFor.slice(0, mostNamed).join(" ");
+  const more = waitingFor.length > mostNamed ? `and ${waitingFor.length - mostNamed} more` : undefined;
+  return {
+    leftNs,
+    isMost: true,
+    done: { text: `${done} of ${nodes === null ? "? nodes" : counted(nodes, "node")}${again}` },
+    now: named === "" ? null : { text: `waiting for ${named}`, ...(more !== undefined && { more }) },
+    best: null,
+  };
+}
+
+function requiredFlags({ folder, nodes, launcher }: Flags): {
+  folder: string;
+  nodes: number | string | null;
+} {
+  if (folder === null) {
+    throw new PinbenchError(
+      "usage",
+      "--output says in which folder the nodes leave their results, and is not given.",
+      {
+        hint: "Name a new folder that all nodes share, such as --output fleet.",
+      },
+    );
+  }
+  if (nodes === null && launcher === null) {
+    throw new PinbenchError("usage", "--nodes says on which nodes to measure, and is not given.", {
+      hint: "Write --nodes 4, or --nodes n[01-04].",
+    });
+  }
+  if (nodes === null || !/^\d+$/.test(nodes)) return { folder, nodes };
+  const count = Number(nodes);
+  if (count >= 1 && count <= 100_000) return { folder, nodes: count };
+  throw new PinbenchError("usage", `--nodes ${nodes} is no number of nodes: that is from 1 to 100000.`);
+}
+
+function holdsSomething(folder: string): PinbenchError {
+  return new PinbenchError("output", `${folder} is there already and is not empty.`, {
+    hint: "Choose a new folder: results of two runs would pass for those of one.",
+  });
+}
+
+/** The label by which a reader of the results knows the node. */
+function refuseNodeLabel(labels: Labels): void {
+  if (!("node" in labels)) return;
+  throw new PinbenchError("usage", "--label node=… is what fleet run itself says of each result.", {
+    hint: "Choose another key.",
+  });
+}
+
+function withPreset(settings: RunSettings): RunSettings {
+  if (settings.preset !== null || settings.cells !== null) return settings;
+  return { ...settings, preset: "fleet" };
+}
+
+/** Makes the plan for a folder: for all nodes, or for these. */
+type Planner = (folder: string, hosts: readonly string[] | null) => Promise<LaunchPlan>;
+
+async function planner(flags: Flags, nodes: number | string | null): Promise<Planner> {
+  const { launcher, partition, account, nodeDeadlineNs } = flags;
+  const program = flags.pinbench?.trim().split(/\s+/) ?? [process.execPath, programPath];
+  const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];
+  if (launcher !== null) {
+    const all = typeof nodes === "string" ? await expandNodes(nodes) : null;
+    if (flags.confirm && !launcher.includes(nodesPlaceholder)) {
+      throw new PinbenchError(
+        "usage",
+        "--confirm starts some nodes again, and --launcher does not say how.",
+        {
+          hint: "Put {nodes} where it takes the names: --launcher 'pdsh -w {nodes}' --nodes n01,n02.",
+        },
+      );
+    }
+    const count = typeof nodes === "number" ? nodes : null;
+    return async (folder, hosts) =>
+      planOfLauncher(launcher, commandFor(folder), { hosts: hosts ?? all, count });
+  }
+  const options = flags.srunOptions?.trim().split(/\s+/) ?? [];
+  const name = `pinbench-fleet-${randomUUID().slice(0, 8)}`;
+  return (folder, hosts) =>
+    planOfSlurm(
+      {
+        nodes: hosts?.join(",") ?? nodes ?? 1,
+        partition,
+        account,
+        options,
+        command: commandFor(folder),
+        name,
+        nodeNs: nodeDeadlineNs + nodeMarginNs,
+      },
+      process.env,
+    );
+}

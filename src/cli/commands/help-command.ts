@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import { ExitCode, PinbenchError } from "../../errors.js";
+import { termsText } from "../../report/terms.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import type { Invocation } from "../asked-settings.js";
+import { stdoutScreen } from "../output/screens.js";
+import { writeStdout } from "../output/terminal.js";
+
+/**
+ * `pinbench help`: the help of the program or of a command, or with `terms` what the words of the tables mean. Throws a
+ * usage error for a topic that there is not.
+ */
+export async function helpCommand(
+  flags: CommandSettings<"help">,
+  { operands: [topic, ...words] }: Invocation,
+  program: Command,
+): Promise<ExitCode> {
+  if (topic === "terms") {
+    await writeStdout(termsText(words, stdoutScreen(flags)));
+    return ExitCode.ok;
+  }
+  let command = program;
+  for (const name of topic === undefined ? [] : [topic, ...words]) {
+    const below = command.commands.find((one) => one.name() === name);
+    if (below === undefined) {
+      throw new PinbenchError("usage", `there is no help on "${[topic, ...words].join(" ")}".`, {
+        hint: `Ask for that of a command (${namesOf(program)}), or of terms.`,
+      });
+    }
+    command = below;
+  }
+  command.outputHelp();
+  return ExitCode.ok;
+}
+
+function namesOf(program: Command): string {
+  return program
+    .createHelp()
+    .visibleCommands(program)
+    .map((one) => one.name())
+    .filter((name) => name !== "help")
+    .join(", ");
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { jsonReport } from "../../draw/json.js";
+import { ExitCode, PinbenchError } from "../../errors.js";
+import { packageVersion } from "../../package-facts.js";
+import { checkWritable, finalize } from "../../results/files/store.js";
+import { type Imported, importNvbandwidth } from "../../results/import-nvbandwidth.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { documentFormats, formatOfPath } from "../../settings/document-formats.js";
+import { formatSize } from "../../settings/units.js";
+import { cannotRead, readTextFile } from "../../text-file.js";
+import type { Invocation } from "../asked-settings.js";
+import { keepInputs } from "../output/output-paths.js";
+import { noter, writeStdout } from "../output/terminal.js";
+
+/** `pinbench import nvbandwidth FILE`: reads, writes one document, says on stderr what it is not. */
+export async function importNvbandwidthCommand(
+  flags: CommandSettings<"import nvbandwidth">,
+  { operands: [path = ""] }: Invocation,
+): Promise<ExitCode> {
+  const text = await readTextFile(path);
+  if (flags.output !== null) await checkOutput(flags.output, path);
+  const { mtime } = await stat(path).catch((error: unknown) => {
+    throw cannotRead(path, error);
+  });
+  const imported = importNvbandwidth(text, {
+    path,
+    fileName: basename(path),
+    measuredAt: mtime,
+    bufferSizeBytes: flags.bufferSizeBytes,
+    runId: randomUUID(),
+    pinbenchVersion: packageVersion(),
+  });
+  const json = jsonReport(imported.document);
+  if (flags.output === null) await writeStdout(json);
+  else await finalize(flags.output, json);
+  for (const note of notesOn(imported)) noter(flags)(note);
+  return ExitCode.ok;
+}
+
+/** Found before anything is imported: what cannot be written, is no JSON, or is the only copy of the old baseline. */
+async function checkOutput(output: string, path: string): Promise<void> {
+  if (formatOfPath(documentFormats.result, output) !== "json") {
+    throw new PinbenchError("usage", `${output} names another format, and an import writes JSON.`, {
+      hint: "Choose a name that ends in .json.",
+    });
+  }
+  await keepInputs([output], [path]);
+  await checkWritable(output);
+}
+
+function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Imported): string[] {
+  const notes = [
+    `the time of the run is the file's own, ${document.run.startedAt}: nvbandwidth records none.`,
+  ];
+  if (isBufferSizeAssumed) {
+    const size = formatSize(bufferSizeBytes);
+    notes.push(
+      `the buffer size is taken to be ${size}, nvbandwidth's default: its file records none, and --buffer-size states it.`,
+    );
+  }
+  if (leftOut.length > 0) {
+    const byReason = new Map<string, string[]>();
+    for (const { what, reason } of leftOut) byReason.set(reason, [...(byReason.get(reason) ?? []), what]);
+    const parts = [...byReason].map(([reason, whats]) => `${whats.join(", ")} (${reason})`);
+    notes.push(`left out: ${parts.join("; ")}.`);
+  }
+  return notes;
+}

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ExitCode } from "../../errors.js";
+import { PinMemory, preparePools } from "../../pin/pin-memory.js";
+import type { Pinning } from "../../pin/pinning-document.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { labelsOf } from "../../settings/labels.js";
+import type { Invocation } from "../asked-settings.js";
+import { aborted } from "../interruption.js";
+import { runMeasuringCommand } from "../measuring-command.js";
+import { noter } from "../output/terminal.js";
+import { backendNotes } from "./run-command.js";
+
+/** How long an interrupted command waits for the driver's call in flight before it reports what it has. */
+const patienceMs = 1000;
+
+/** `pinbench pin`: returns the exit code; throws PinbenchError. */
+export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
+  const labels = labelsOf(flags.labels);
+  return runMeasuringCommand(flags, invocation, {
+    kind: "pinning",
+    name: "pin",
+    prepare: () => preparePools(flags),
+    notes: (prepared) => backendNotes(prepared),
+    async measure({ signal, ...turn }) {
+      const pinning = new PinMemory({ ...turn, labels, signal });
+      const measuring = pinning.measure();
+      // One call of the driver may take seconds. Until it returns the process stays, and its memory is given back.
+      await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
+      const document = pinning.document();
+      const { status, error } = document;
+      const finish = async () => {
+        await measuring;
+        if (error !== null) noter({ quiet: false })(`The device failed: ${error.message}.`);
+      };
+      return { document, saysSomething: status !== "aborted" || hasFindings(document), finish };
+    },
+    exitCode: exitCodeOf,
+  });
+}
+
+function hasFindings({ pools }: Pinning): boolean {
+  return pools.some(({ outcome }) => outcome !== "omitted");
+}
+
+/** What is refused is an answer, unless everything is. */
+function exitCodeOf({ error, pools }: Pinning): ExitCode {
+  const isAnswered = error === null && pools.some(({ outcome }) => outcome === "measured");
+  return isAnswered ? ExitCode.ok : ExitCode.measurement;
+}

@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { lstat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { ExitCode, errorCode, PinbenchError } from "../../errors.js";
+import { type FoundDocument, readDocuments } from "../../kinds/read-documents.js";
+import { checkWritable } from "../../results/files/store.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { pictureFormats } from "../../settings/document-formats.js";
+import { inheritedDescriptor, readTextFile } from "../../text-file.js";
+import type { Invocation } from "../asked-settings.js";
+import { deliver, type Output } from "../output/delivery.js";
+import { drawPictures, outputFiles } from "../output/document-output.js";
+import { keepInputs } from "../output/output-paths.js";
+import { noter, writeStdout } from "../output/terminal.js";
+
+const usualPath = "report.html";
+
+/** `pinbench report`: returns the exit code; throws PinbenchError. */
+export async function reportCommand(
+  flags: CommandSettings<"report">,
+  { operands }: Invocation,
+): Promise<ExitCode> {
+  const asked = outputFiles(pictureFormats, flags);
+  const files: Output<keyof typeof pictureFormats>[] =
+    asked.length > 0 ? asked : [{ path: usualPath, format: "html" }];
+  const shown = flags.open ? files.find(({ path }) => inheritedDescriptor(path) === null) : undefined;
+  await keepInputs(
+    files.map(({ path }) => path),
+    operands,
+  );
+  if (asked.length === 0) await keepForeignPage();
+  for (const { path } of files) await checkWritable(path);
+  const documents: FoundDocument[] = [];
+  for (const path of operands) documents.push(...(await readDocuments(path)));
+
+  const draw = (format: string) => drawPictures(documents, format, flags.chart);
+  await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
+  const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
+  // What goes to stdout itself must not have a line of ours behind it.
+  if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));
+  if (shown !== undefined) {
+    const obstacle = await showInBrowser(shown.path);
+    if (obstacle !== null)
+      noter(flags)(`${shown.path} could not be opened: ${obstacle}. Open it in a browser.`);
+  }
+  return ExitCode.ok;
+}
+
+/**
+ * A user who names no file must not lose one that happens to have the usual name, nor write where a link of that name leads,
+ * which may be another user's in a folder that is shared.
+ */
+async function keepForeignPage(): Promise<void> {
+  if ((await lstat(usualPath).catch(() => null))?.isSymbolicLink()) {
+    throw new PinbenchError("output", `${usualPath} is a symbolic link, which was not asked for.`, {
+      hint: `Give --output FILE.html; --output ${usualPath} follows the link.`,
+    });
+  }
+  const text = await readTextFile(usualPath).catch(() => null);
+  if (text === null || text === "" || text.includes('<meta name="generator" content="pinbench ')) return;
+  throw new PinbenchError("output", `${usualPath} is there already, and pinbench did not write it.`, {
+    hint: `Give --output FILE.html; --output ${usualPath} replaces it.`,
+  });
+}
+
+/** The desktop's way to open a file with whatever is meant for it (freedesktop.org's xdg-utils). */
+const opener = "xdg-open";
+
+/**
+ * Has the desktop show a file, and does not wait for it. Resolves with why it cannot, as a clause; null where the opener
+ * was started.
+ */
+async function showInBrowser(path: string): Promise<string | null> {
+  // As an absolute path: one that begins with a hyphen would be taken for a flag.
+  const child = spawn(opener, [resolve(path)], { detached: true, stdio: "ignore" });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    return errorCode(error) === "ENOENT" ? `there is no ${opener} here` : `${opener} did not start`;
+  }
+  child.unref();
+  return null;
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ExitCode, PinbenchError } from "../../errors.js";
+import { type ProgressState, progressLine } from "../../report/progress.js";
+import { checkWritable } from "../../results/files/store.js";
+import { describeSetting } from "../../results/loader-setting.js";
+import type { LoaderSetting, Tuning } from "../../results/tuning.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { usualBudgetNs } from "../../settings/table.js";
+import type { Probe } from "../../tune/loader-probe.js";
+import { machineLimits } from "../../tune/machine-limits.js";
+import { openProbe } from "../../tune/open-probe.js";
+import type { Measured } from "../../tune/search/choice.js";
+import { tuneLoader } from "../../tune/tune-loader.js";
+import { chosenFormat, type Invocation } from "../asked-settings.js";
+import { beginOnDevices } from "../device-turn.js";
+import { Interruption, sayNothingMeasured } from "../interruption.js";
+import { deliver } from "../output/delivery.js";
+import { nowNs, ProgressLine } from "../output/progress-line.js";
+import { hasScore, tuningExitCode, tuningFiles, tuningRenderer } from "../output/tuning-delivery.js";
+
+/** How long an interrupted search waits for its probe to close. */
+const patienceMs = 1000;
+
+/** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
+export async function tuneCommand(
+  flags: CommandSettings<"tune">,
+  { call, operands }: Invocation,
+): Promise<ExitCode> {
+  if (operands.length > 0) {
+    if (!call.argv.includes("--")) {
+      // Flags of the command would be taken for those of pinbench.
+      throw new PinbenchError("usage", `What is ${operands[0]}?`, {
+        hint: `A training job's command stands after --: pinbench tune -- ${operands.join(" ")}.`,
+      });
+    }
+    refuseWaiting(flags, "with a command");
+    return (await import("../live-tune.js")).tuneLive(flags, operands, call);
+  }
+  if (flags.torch !== null) refuseWaiting(flags, "with --torch");
+  const format = chosenFormat(flags);
+  const files = tuningFiles(flags);
+  if (flags.plot) {
+    const formats = [format, ...files.map((file) => file.format)];
+    (await import("../output/plots.js")).refusePlotsNowhere(formats, "Leave one of them out.");
+  }
+  const saved = files.map(({ path }) => path);
+  for (const path of saved) await checkWritable(path);
+  const interruption = new Interruption();
+  const line = new ProgressLine(flags);
+  let probe: Probe | null = null;
+  let tuning: Tuning;
+  try {
+    line.update((columns) => "opening the data".slice(0, columns));
+    probe = await openProbe(flags, interruption.signal, (sharing) =>
+      beginOnDevices(sharing, flags, interruption.signal),
+    );
+    const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
+    // A grid takes as long as it takes.
+    const endNs = flags.exhaustive ? null : nowNs() + budgetNs;
+    tuning = await tuneLoader(
+      probe,
+      {
+        ...flags,
+        ...call,
+        budgetNs,
+        limits: machineLimits(flags.ranks),
+      },
+      interruption.signal,
+      (setting, best) => line.update((columns) => progressLine(progress(setting, best, endNs), columns)),
+    );
+  } catch (error) {
+    if (interruption.exitCode === null) throw error;
+    sayNothingMeasured(saved);
+    return interruption.exitCode;
+  } finally {
+    line.clear();
+    const closing = probe?.close();
+    // What was found must not wait for a device that hangs.
+    await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
+    interruption.dispose();
+  }
+  const render = await tuningRenderer(tuning, flags);
+  if (interruption.exitCode !== null && !hasScore(tuning)) {
+    sayNothingMeasured(saved);
+    await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
+    return interruption.exitCode;
+  }
+  await deliver(render, { format, files }, flags);
+  if (interruption.exitCode !== null) return interruption.exitCode;
+  return tuningExitCode(tuning);
+}
+
+/** What the user's own program uses is its own affair. */
+function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: string): void {
+  if (!wait && waitAtMostNs === null) return;
+  throw new PinbenchError("usage", `${wait ? "--wait" : "--wait-at-most"} has no effect ${where}.`, {
+    hint: "Leave it out: pinbench then opens no device itself.",
+  });
+}
+
+/** The search ends before its budget does where it has found what it looks for. */
+function progress(setting: LoaderSetting, best: Measured | null, endNs: number | null): ProgressState {
+  return {
+    leftNs: endNs === null ? null : endNs - nowNs(),
+    isMost: true,
+    done: { text: `trying ${describeSetting(setting)}` },
+    now: null,
+    best:
+      best === null
+        ? null
+        : {
+            text: `${Number(best.score.batchesPerSecond.toPrecision(3))} batches/s`,
+            more: describeSetting(best.setting),
+          },
+  };
+}

@@ -1,0 +1,124 @@
+import { ExitCode, endingSignals, PinbenchError } from "../../errors.js";
+import {
+  type SentError,
+  sentError,
+  type WorkerAnswer,
+  type WorkerCall,
+  type WorkerCalls,
+  type WorkerOptions,
+} from "../../measure/worker-messages.js";
+import { openBackend } from "../../native/backend.js";
+import type { NativeRendezvous, NativeSession, SessionOpening } from "../../native/contract.js";
+import { loadAddon } from "../../native/load.js";
+import { killAfterPatience } from "../interruption.js";
+
+/**
+ * `pinbench worker`, which other pinbench processes start: a worker with a context of its own on a device. It answers the
+ * calls that come over its IPC channel until that closes, which says that nobody is there to ask any more.
+ */
+export async function workerCommand(): Promise<ExitCode> {
+  if (process.send === undefined) {
+    throw new PinbenchError("usage", "A worker process is started by another pinbench process alone.", {
+      hint: "Write pinbench run --worker-kind process.",
+    });
+  }
+  // Ctrl-C at a terminal, and its closing, reach all processes. Whoever asks this one says what becomes of it.
+  for (const signal of endingSignals) process.on(signal, () => undefined);
+  const worker = new Worker();
+  const isOver = new Promise<void>((resolve) => {
+    process.on("disconnect", resolve);
+    if (!process.connected) resolve();
+  });
+  let answered = Promise.resolve();
+  process.on("message", (message: WorkerCall) => {
+    if (message.call === "abort") return worker.abort();
+    answered = answered.then(async () => send(await worker.answer(message)));
+  });
+  await isOver;
+  killAfterPatience();
+  worker.abort();
+  await answered;
+  await worker.close();
+  return ExitCode.ok;
+}
+
+/** A process that nobody hears any more is about to end. */
+function send(answer: WorkerAnswer): void {
+  if (process.connected) process.send?.(answer, () => undefined);
+}
+
+/** The session of this process, and who meets in it. */
+class Worker {
+  #session: NativeSession | null = null;
+  #openRendezvous: ((path: string) => NativeRendezvous) | null = null;
+  readonly #rendezvous = new Map<string, NativeRendezvous>();
+  #isAborted = false;
+
+  async answer(message: Exclude<WorkerCall, { call: "abort" }>): Promise<WorkerAnswer> {
+    try {
+      return { result: await this.#carryOut(message) };
+    } catch (error) {
+      return { error: withoutFullStop(sentError(error)) };
+    }
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    this.#session?.abort();
+  }
+
+  async close(): Promise<undefined> {
+    const session = this.#session;
+    this.#session = null;
+    await session?.close();
+    return undefined;
+  }
+
+  #carryOut(
+    message: Exclude<WorkerCall, { call: "abort" }>,
+  ): Promise<WorkerCalls[keyof WorkerCalls]["result"]> {
+    switch (message.call) {
+      case "open":
+        return this.#open(...message.args);
+      case "reserveDevice":
+        return this.#opened.reserveDevice(...message.args, 1);
+      case "reserveHost":
+        return this.#opened.reserveHost(...message.args);
+      case "reserveStaging":
+        return this.#opened.reserveStaging(...message.args);
+      case "measure":
+        return this.#measure(...message.args);
+      case "close":
+        return this.close();
+    }
+  }
+
+  async #open({ backend, session }: WorkerOptions): Promise<SessionOpening> {
+    const loaded = loadAddon();
+    this.#openRendezvous = (path) => loaded.addon.openRendezvous(path);
+    const { driver } = await openBackend(backend, loaded);
+    this.#session = await driver.openSession(session);
+    // Before there was a session there was nothing to abort.
+    if (this.#isAborted) this.#session.abort();
+    return this.#session.opening;
+  }
+
+  #measure(...[request, { path, flow }]: WorkerCalls["measure"]["args"]) {
+    let rendezvous = this.#rendezvous.get(path);
+    if (rendezvous === undefined) {
+      rendezvous = this.#openRendezvous!(path);
+      this.#rendezvous.set(path, rendezvous);
+    }
+    return this.#opened.measure({ ...request, company: { rendezvous, flow } });
+  }
+
+  get #opened(): NativeSession {
+    if (this.#session === null) throw new Error("the worker's session is not open");
+    return this.#session;
+  }
+}
+
+/** It becomes part of a longer sentence. */
+function withoutFullStop(error: SentError): SentError {
+  return { ...error, message: error.message.replace(/\.$/, "") };
+}

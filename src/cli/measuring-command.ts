@@ -1,0 +1,123 @@
+import { ExitCode } from "../errors.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
+import { shareDevices } from "../measure/prepare.js";
+import { progressLine } from "../report/progress.js";
+import { checkWritable } from "../results/files/store.js";
+import { type DocumentName, documentFormats } from "../settings/document-formats.js";
+import { chosenFormat, type Invocation } from "./asked-settings.js";
+import { beginOnDevices, type TurnFlags } from "./device-turn.js";
+import { Interruption, sayNothingMeasured } from "./interruption.js";
+import { deliver } from "./output/delivery.js";
+import { documentDrawer, outputFiles } from "./output/document-output.js";
+import { ProgressLine } from "./output/progress-line.js";
+import type { DisplayFlags } from "./output/screens.js";
+import { noter } from "./output/terminal.js";
+
+/** What a command has while it measures. */
+export interface MeasuringTurn<Prepared> {
+  prepared: Prepared;
+  sharing: DeviceSharing | null;
+  interruption: Interruption;
+  signal: AbortSignal;
+  /** When the command began, as a date and on the clock of performance.now(). */
+  startedAt: Date;
+  startedMs: number;
+  /** On the same clock: when its time begins to count, which is later if it has waited for the devices. */
+  countedFromMs: number;
+  /** What is being done, in words, and how long it takes at most, if that is known. */
+  onActivity: (text: string, leftNs?: number) => void;
+}
+
+/** What came of measuring. */
+interface Measured<Document> {
+  document: Document;
+  /** Whether it says anything; an interrupted one that does not replaces no file. */
+  saysSomething: boolean;
+  /** What is left to do once the document is handed over. */
+  finish?: () => unknown;
+}
+
+/** A command that measures in its own process and hands over one document. */
+export interface MeasuringCommand<Name extends DocumentName, Prepared> {
+  kind: Name;
+  name: "doctor" | "explain" | "pin";
+  prepare(): Promise<Prepared>;
+  /** What to report before anything is measured. */
+  notes(prepared: Prepared): readonly string[];
+  /** Resolves with null after an abort if there is nothing to hand over. */
+  measure(turn: MeasuringTurn<Prepared>): Promise<Measured<DocumentOf[Name]> | null>;
+  exitCode(document: DocumentOf[Name]): ExitCode;
+}
+
+type MeasuringFlags<Name extends DocumentName> = TurnFlags &
+  DisplayFlags & {
+    json: boolean;
+    format: (keyof (typeof documentFormats)[Name] & string) | null;
+    output: readonly string[];
+    debug: boolean;
+  };
+
+/**
+ * The life of such a command: what is wrong with its files is found first, then the devices are opened and their turn is
+ * awaited, then it measures, and gives the devices back before the document is handed over. Returns the exit code; throws
+ * PinbenchError.
+ */
+export async function runMeasuringCommand<
+  Name extends DocumentName,
+  Prepared extends Parameters<typeof shareDevices>[0],
+>(
+  flags: MeasuringFlags<Name>,
+  { call }: Invocation,
+  command: MeasuringCommand<Name, Prepared>,
+): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  const files = outputFiles(documentFormats[command.kind], flags);
+  for (const { path } of files) await checkWritable(path);
+  const interruption = new Interruption();
+  const { signal } = interruption;
+  const ended = () => {
+    sayNothingMeasured(flags.output);
+    return interruption.exitCode ?? ExitCode.interrupted;
+  };
+  const line = new ProgressLine(flags);
+  let sharing: DeviceSharing | null = null;
+  try {
+    const prepared = await interruption.unlessAborted(command.prepare());
+    if (prepared === null) return ended();
+    for (const text of command.notes(prepared)) noter(flags)(text);
+    sharing = shareDevices(prepared, { command: command.name, ownerPid: null });
+    if (!(await beginOnDevices(sharing, flags, signal))) return ended();
+    const mayWait = flags.wait || flags.waitAtMostNs !== null;
+    const measured = await command.measure({
+      ...{ prepared, sharing, interruption, signal },
+      startedAt: call.startedAt,
+      startedMs: call.startedMs,
+      countedFromMs: mayWait ? performance.now() : call.startedMs,
+      onActivity: (text, leftNs) =>
+        line.update((columns) =>
+          progressLine(
+            { leftNs: leftNs ?? null, isMost: leftNs !== undefined, done: { text }, now: null, best: null },
+            columns,
+          ),
+        ),
+    });
+    line.clear();
+    // Others need not wait for whoever reads the document.
+    await sharing?.release();
+    if (measured === null) return ended();
+    const { document, saysSomething, finish } = measured;
+    // A program that reads stdout gets its own format, of nothing too.
+    const destinations = saysSomething
+      ? { format, files }
+      : { format: format === "json" ? format : null, files: [] };
+    const known = { kind: command.kind, document } as unknown as KnownDocument;
+    await deliver(await documentDrawer(known, flags), destinations, flags);
+    await finish?.();
+    return saysSomething ? (interruption.exitCode ?? command.exitCode(document)) : ended();
+  } finally {
+    line.clear();
+    await sharing?.release();
+    interruption.dispose();
+  }
+}

@@ -1,0 +1,103 @@
+import { appendFile } from "node:fs/promises";
+import type { Comparison } from "../../compare/comparison.js";
+import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
+import type { Rule } from "../../compare/verdict.js";
+import { ExitCode } from "../../errors.js";
+import { cannotWrite } from "../../results/files/output-stream.js";
+import { checkWritable } from "../../results/files/store.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import type { Configuration } from "../../settings/configuration.js";
+import { documentFormats, type FormatOf } from "../../settings/document-formats.js";
+import { defaultSignificance } from "../../settings/table.js";
+import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
+import { chosenFormat } from "../asked-settings.js";
+import { type Destinations, deliver } from "./delivery.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
+import { keepInputs } from "./output-paths.js";
+import { type DisplayFlags, outputScreen } from "./screens.js";
+import { noter } from "./terminal.js";
+
+/** What `compare` and `check` have in common: how to judge, and where to. */
+type JudgingFlags = CommandSettings<"compare">;
+
+/** By what to judge: flags win over the configuration. */
+export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule {
+  return {
+    significance: flags.significance ?? configuration.significance ?? defaultSignificance,
+    thresholds: mergeThresholds(configuredThresholds(flags, configuration), ...flags.thresholds),
+    allowMismatch: flags.allowMismatch,
+    strict: flags.strict ?? configuration.strict ?? false,
+  };
+}
+
+/** A flag for all cells wins over all that the configuration says of some of them. */
+function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration): Thresholds {
+  const isForAll = flags.thresholds.some((part) => part.default !== undefined);
+  return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
+}
+
+/**
+ * Throws a usage error for a pattern of `--threshold` that none of the cells with these ids is like; `where` says whose
+ * cells these are. One of the configuration is told alone: it may be for other comparisons.
+ */
+export function checkThresholdPatterns(
+  flags: JudgingFlags,
+  configuration: Configuration,
+  ids: readonly string[],
+  where: string,
+): void {
+  const patternsOf = (parts: readonly Partial<Thresholds>[]) =>
+    parts.flatMap(({ cells = [] }) => cells.map(({ pattern }) => pattern));
+  refuseUnmatched(patternsOf(flags.thresholds), ids, where);
+  const configured = unmatchedPattern(patternsOf([configuredThresholds(flags, configuration)]), ids);
+  if (configured === null) return;
+  const { pattern, hint } = configured;
+  noter(flags)(
+    `the configuration has a threshold for "${pattern}", and no cell of ${where} is like that. ${hint}`,
+  );
+}
+
+/** Where a comparison is to go, checked before anything is measured; `inputs` are what is read, which no output may be. */
+export async function comparisonOutputs(
+  flags: JudgingFlags,
+  inputs: readonly string[],
+): Promise<Destinations<FormatOf<"comparison">>> {
+  const format = chosenFormat(flags);
+  const files = outputFiles(documentFormats.comparison, flags);
+  await keepInputs(flags.output, inputs);
+  for (const { path } of files) await checkWritable(path);
+  return { format, files };
+}
+
+/** Prints and writes a comparison, and returns the exit code that follows from it. */
+export async function deliverComparison(
+  comparison: Comparison,
+  { format, files }: Destinations<FormatOf<"comparison">>,
+  flags: JudgingFlags,
+): Promise<ExitCode> {
+  const { showsAll } = flags;
+  const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags, { showsAll });
+  const besides = format === "github" ? [() => writeStepSummary(draw, flags)] : [];
+  await deliver(draw, { format, files, besides }, flags);
+  return exitCodes[comparison.outcome];
+}
+
+const exitCodes = {
+  pass: ExitCode.ok,
+  regression: ExitCode.regression,
+  failed: ExitCode.measurement,
+  "not comparable": ExitCode.notComparable,
+  inconclusive: ExitCode.inconclusive,
+} as const satisfies Record<Comparison["outcome"], ExitCode>;
+
+/** A step of GitHub Actions may append Markdown to this file; it is shown on the run's page. */
+async function writeStepSummary(
+  draw: Awaited<ReturnType<typeof documentDrawer>>,
+  flags: DisplayFlags,
+): Promise<void> {
+  const path = process.env.GITHUB_STEP_SUMMARY;
+  if (!path) return;
+  await appendFile(path, await draw("markdown", outputScreen(flags))).catch((error: unknown) => {
+    throw cannotWrite(path, error);
+  });
+}

@@ -1,0 +1,66 @@
+import { readdir, readlink, realpath } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { errorCode, PinbenchError } from "../../errors.js";
+import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.js";
+import { cannotWrite } from "../../results/files/output-stream.js";
+import { notEmpty } from "../../results/files/run-folder.js";
+import { checkWritable } from "../../results/files/store.js";
+import { unbroken } from "../../results/files/unbroken.js";
+
+/**
+ * A folder for new runs must be empty, or not there yet: nothing but `check --update` ever replaces a baseline.
+ * Finds out before measuring whether it can be written, and leaves nothing behind. `isNotEmpty` is the error for one that
+ * holds something.
+ */
+export async function checkNewFolder(
+  path: string,
+  isNotEmpty: (path: string) => PinbenchError = notEmpty,
+): Promise<void> {
+  const failed = (error: unknown) => {
+    throw cannotWrite(path || '""', error);
+  };
+  const names = await readdir(path).catch((error: unknown) =>
+    errorCode(error) === "ENOENT" ? [] : failed(error),
+  );
+  if (names.length > 0) throw isNotEmpty(path);
+  await unbroken(async () => {
+    const made = await makeFolder(path).catch(failed);
+    try {
+      await checkWritable(join(path, "run.json"));
+    } finally {
+      await removeEmptyFolders(made);
+    }
+  });
+}
+
+/**
+ * An output must not be what a command reads, nor lie in a folder that it reads: it would be overwritten, or taken for
+ * a run the next time. Rejects with an "output" PinbenchError.
+ */
+export async function keepInputs(outputs: readonly string[], inputs: readonly string[]): Promise<void> {
+  const kept = await Promise.all(inputs.map((input) => real(input)));
+  for (const output of outputs) {
+    const path = await real(output);
+    const index = kept.findIndex((input) => path === input || path.startsWith(input + sep));
+    if (index < 0) continue;
+    const where = path === kept[index] ? "is what is read" : `lies in ${inputs[index]}, which is read`;
+    throw new PinbenchError("output", `${output} ${where}, and writing to it would spoil that.`, {
+      hint: "Choose another path to write to.",
+    });
+  }
+}
+
+const mostLinks = 40;
+
+/** Without symbolic links, also through one whose target is not there, and in folders that are still to be made. */
+async function real(path: string, linksLeft = mostLinks): Promise<string> {
+  const absolute = resolve(path);
+  const parent = dirname(absolute);
+  return realpath(absolute).catch(async () => {
+    if (parent === absolute) return absolute;
+    const folder = await real(parent, linksLeft);
+    const inFolder = join(folder, basename(absolute));
+    const target = linksLeft === 0 ? null : await readlink(inFolder).catch(() => null);
+    return target === null ? inFolder : real(resolve(folder, target), linksLeft - 1);
+  });
+}

@@ -1,0 +1,56 @@
+import { ExitCode, PinbenchError } from "../../errors.js";
+import type { Tuning } from "../../results/tuning.js";
+import type { CommandSettings } from "../../settings/command-settings.js";
+import { documentFormats, type FormatOf } from "../../settings/document-formats.js";
+import type { Output } from "./delivery.js";
+import { documentDrawer, outputFiles } from "./document-output.js";
+
+/** The files that a tuning is to be written to; throws a usage error for one that names no format. */
+export function tuningFiles(flags: CommandSettings<"tune">): Output<FormatOf<"tuning">>[] {
+  const files = outputFiles(documentFormats.tuning, flags);
+  return flags.save === null ? files : [{ path: flags.save, format: "json" }, ...files];
+}
+
+/** Writes a tuning in whatever format, with plots below its table where they are asked for. */
+export async function tuningRenderer(tuning: Tuning, flags: CommandSettings<"tune">) {
+  const drawPlots = flags.plot ? await (await import("./plots.js")).tuningPlots() : undefined;
+  return documentDrawer(
+    { kind: "tuning", document: tuning },
+    flags,
+    drawPlots === undefined ? {} : { drawPlots },
+  );
+}
+
+/** Whether a search has measured any setting. */
+export function hasScore({ tried }: Tuning): boolean {
+  return tried.some(({ score }) => score !== null);
+}
+
+/** The exit code that a finished search comes to. Throws a PinbenchError where it could not go on, or found nothing. */
+export function tuningExitCode(tuning: Tuning): ExitCode {
+  if (tuning.run.error !== null) {
+    throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);
+  }
+  if (tuning.recommendation === null) throw failureOf(tuning);
+  return ExitCode.ok;
+}
+
+function failureOf({ tried, skipped }: Tuning): PinbenchError {
+  const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
+  if (failure !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
+      ...(failure.hint === null ? {} : { hint: failure.hint }),
+      ...(failure.traceback === null ? {} : { cause: new Error(failure.traceback) }),
+    });
+  }
+  if (tried.length === 0 && skipped[0] !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${skipped[0].reason}.`, {
+      hint: "Take smaller batches.",
+    });
+  }
+  return new PinbenchError(
+    "measurement",
+    "No setting could be measured: too few batches came within the budget.",
+    { hint: "Give more time with --budget, or take smaller batches." },
+  );
+}

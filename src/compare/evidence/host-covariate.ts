@@ -1,0 +1,150 @@
+import { controlledMemories } from "../../settings/choices.js";
+import { median } from "../../stats/order-statistics.js";
+import { mean } from "../../stats/variance.js";
+import { logSpeeds, type RunFigure, type Series } from "../series.js";
+import { type HostSlope, recordedHostSlopes } from "./recorded-occasions.js";
+
+/**
+ * The host's memory as a control. The CPU has a part in pageable and staged copies, and is slower or faster with
+ * whatever else uses the host's memory at that minute. Every run also times the CPU's own copies of the same buffers
+ * (the cells of kind `host`): what these explain of a change is no change of the copies to the GPU. It is analysis of
+ * covariance with the logarithm of the host's rate as the covariate.
+ */
+
+/** A series without what the host's memory explains. All figures are logarithms of speed. */
+export interface ControlledSeries {
+  /** An entry a run, in the order of the series. The baseline keeps its mean. */
+  baseline: number[];
+  first: number[];
+  fresh: number[];
+  /** What the host's memory explains of the change of all of the candidate's runs; null where there is no control. */
+  explained: HostPart | null;
+  /** The same for the fresh runs alone; null also where there are none. */
+  explainedOfFresh: HostPart | null;
+}
+
+/** What the host's memory explains of a change. */
+export interface HostPart {
+  /** Of the logarithm of speed. */
+  change: number;
+  /** Of `change`, as the slope is an estimate. */
+  variance: number;
+}
+
+/** Nothing is known of a slope: it lies anywhere between 0 and 1. */
+const openSlope: HostSlope = { slope: 1 / 2, variance: 1 / 12 };
+
+/**
+ * Variance of the slopes of a kind's cells about the kind's: 0.3 to 0.55 squared, between the occasions that were recorded on an
+ * H200 (results/nvidia-h200/occasions.json, of which `node bench/regress/recorded-occasions.mjs` prints it).
+ */
+const slopeScatter = 0.15;
+
+/** With fewer processes than this beyond the means of their groups, a slope is left to the recordings. */
+const fewestDegrees = 3;
+
+/** Whether the host's own copies say something of a cell's: they are timed cold and one after the other, as these are. */
+export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boolean {
+  return controlledMemories.includes(memory) && mode === "throughput" && cache === "cold";
+}
+
+/** Whether the host's own copies are known of all runs of a series on which they say something. */
+export function hasControl({ cell, baseline, first, fresh }: Series): boolean {
+  return (
+    isControlledByHost(cell) &&
+    [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null)
+  );
+}
+
+/**
+ * Takes the host's memory out of the series of one kind (`kindOf()`); leaves those that have no control as they are.
+ * `errorVariance` is that of the host's rate in one run: `JoinedRuns.hostErrorVariance`.
+ */
+export function controlForHost(
+  series: readonly Series[],
+  kind: string,
+  errorVariance: number,
+): ControlledSeries[] {
+  const prior = recordedHostSlopes[kind] ?? openSlope;
+  const slope = estimateSlope(series.filter(hasControl), prior, errorVariance);
+  return series.map((one) => (hasControl(one) ? controlled(one, slope) : uncontrolled(one)));
+}
+
+function uncontrolled(series: Series): ControlledSeries {
+  const logs = (figures: readonly RunFigure[]) => logSpeeds(series, figures);
+  return {
+    baseline: logs(series.baseline),
+    first: logs(series.first),
+    fresh: logs(series.fresh),
+    explained: null,
+    explainedOfFresh: null,
+  };
+}
+
+function controlled(series: Series, { slope, variance }: HostSlope): ControlledSeries {
+  const reference = mean(series.baseline.map(hostOf));
+  const without = (figures: readonly RunFigure[]) =>
+    logSpeeds(series, figures).map((logSpeed, i) => logSpeed - slope * (hostOf(figures[i]!) - reference));
+  const partOf = (figures: readonly RunFigure[]) => {
+    const hostChange = mean(figures.map(hostOf)) - reference;
+    return { change: slope * hostChange, variance: (variance + slopeScatter) * hostChange ** 2 };
+  };
+  return {
+    baseline: without(series.baseline),
+    first: without(series.first),
+    fresh: without(series.fresh),
+    explained: partOf([...series.first, ...series.fresh]),
+    explainedOfFresh: series.fresh.length === 0 ? null : partOf(series.fresh),
+  };
+}
+
+function hostOf({ hostLogSpeed }: RunFigure): number {
+  return hostLogSpeed!;
+}
+
+/** An error takes no more than this of what the host's rate varies by: a slope would else be made of noise. */
+const mostError = 0.6;
+
+/**
+ * The slope of a kind: least squares over processes, each about the mean of its side, corrected for the error in the
+ * host's rate (W. A. Fuller, "Measurement Error Models", 1987, section 1.2), then the mean with the prior, weighted by
+ * their certainty, and held between 0 and 1. A process counts once, with the median over its cells: they share what the
+ * host does to them, and are not independent.
+ */
+export function estimateSlope(series: readonly Series[], prior: HostSlope, errorVariance: number): HostSlope {
+  const sides = [processes(series, "baseline"), processes(series, "first")].filter(
+    ({ length }) => length > 1,
+  );
+  const all = sides.flat();
+  const degreesOfFreedom = all.length - sides.length - 1;
+  const squares = sum(all.map(({ host }) => host ** 2));
+  if (degreesOfFreedom < fewestDegrees || squares === 0) return prior;
+  const error = Math.min(mostError * squares, errorVariance * (all.length - sides.length));
+  const slope = sum(all.map(({ host, own }) => host * own)) / (squares - error);
+  const residual = sum(all.map(({ host, own }) => (own - slope * host) ** 2)) / degreesOfFreedom;
+  const variance = Math.max((residual * squares) / (squares - error) ** 2, Number.EPSILON);
+  const weight = 1 / variance + 1 / prior.variance;
+  const posterior = (slope / variance + prior.slope / prior.variance) / weight;
+  return { slope: Math.min(1, Math.max(0, posterior)), variance: 1 / weight };
+}
+
+/** What each process of a side says of its kind and of the host, about the means over the side. */
+function processes(series: readonly Series[], side: "baseline" | "first"): { host: number; own: number }[] {
+  const length = Math.max(0, ...series.map((one) => one[side].length));
+  // A cell that some of the runs lack cannot be lined up with the others.
+  const cells = series
+    .filter((one) => one[side].length === length)
+    .map((one) => {
+      const logs = logSpeeds(one, one[side]);
+      const hosts = one[side].map(hostOf);
+      return logs.map((log, run) => ({ host: hosts[run]! - mean(hosts), own: log - mean(logs) }));
+    });
+  return Array.from({ length }, (_, run) => ({
+    host: median(cells.map((cell) => cell[run]!.host)),
+    own: median(cells.map((cell) => cell[run]!.own)),
+  }));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

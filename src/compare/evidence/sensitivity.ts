@@ -1,0 +1,121 @@
+import { thresholdOf } from "../../settings/thresholds.js";
+import { studentQuantile } from "../../stats/hypothesis-tests.js";
+import type { RunFigures } from "../result-set.js";
+import { joinRuns, kindOf } from "../series.js";
+import type { Rule } from "../verdict.js";
+import { byOccasion, centresByOccasion } from "./cell-evidence.js";
+import { sumOfVariances, tailOfOne } from "./change-estimate.js";
+import { chancesOf } from "./evidence.js";
+import { controlForHost } from "./host-covariate.js";
+import { type CellNoise, estimateNoise } from "./noise.js";
+import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
+import { startingOccasionNoise } from "./recorded-occasions.js";
+
+/** What a baseline is good for: the noise between its runs, and the drops that a check against it finds. */
+export interface Sensitivity {
+  /** One entry for each kind of memory, latency apart, in the order in which they first appear. */
+  kinds: {
+    name: string;
+    cells: number;
+    /** Standard deviation of a run's figure, as a share of it: of the middle cell, and of the noisiest. */
+    typicalDeviation: number;
+    largestDeviation: number;
+    /** The relative drop that a check finds 19 times out of 20: in the middle cell, and in the noisiest. */
+    typicalDrop: number;
+    largestDrop: number;
+  }[];
+}
+
+/** The chance that a drop of the size that is told goes unnoticed. */
+const missed = 0.05;
+
+/**
+ * What a baseline of these runs is good for, in a check of `checkRuns` runs and as many to confirm. In logarithms, a
+ * cell's drop fails a check if its estimate, of standard error e, passes the threshold T and its interval no change. So
+ * the drop that is found all but always is d = max(e t_a, T) + e t_b, where t_a is the quantile of Student's t for the
+ * interval's tail, and t_b that for the chance of missing it. The noise between occasions is part of e. What the host's
+ * memory explains of pageable and staged copies is no part of it. Null if fewer than two runs leave the noise unknown.
+ */
+export function sensitivityOf(
+  runs: readonly RunFigures[],
+  checkRuns: number,
+  { thresholds }: Pick<Rule, "thresholds">,
+): Sensitivity | null {
+  const deviceNames = runs[0]?.deviceNames ?? [];
+  const { series, hostErrorVariance } = joinRuns({ baseline: runs, first: [], fresh: [] });
+  const kinds = series.map(kindOf);
+  const controlled = new Map(
+    [...new Set(kinds)].flatMap((kind) => {
+      const members = series.filter((_, i) => kinds[i] === kind);
+      const found = controlForHost(members, kind, hostErrorVariance);
+      return members.map((one, i) => [one, found[i]!.baseline] as const);
+    }),
+  );
+  const groups = byOccasion(
+    series,
+    series.map((one) => controlled.get(one)!),
+  );
+  const noise = estimateNoise(
+    series.map((_, i) => ({ kind: kinds[i]!, groups: groups[i]! })),
+    null,
+  );
+  if (noise.includes(null) || noise.length === 0) return null;
+  const occasionNoise = new Map(
+    [...new Set(kinds)].map((kind) => {
+      const members = [...kinds.keys()].filter((i) => kinds[i] === kind);
+      const centres = centresByOccasion(
+        members.map((i) => groups[i]!),
+        members.map((i) => noise[i]!),
+      );
+      return [
+        kind,
+        estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames), {
+          isStartAlone: kind === "host",
+        }),
+      ];
+    }),
+  );
+  const uncertaintyOf = (i: number) => {
+    const { variance, offsetVariance, degreesOfFreedom } = noise[i] as CellNoise;
+    const perRun = 1 / series[i]!.baseline.length + 1 / (2 * checkRuns);
+    const between = occasionNoise.get(kinds[i]!)!;
+    const offsets = betweenOccasions(
+      groups[i]!.map(({ length }) => length),
+      between,
+    );
+    return sumOfVariances([
+      { variance: (variance + offsetVariance) * perRun, degreesOfFreedom },
+      offsets.shared,
+      offsets.own,
+    ]);
+  };
+  // The host's cells are judged together, and apart from the others.
+  const others = series.filter(({ cell }) => cell.memory !== "host").length;
+  const dropOf = (i: number) => {
+    const { variance, degreesOfFreedom } = uncertaintyOf(i);
+    const error = Math.sqrt(variance);
+    const chances = series[i]!.cell.memory === "host" ? chancesOf.host : chancesOf.cells * others;
+    const significant = error * studentQuantile(tailOfOne(chances), degreesOfFreedom);
+    const threshold = -Math.log1p(-thresholdOf(thresholds, series[i]!.cell));
+    return -Math.expm1(-Math.max(significant, threshold) - error * studentQuantile(missed, degreesOfFreedom));
+  };
+  return {
+    kinds: [...new Set(kinds)].map((name) => {
+      const members = [...kinds.keys()].filter((i) => kinds[i] === name);
+      const deviations = members.map((i) => Math.sqrt(noise[i]!.variance)).sort((a, b) => a - b);
+      const drops = members.map(dropOf).sort((a, b) => a - b);
+      return {
+        name,
+        cells: members.length,
+        typicalDeviation: middle(deviations),
+        largestDeviation: deviations.at(-1)!,
+        typicalDrop: middle(drops),
+        largestDrop: drops.at(-1)!,
+      };
+    }),
+  };
+}
+
+function middle(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)]!;
+}

@@ -1,0 +1,47 @@
+import type { HistoryEntry } from "../../results/history-entry.js";
+import { median } from "../../stats/order-statistics.js";
+import { squaresAboutMean } from "../../stats/variance.js";
+import type { Comparison } from "../comparison.js";
+import type { RunFigures } from "../result-set.js";
+import { joinRuns, logSpeeds } from "../series.js";
+
+/** The variance of a median of normal values is up to so many times that of their mean (many values). */
+const medianInflation = Math.PI / 2;
+
+/**
+ * What a history keeps of a check: of its first runs, the same cells each time, without those that measured suspects
+ * again. There is at least one run.
+ */
+export function checkRecord(
+  runs: readonly RunFigures[],
+  { outcome, tool }: Pick<Comparison, "outcome" | "tool">,
+): HistoryEntry {
+  const { id, startedAt, backend, fingerprint, machine, settings } = runs[0]!;
+  const { series } = joinRuns({ baseline: [], first: runs, fresh: [] });
+  return {
+    schemaVersion: 1,
+    kind: "check",
+    id,
+    startedAt,
+    version: tool.version,
+    outcome,
+    backend,
+    fingerprint,
+    machine,
+    verify: settings?.verify,
+    series: series.map((one) => ({
+      id: one.cell.id,
+      moved: one.moved,
+      unit: one.unit,
+      figure: median(one.first.map(({ value }) => value)),
+      runs: one.first.length,
+      logError: errorOfMedian(logSpeeds(one, one.first)),
+    })),
+  };
+}
+
+function errorOfMedian(values: readonly number[]): number | null {
+  const n = values.length;
+  if (n < 2) return null;
+  return Math.sqrt((medianInflation * squaresAboutMean(values)) / (n - 1) / n);
+}

@@ -1,0 +1,156 @@
+import { parseCellId } from "../../results/cell-id.js";
+import type { HistoryEntry } from "../../results/history-entry.js";
+import { fitPieces } from "../../stats/piecewise-fit.js";
+import { mean } from "../../stats/variance.js";
+import { isControlledByHost } from "../evidence/host-covariate.js";
+import type { OccasionCentres } from "../evidence/occasion-noise.js";
+import { recordedHostSlopes } from "../evidence/recorded-occasions.js";
+import { groupByOccasion } from "../occasions.js";
+import { kindOf, logSpeed, type Series } from "../series.js";
+
+/** One figure in all checks of a history: a cell's, or one direction's of a bidir cell. */
+export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
+  backend: HistoryEntry["backend"];
+  /** Whether its checks compared every copy, between shorter samples. */
+  comparesEveryCopy: boolean;
+  /** Of the checks that have it, in their order. */
+  points: HistoryPoint[];
+}
+
+/** A figure in one check. */
+export interface HistoryPoint {
+  /** Index of the check in the history. */
+  check: number;
+  /** In the series' unit. */
+  figure: number;
+  runs: number;
+  /** Standard error of the figure's logarithm; null where it is not known. */
+  logError: number | null;
+}
+
+/**
+ * The figures of all checks, series by series in the order in which they first appear; those of a GPU and of the
+ * emulated device apart, and those of checks that compared every copy. Figures of a cell whose id this pinbench does not know are left out.
+ */
+export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
+  const joined = new Map<string, HistorySeries | null>();
+  for (const [check, { backend, verify, series }] of entries.entries()) {
+    const comparesEveryCopy = verify === "every";
+    for (const { id, moved, unit, figure, runs, logError } of series) {
+      const key = `${backend} ${comparesEveryCopy} ${id} ${moved} ${unit}`;
+      if (!joined.has(key)) {
+        const cell = cellOf(id);
+        joined.set(key, cell === null ? null : { cell, moved, unit, backend, comparesEveryCopy, points: [] });
+      }
+      joined.get(key)?.points.push({ check, figure, runs, logError });
+    }
+  }
+  return [...joined.values()].filter((series) => series !== null);
+}
+
+function cellOf(id: string): Series["cell"] | null {
+  try {
+    return { id, ...parseCellId(id) };
+  } catch {
+    return null;
+  }
+}
+
+/** What the checks of a history say of the noise between occasions, for one series. */
+export interface OccasionDeviations extends Pick<HistorySeries, "cell" | "moved" | "unit" | "backend"> {
+  /** What shares its noise with it, as `kindOf()` says. */
+  kind: string;
+  /** Of each check: the logarithm of its speed less that of the series' course, below 0 is slower. */
+  deviations: { startedAt: string; deviation: number; runs: number; logError: number | null }[];
+  /** Of these deviations: levels, slopes and places of the course were fitted to them. */
+  degreesOfFreedom: number;
+}
+
+/**
+ * How far each check's figures lie from their series' course: from the level, between the steps that were found, or
+ * from the line where it drifts. So a step, which is a change, is no noise; what remains is the noise of a check within its
+ * runs (`logError`), and what its occasion adds. Series of fewer than two checks say nothing and are left out. Pure.
+ */
+export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDeviations[] {
+  return joinHistory(entries).flatMap((series) => {
+    const { cell, moved, unit, backend, points } = series;
+    if (points.length < 2) return [];
+    const speeds = points.map(({ figure }) => logSpeed(series, figure));
+    const fit = fitPieces(points.map(({ logError }, i) => ({ value: speeds[i]!, error: logError })))!;
+    const deviations = points.map(({ check, runs, logError }, i) => {
+      return { startedAt: entries[check]!.startedAt, deviation: fit.residuals[i]!, runs, logError };
+    });
+    const degreesOfFreedom = Math.max(1, points.length - fit.parameters);
+    return [{ cell, moved, unit, backend, kind: kindOf(series), deviations, degreesOfFreedom }];
+  });
+}
+
+/** Checks that failed: what they measured was a loss, or wrong, and is no noise. */
+const failedOutcomes: readonly string[] = ["regression", "failed"];
+
+/**
+ * What the checks of a history on one backend say of the noise between occasions: for each kind a source for each machine,
+ * which has for each series the mean deviation of the checks of each occasion, without what the host's memory explains of
+ * it. Checks that failed are left out. A series that an occasion lacks has fewer.
+ */
+export function historyCentres(
+  entries: readonly HistoryEntry[],
+  backend: HistoryEntry["backend"],
+): Readonly<Record<string, readonly OccasionCentres[]>> {
+  const before = known.get(entries)?.[backend];
+  if (before !== undefined) return before;
+  const usable = entries.filter(
+    (entry) => entry.backend === backend && !failedOutcomes.includes(entry.outcome),
+  );
+  const byKind: Record<string, OccasionCentres[]> = {};
+  for (const ofMachine of byMachine(usable)) {
+    for (const [kind, centres] of Object.entries(centresOfMachine(ofMachine))) {
+      byKind[kind] = [...(byKind[kind] ?? []), centres];
+    }
+  }
+  known.set(entries, { ...known.get(entries), [backend]: byKind });
+  return byKind;
+}
+
+/** What has been found of a list of entries, which nobody changes: a check asks after each of its processes. */
+const known = new WeakMap<
+  readonly HistoryEntry[],
+  Partial<Record<HistoryEntry["backend"], ReturnType<typeof historyCentres>>>
+>();
+
+/**
+ * The entries by the machine that they were measured on, in the order of its first check: by its GPUs, or by its host's name
+ * if these are not known. Entries of unknown machines are together.
+ */
+export function byMachine<Entry extends Pick<HistoryEntry, "machine">>(entries: readonly Entry[]): Entry[][] {
+  const machines = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const { gpuUuids, hostName } = entry.machine;
+    const key = (gpuUuids.length > 0 ? gpuUuids : hostName).join();
+    machines.set(key, [...(machines.get(key) ?? []), entry]);
+  }
+  return [...machines.values()];
+}
+
+function centresOfMachine(entries: readonly HistoryEntry[]): Readonly<Record<string, OccasionCentres>> {
+  const all = occasionDeviations(entries);
+  const host = new Map<string, number[]>();
+  for (const { startedAt, deviation } of all.flatMap((one) => (one.kind === "host" ? one.deviations : []))) {
+    host.set(startedAt, [...(host.get(startedAt) ?? []), deviation]);
+  }
+  const byKind: Record<string, number[][]> = {};
+  for (const { kind, cell, deviations, degreesOfFreedom } of all) {
+    // What the fit of the course took from the variance of the deviations.
+    const inflation = Math.sqrt((deviations.length - 1) / degreesOfFreedom);
+    const slope = isControlledByHost(cell) ? (recordedHostSlopes[kind]?.slope ?? 0) : 0;
+    const unexplained = deviations.map(({ startedAt, deviation }) => ({
+      startedAt,
+      deviation: inflation * (deviation - slope * mean(host.get(startedAt) ?? [0])),
+    }));
+    const centres = groupByOccasion(unexplained).map((group) =>
+      mean(group.map(({ deviation }) => deviation)),
+    );
+    byKind[kind] = [...(byKind[kind] ?? []), centres];
+  }
+  return byKind;
+}

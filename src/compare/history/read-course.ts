@@ -1,0 +1,202 @@
+import { type FarRun, farDistances, farRuns, longestRun, standardized } from "../../stats/far-runs.js";
+import { median } from "../../stats/order-statistics.js";
+import { type CoursePoint, fitPieces, type PiecewiseFit } from "../../stats/piecewise-fit.js";
+import { periodicPattern, repeatingPattern } from "../../stats/repeating-pattern.js";
+import { twoLevels } from "../../stats/two-levels.js";
+
+/** A figure of one check: its logarithm. */
+export interface TimedPoint extends CoursePoint {
+  /** Milliseconds since 1970. */
+  time: number;
+}
+
+/** What repeats itself in a course. Changes are of logarithms. */
+export type CoursePattern =
+  | { kind: "daily"; change: number; lowestHour: number; highestHour: number }
+  | { kind: "alternation"; change: number; checksLow: number }
+  | { kind: "cycle"; change: number; period: number };
+
+/** What is to be said of a course. Changes are of logarithms; indices are those of its points. */
+export interface CourseReading {
+  /** Of the points before `end`, without the pattern. */
+  fit: PiecewiseFit;
+  pattern: CoursePattern | null;
+  /** Runs of one to three points that are far off, after which the course went on as before. */
+  outages: (FarRun & { change: number })[];
+  /** The last one to three points, if they are far off; no fit can establish a step there. */
+  end: (FarRun & { change: number }) | null;
+  /** The last point against the median of those before; null for a single point. */
+  newest: { change: number; deviation: number | null; isBeyond: boolean } | null;
+}
+
+/** Chance of each pattern in independent values. Those of checks are correlated, for which the tests allow. */
+const chanceOfPattern = 1e-4;
+
+/**
+ * Reads a course of one point or more. The pattern is taken out of the values before steps, drifts and outages are looked for, as
+ * each turn of it would be one. Plain courses (independent or with a lag-1 correlation of 0.4, also with the tails of
+ * Student's t with 3 degrees of freedom) get a pattern, an outage, a step at the end or a mark on the newest value in at most
+ * 1 of 100 cases: a test simulates it.
+ */
+export function readCourse(points: readonly TimedPoint[]): CourseReading {
+  const values = points.map(({ value }) => value);
+  const { pattern, offsets } = patternOf(points);
+  const plain = points.map(({ value, error }, i) => ({ value: value - (offsets[i] ?? 0), error }));
+  const end = endRunOf(plain);
+  const fit = end?.fit ?? fitPieces(plain)!;
+  const far = outagesOf(plain.slice(0, fit.residuals.length), fit);
+  // What has not come back is no outage.
+  const outages = far.filter((outage) => outage.end < points.length);
+  const run = end === null ? null : { first: end.first, end: end.end, change: end.change };
+  return { fit, pattern, outages, end: run, newest: newestOf(values, points, pattern, run !== null) };
+}
+
+const hourMs = 3_600_000;
+/** A day in parts long enough for a check in most of them, and short enough to see a working day. */
+const hoursOfBin = 6;
+const binsOfDay = 24 / hoursOfBin;
+/** Of longer histories, so many of the newest days say whether there is a daily pattern. */
+const mostDays = 500;
+/** Fewer checks in an hour of the day say nothing of that hour. */
+const fewestInHour = 3;
+
+/** The pattern of a course, and how far it moves each point; no offsets if there is none. */
+function patternOf(points: readonly TimedPoint[]): {
+  pattern: CoursePattern | null;
+  offsets: readonly number[];
+} {
+  const values = points.map(({ value }) => value);
+  const daily = dailyPattern(points);
+  if (daily !== null) return daily;
+  const levels = twoLevels(values);
+  if (levels !== null) {
+    const { low, high, isHigh } = levels;
+    const checksLow = isHigh.filter((one) => !one).length;
+    const offsets = isHigh.map((one) => (one ? 0 : low - high));
+    return { pattern: { kind: "alternation", change: low - high, checksLow }, offsets };
+  }
+  const cycle = periodicPattern(values, chanceOfPattern);
+  if (cycle === null) return { pattern: null, offsets: [] };
+  const { profile, period } = cycle;
+  const change = rangeOf(profile);
+  const offsets = values.map((_, i) => profile[i % period] ?? 0);
+  return { pattern: { kind: "cycle", change, period }, offsets };
+}
+
+function rangeOf(profile: readonly (number | null)[]): number {
+  const known = profile.filter((one) => one !== null);
+  return Math.max(...known) - Math.min(...known);
+}
+
+/** The medians of quarters of a day, in universal time, have a pattern with a period of four. */
+function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; offsets: number[] } | null {
+  const blockOf = ({ time }: TimedPoint) => Math.floor(time / (hoursOfBin * hourMs));
+  const last = Math.max(...points.map(blockOf));
+  const firstOfAll = Math.min(...points.map(blockOf));
+  // Block 0 begins at midnight, and so does this one.
+  const first = Math.max(last - mostDays * binsOfDay, firstOfAll - (firstOfAll % binsOfDay));
+  const members = Array.from({ length: last - first + 1 }, (): number[] => []);
+  for (const point of points) members[blockOf(point) - first]?.push(point.value);
+  const medians = members.map((block) => (block.length === 0 ? null : median(block)));
+  const found = repeatingPattern(medians, binsOfDay, chanceOfPattern);
+  if (found === null) return null;
+  const { profile } = found;
+  const binOf = (block: number) => block % binsOfDay;
+  const hours = Array.from({ length: 24 }, (): number[] => []);
+  const hourOf = ({ time }: TimedPoint) => Math.floor(time / hourMs) % 24;
+  for (const point of points) {
+    const block = blockOf(point) - first;
+    const centre = medians[block];
+    if (centre != null) hours[hourOf(point)]!.push(point.value - centre + (profile[binOf(block)] ?? 0));
+  }
+  const offsets = points.map((point) => {
+    const ofHour = hours[hourOf(point)]!;
+    return ofHour.length < fewestInHour ? (profile[binOf(blockOf(point))] ?? 0) : median(ofHour);
+  });
+  const byDepth = [...profile.entries()].flatMap(([bin, level]) => (level === null ? [] : [{ bin, level }]));
+  byDepth.sort((a, b) => a.level - b.level);
+  const [lowest, highest] = [byDepth[0]!, byDepth.at(-1)!];
+  const pattern = {
+    kind: "daily",
+    change: lowest.level - highest.level,
+    lowestHour: lowest.bin * hoursOfBin,
+    highestHour: highest.bin * hoursOfBin,
+  } as const;
+  return { pattern, offsets };
+}
+
+/**
+ * The longest run of up to three points at the end that lies far from where the points before it lead to, with the fit of
+ * these. A fit of all points has the wrong size there: it draws in up to three points in a row. Null if there is none, or if
+ * the run is longer: the fit of all points then finds a step.
+ */
+function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; fit: PiecewiseFit }) | null {
+  const { length } = points;
+  for (let count = Math.min(longestRun + 1, length - 1); count > 0; --count) {
+    const first = length - count;
+    const run = points.slice(first);
+    const before = points.slice(0, first);
+    // A fit takes long: it is made only if it is likely to matter. Differences of neighbours know no drift.
+    if (!isFar(run, nearMedian(before), differences(before))) continue;
+    const fit = fitPieces(before)!;
+    const { start, slope, first: from } = fit.pieces.at(-1)!;
+    const level = start + slope * (first - from);
+    if (!isFar(run, level, fit.residuals)) continue;
+    if (count > longestRun) return null;
+    return { first, end: length, change: median(run.map(({ value }) => value)) - level, fit };
+  }
+  return null;
+}
+
+/** Points whose median is a level at the end of a course. */
+const nearPoints = 7;
+
+function nearMedian(points: readonly CoursePoint[]): number {
+  return median(points.slice(-nearPoints).map(({ value }) => value));
+}
+
+/** What neighbours differ by, scaled to the deviation of one. */
+function differences(points: readonly CoursePoint[]): number[] {
+  return points.slice(1).map(({ value }, i) => (value - points[i]!.value) / Math.SQRT2);
+}
+
+/** Whether all points of a run are far from a level, to one side and about as far, by what the residuals of others scatter. */
+function isFar(run: readonly CoursePoint[], level: number, residuals: readonly number[]): boolean {
+  const far = farDistances(residuals);
+  if (far === null) return false;
+  const distances = run.map(({ value, error }) => standardized(value - level, error, far.deviation));
+  const [least, most] = [Math.min(...distances), Math.max(...distances)];
+  const [nearest, farthest] = least > 0 ? [least, most] : [-most, -least];
+  return nearest >= (run.length === 1 ? far.alone : far.inRun) && nearest >= farthest / 2;
+}
+
+function outagesOf(points: readonly CoursePoint[], { residuals }: PiecewiseFit): CourseReading["outages"] {
+  const far = farDistances(residuals);
+  if (far === null) return [];
+  const distances = residuals.map((one, i) => standardized(one, points[i]!.error, far.deviation));
+  return farRuns(distances, far.inRun, far.alone).map(({ first, end }) => ({
+    first,
+    end,
+    change: median(residuals.slice(first, end)),
+  }));
+}
+
+/** The newest value against the median of those before. In a course with a pattern it is far only if the end is. */
+function newestOf(
+  values: readonly number[],
+  points: readonly TimedPoint[],
+  pattern: CoursePattern | null,
+  isEndFar: boolean,
+): CourseReading["newest"] {
+  const before = values.slice(0, -1);
+  if (before.length === 0) return null;
+  const change = values.at(-1)! - median(before);
+  const far = farDistances(before);
+  const isFarOff =
+    far !== null && Math.abs(standardized(change, points.at(-1)!.error, far.deviation)) >= far.alone;
+  return {
+    change,
+    deviation: far?.deviation ?? null,
+    isBeyond: isEndFar || (pattern === null && isFarOff),
+  };
+}

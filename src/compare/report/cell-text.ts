@@ -1,0 +1,222 @@
+import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../../draw/numbers.js";
+import { counted, listed } from "../../draw/words.js";
+import { cellNames } from "../../results/naming/cell-name.js";
+import { directionName, noticeIn } from "../../results/naming/wording.js";
+import type { CellComparison, Comparison, GroupComparison, Verdict } from "../comparison.js";
+import { isFailing } from "../verdict.js";
+
+/** What every output says of one cell of a comparison. */
+
+/** How a cell's unit is printed. */
+export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
+
+/** What a text for people calls a cell of a comparison. */
+export type NameOfCompared = (cell: CellComparison) => string;
+
+/**
+ * The names of a comparison's cells, or their ids; where a direction of a bidir cell is compared by itself, with that
+ * direction: "… (H2D)".
+ */
+export function comparedNames(
+  { cells }: Pick<Comparison, "cells">,
+  shown: { showsIds: boolean } = { showsIds: false },
+): NameOfCompared {
+  const names = cellNames(
+    cells.map(({ id }) => id),
+    shown,
+  );
+  return ({ id, direction, moved }) =>
+    direction === "bidir" && moved !== "sum" ? `${names(id)} (${directionName[moved]})` : names(id);
+}
+
+/** The name under which a program follows a cell over time: its id, and its direction where that is compared by itself. */
+function lastingName(cell: CellComparison): string {
+  return comparedNames({ cells: [cell] }, { showsIds: true })(cell);
+}
+
+/** The same for trackers, where an emulated device's figures are kept apart. */
+export function trackedName(cell: CellComparison, comparison: Comparison): string {
+  return noticeIn(comparison) === null ? lastingName(cell) : `${lastingName(cell)} (emulated device)`;
+}
+
+/** A figure in the cell's unit, without the unit. */
+export function formatFigure(figure: number, unit: CellComparison["unit"]): string {
+  return unit === "us" ? formatMicroseconds(figure) : formatGBps(figure);
+}
+
+/** The figure of one side of a cell, without the unit; null where it has none, or none that is a finite number. */
+export function sideText(side: { figure: number } | null, unit: CellComparison["unit"]): string | null {
+  return side === null || !Number.isFinite(side.figure) ? null : formatFigure(side.figure, unit);
+}
+
+/**
+ * The relative change, such as "−9.8 %"; null where there is none. Rounded towards the slower: a loss is never shown
+ * smaller than it is, nor a gain larger.
+ */
+export function changeText(cell: CellComparison): string | null {
+  const change = changeEstimate(cell);
+  return change === null ? null : formatChange(change.figure, cell.unit === "us" ? "up" : "down");
+}
+
+/**
+ * The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null where no spread is known, or where the
+ * interval says nothing of the candidate's figure.
+ */
+export function intervalText(cell: CellComparison): string | null {
+  const change = changeEstimate(cell);
+  const interval = change?.interval ?? null;
+  if (change === null || interval === null || isTooWide(change)) return null;
+  return rangeText(interval.low, interval.high);
+}
+
+/** Whether the change has an interval, but one as wide as no figure of a table may have. */
+export function isTooWide({ figure, interval }: Estimate): boolean {
+  return interval !== null && !saysAnything((interval.high - interval.low) / 2 / (1 + figure));
+}
+
+/** The change in a phrase: "−9.8 % (−10.1 to −9.5 %); confirmed by 5 fresh processes". */
+export function describeChange(cell: CellComparison): string {
+  const change = changeText(cell);
+  if (change === null) return "change not known";
+  const estimate = changeEstimate(cell);
+  const noInterval = estimate !== null && isTooWide(estimate) ? "which cannot be told" : "no interval known";
+  const isShown = ["slower", "probably slower", "unsteady", "uneven"].includes(cell.verdict);
+  const parts = [
+    `${change} (${intervalText(cell) ?? noInterval})`,
+    ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
+    ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
+    ...(cell.verdict === "uneven" ? [cell.reason] : []),
+    ...(isShown && cell.confirmation !== null
+      ? [`confirmed by ${freshProcesses(cell.confirmation.runs)}`]
+      : []),
+  ];
+  return parts.join("; ");
+}
+
+/** An explained change smaller than this is not worth a word. */
+const leastExplained = 0.01;
+
+/** What the host's memory explains of the change, such as "−12.1 %"; null where that is next to nothing, or not known. */
+export function explainedText({ explainedByHost, unit }: CellComparison): string | null {
+  if (explainedByHost === null || Math.abs(explainedByHost) < leastExplained) return null;
+  return formatChange(explainedByHost, unit === "us" ? "up" : "down");
+}
+
+/** Both figures and the change in a phrase: "61.4 GB/s before, 55.3 GB/s now: −9.8 % (…)". */
+export function describeFigures(cell: CellComparison): string {
+  const { baseline, candidate, unit } = cell;
+  const shown = (side: { figure: number } | null) => {
+    const text = sideText(side, unit);
+    return text === null ? "no figure" : `${text} ${unitName[unit]}`;
+  };
+  const change = candidate === null ? "" : `: ${describeChange(cell)}`;
+  return `${shown(baseline)} before, ${shown(candidate)} now${change}`;
+}
+
+/** "1 fresh process", "5 fresh processes". */
+export function freshProcesses(count: number): string {
+  return counted(count, "fresh process", "fresh processes");
+}
+
+/** The cells that fail the comparison, the worst first. */
+export function failingCells({ cells, rule }: Pick<Comparison, "cells" | "rule">): CellComparison[] {
+  return bySeverity(cells.filter((cell) => isFailing(cell, rule)));
+}
+
+/** What needs attention first; what is as severe has the same number. */
+const severity: Readonly<Record<Verdict, number>> = {
+  slower: 0,
+  "probably slower": 0,
+  unsteady: 1,
+  uneven: 1,
+  missing: 2,
+  "not comparable": 2,
+  "cannot be told": 3,
+  faster: 4,
+  new: 5,
+  "not slower": 6,
+};
+
+/** The cells in the order in which they need attention: of those that are as severe the one that lost most comes first. */
+export function bySeverity(cells: readonly CellComparison[]): CellComparison[] {
+  const loss = (cell: CellComparison) => {
+    if (cell.verdict === "uneven") return cell.lostShare?.candidate ?? 0;
+    const change = cell.slowRuns?.worstChange ?? changeEstimate(cell)?.figure ?? 0;
+    // Without digits that are not shown, cells that lost the same stay in their order.
+    return Math.round((cell.unit === "us" ? change : -change) * 1000);
+  };
+  return [...cells].sort((a, b) => severity[a.verdict] - severity[b.verdict] || loss(b) - loss(a));
+}
+
+/** What a group is called: "H2D pageable", "d1 D2H pinned latency" of several devices. */
+export function groupName(
+  { device, moved, kind }: GroupComparison,
+  groups: readonly GroupComparison[],
+): string {
+  const isOneOfSeveral = groups.some((other) => other.device !== device);
+  const direction = moved === "sum" ? `${directionName.h2d}+${directionName.d2h}` : directionName[moved];
+  return [...(isOneOfSeveral ? [`d${device}`] : []), direction, kind].join(" ");
+}
+
+/** The change of a group with its interval: "−9.8 % (−10.1 to −9.5 %)". */
+export function rangeOfChange({
+  change,
+  low,
+  high,
+}: Pick<GroupComparison, "change" | "low" | "high">): string {
+  if (change === null) return "change not known";
+  const interval = low === null || high === null ? "no interval known" : rangeText(low, high);
+  return `${formatChange(change, "down")} (${interval})`;
+}
+
+/** An interval of a change, rounded outwards: "−10.1 to −9.5 %". */
+export function rangeText(low: number, high: number): string {
+  return `${formatChange(low, "down").replace(/ %$/, "")} to ${formatChange(high, "up")}`;
+}
+
+/** The slow runs of a cell: "2 of 5 runs far slower, down to −41.2 %, at 10:12:00 and 10:14:00 on 2026-11-20 (UTC)". */
+function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
+  if (slowRuns === null) return null;
+  const { count, runs, worstChange, startedAt } = slowRuns;
+  const worst = formatChange(worstChange, unit === "us" ? "up" : "down");
+  return `${count} of ${counted(runs, "run")} far slower, by up to ${worst}, started ${describeTimes(startedAt)}`;
+}
+
+/** More than so many times are counted. */
+const mostTimes = 4;
+
+function describeTimes(times: readonly string[]): string {
+  const named = times.slice(0, mostTimes).map((time) => time.replace(/\.\d+Z$/, "Z"));
+  return times.length <= mostTimes
+    ? listed(named)
+    : `${named.join(", ")} and ${times.length - mostTimes} more`;
+}
+
+/** A figure and its 95 % interval, in the same unit. */
+export interface Estimate {
+  figure: number;
+  /** Null where no spread is known. */
+  interval: { low: number; high: number } | null;
+}
+
+/** The candidate's figure in the cell's unit; null where it has none, or none that is a finite number. */
+export function candidateEstimate({ baseline, candidate }: CellComparison): Estimate | null {
+  if (candidate === null) return null;
+  const changedBy = (relative: number | null) =>
+    baseline === null || relative === null ? null : baseline.figure * (1 + relative);
+  return estimateOf(candidate.figure, changedBy(candidate.low), changedBy(candidate.high));
+}
+
+/** The relative change, -0.06 being 6 % less; null where there is none, or none that is a finite number. */
+export function changeEstimate({ candidate }: CellComparison): Estimate | null {
+  return candidate === null ? null : estimateOf(candidate.change, candidate.low, candidate.high);
+}
+
+function estimateOf(figure: number | null, low: number | null, high: number | null): Estimate | null {
+  if (!isFiniteNumber(figure)) return null;
+  return { figure, interval: isFiniteNumber(low) && isFiniteNumber(high) ? { low, high } : null };
+}
+
+function isFiniteNumber(value: number | null): value is number {
+  return Number.isFinite(value);
+}

@@ -1,0 +1,166 @@
+import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { formatChangeTick } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { capital, counted, listed, timeText } from "../../draw/words.js";
+import { median } from "../../stats/order-statistics.js";
+import type { Course, HistoryDocument } from "../history/history-document.js";
+import { changeText, courseFindings, figureText, newestText } from "./history-findings.js";
+
+/** A chart of each course, from check to check. */
+export function historyCharts(history: HistoryDocument): CurveChart[] {
+  const names = uniqueNames(history.courses.map(({ name }) => name));
+  return history.courses.flatMap((course, index) => chartOf(course, names[index]!, history));
+}
+
+/** "H2D pinned" is "history-h2d-pinned"; where two come to the same name, the later one gets a number. */
+function uniqueNames(texts: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  return texts.map((text) => {
+    const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? ["course"];
+    const name = `history-${words.join("-")}`;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? name : `${name}-${count}`;
+  });
+}
+
+/** How checks of an outcome are drawn; of one that a later pinbench may know, as the last. */
+const styleOfOutcome: ReadonlyMap<string, number> = new Map([
+  ["pass", 0],
+  ["regression", 1],
+  ["failed", 4],
+  ["inconclusive", 3],
+]);
+const otherStyle = 7;
+const levelStyle = 5;
+
+function chartOf(course: Course, name: string, { checks }: HistoryDocument): CurveChart[] {
+  const points = course.points.flatMap(({ check, change }) => {
+    const made = checks[check];
+    return made === undefined ? [] : [{ check, change, ...made }];
+  });
+  if (points.length < 2) return [];
+  const outcomes = groupBy(points, ({ outcome }) => outcome);
+  const curves = [...outcomes].map(
+    ([outcome, members]): Curve => ({
+      name: `check: ${outcome}`,
+      style: styleOfOutcome.get(outcome) ?? otherStyle,
+      isJoined: false,
+      points: members.map(({ check, change, startedAt }) => ({
+        x: check + 1,
+        y: change,
+        low: null,
+        high: null,
+        text: `check ${check + 1} (${timeText(startedAt)}): ${changeText(change, course)}${absolute(change, course)}`,
+      })),
+    }),
+  );
+  return [
+    {
+      kind: "curves",
+      name,
+      title: `${course.name}, from check to check`,
+      description: describe(course, points.length),
+      x: { label: "date of the check", scale: "linear", ...dateAxis(checks) },
+      y: { label: "change from the median", scale: "linear", format: formatChangeTick },
+      curves: [levels(course), ...curves],
+      rules: stepRules(course),
+    },
+  ];
+}
+
+/** More marks than these have no room. */
+const mostTicks = 120;
+
+/** Marks at the first check of each day, or at all checks of a history that is not longer than two; some, if there are many. */
+function dateAxis(checks: HistoryDocument["checks"]): { ticks: number[]; format: (value: number) => string } {
+  const days = checks.map(({ startedAt }) => startedAt.slice(0, 10));
+  const isShort = new Set(days).size <= 2;
+  const marked = days.flatMap((day, check) => (isShort || day !== days[check - 1] ? [check + 1] : []));
+  const every = Math.ceil(marked.length / mostTicks);
+  return {
+    ticks: marked.filter((_, i) => i % every === 0),
+    format: (value) => {
+      const startedAt = checks[Math.round(value) - 1]?.startedAt ?? "";
+      return isShort ? startedAt.slice(5, 16).replace("T", " ") : startedAt.slice(0, 10);
+    },
+  };
+}
+
+/** ", 52.6 GB/s"; empty for a group, whose cells have different figures. */
+function absolute(change: number, course: Course): string {
+  const { median } = course;
+  if (median === null) return "";
+  return `, ${figureText(median * (1 + change), course)}`;
+}
+
+function describe(course: Course, checks: number): string {
+  const { noise } = course;
+  const found = courseFindings(course)
+    .filter(({ kind }) => kind !== "newest")
+    .map(({ place, size, cause }) => `${place}: ${size}${cause === "" ? "" : `; ${cause}`}`);
+  const spread =
+    noise === null ? "" : ` Beside that, checks differ by ${formatChangeTick(noise).replace("+", "")}.`;
+  const newest = newestText(course);
+  const end = newest === null ? "" : ` ${capital(newest)}.`;
+  return `${counted(checks, "check")}: ${listed(found) || "no step and no drift"}.${end}${spread}`;
+}
+
+/** Lines between the last check before a step and the first one after it. */
+function stepRules(course: Course): Rule[] {
+  const { steps, endStep } = course;
+  const end = endStep === null ? [] : [{ ...endStep, before: endStep.first - 1, after: endStep.first }];
+  return [...steps, ...end].map(({ before, after, change, differences }) => {
+    const causes = differences.map((one) => `${one.fact} ${one.before} → ${one.after}`);
+    const cause = causes.length === 0 ? "" : `: ${listed(causes)}`;
+    return { axis: "x", value: (before + after) / 2 + 1, label: `${changeText(change, course)}${cause}` };
+  });
+}
+
+/** The level between steps, and the slope of drifts, as one line: medians, and least squares where it drifts. */
+function levels(course: Course): Curve {
+  const { steps, drifts, points } = course;
+  const knots: ChartPoint[] = [];
+  const add = (check: number, y: number) =>
+    knots.push({
+      x: check + 1,
+      y,
+      low: null,
+      high: null,
+      text: `level at check ${check + 1}: ${formatChangeTick(y)}`,
+    });
+  const ends = [...steps.map(({ after }) => after), Number.POSITIVE_INFINITY].sort((a, b) => a - b);
+  let start = Number.NEGATIVE_INFINITY;
+  for (const end of ends) {
+    const members = points.filter(({ check }) => check >= start && check < end);
+    start = end;
+    const drift = drifts.find(({ first, last }) =>
+      members.some(({ check }) => check >= first && check <= last),
+    );
+    const [from, to] = [members[0], members.at(-1)];
+    if (from === undefined || to === undefined) continue;
+    const drifting = members.filter(
+      ({ check }) => drift !== undefined && check >= drift.first && check <= drift.last,
+    );
+    if (drift === undefined || drifting.length < 2) {
+      const level = median(members.map(({ change }) => change));
+      add(from.check, level);
+      add(to.check, level);
+      continue;
+    }
+    const line = leastSquares(drifting);
+    const [first, last] = [drifting[0]!.check, drifting.at(-1)!.check];
+    for (const check of [from.check, first, last, to.check])
+      add(check, line(Math.max(first, Math.min(last, check))));
+  }
+  return { name: "level", style: levelStyle, isJoined: true, hasNoMarks: true, points: knots };
+}
+
+/** The straight line through two points or more of different checks. */
+function leastSquares(points: readonly Course["points"][number][]): (check: number) => number {
+  const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y] = [meanOf(points.map(({ check }) => check)), meanOf(points.map(({ change }) => change))];
+  const squares = points.reduce((sum, { check }) => sum + (check - x) ** 2, 0);
+  const products = points.reduce((sum, { check, change }) => sum + (check - x) * (change - y), 0);
+  return (check) => y + (squares === 0 ? 0 : (products / squares) * (check - x));
+}

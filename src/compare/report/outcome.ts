@@ -1,0 +1,148 @@
+import type { Tone } from "../../draw/report.js";
+import { counted, listed } from "../../draw/words.js";
+import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../comparison.js";
+import { machineFacts } from "../differences.js";
+import { comparedNames, type NameOfCompared } from "./cell-text.js";
+import { failuresOf } from "./failures.js";
+import { whatWouldShow } from "./what-would-show.js";
+
+/** The terms in which every output speaks of verdicts and of the outcome. */
+
+/** What each verdict says of a cell; in the order in which verdicts are named, what needs attention first. */
+export const verdictMeaning: Readonly<Record<Verdict, string>> = {
+  slower: "shown to be slower, by the cell's threshold or more",
+  "probably slower": "likely to be slower, by the cell's threshold or more, and not settled",
+  unsteady: "single runs far slower, and not less often than in the baseline",
+  uneven: "slow copies take more of the time than in the baseline",
+  missing: "in the baseline, without a figure in the candidate",
+  "cannot be told": "a loss of the cell's threshold could be neither shown nor ruled out",
+  "not comparable": "measured under conditions that differ",
+  "not slower": "a loss of the cell's threshold is ruled out",
+  faster: "shown to be faster, by the cell's threshold or more",
+  new: "in the candidate alone",
+};
+
+const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
+
+/** How strongly a verdict is shown. */
+export const verdictTone: Readonly<Record<Verdict, Tone>> = {
+  slower: "failure",
+  "probably slower": "failure",
+  unsteady: "warning",
+  uneven: "warning",
+  missing: "warning",
+  "cannot be told": "warning",
+  "not comparable": "warning",
+  "not slower": "muted",
+  faster: "plain",
+  new: "plain",
+};
+
+/** How strongly an outcome is shown. */
+export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
+  pass: "plain",
+  regression: "failure",
+  failed: "failure",
+  "not comparable": "failure",
+  inconclusive: "warning",
+};
+
+/** A verdict and what it says: "new: in the candidate alone". */
+export function describeVerdict(verdict: Verdict): string {
+  return `${verdict}: ${verdictMeaning[verdict]}`;
+}
+
+/** The verdicts that at least one cell has. */
+export function presentVerdicts({ cells }: Comparison): Verdict[] {
+  return verdictOrder.filter((verdict) => cells.some((cell) => cell.verdict === verdict));
+}
+
+/** The outcome in a few sentences with their numbers. */
+export function describeOutcome(comparison: Comparison, nameOf = comparedNames(comparison)): string {
+  switch (comparison.outcome) {
+    case "pass":
+      return describeCells(comparison, nameOf);
+    case "regression":
+      return [
+        ...linkSentences(comparison),
+        `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`,
+      ].join(" ");
+    case "failed":
+      return ["A measurement failed.", ...linkSentences(comparison), describeCells(comparison, nameOf)].join(
+        " ",
+      );
+    case "inconclusive":
+      return `Not decided, and --strict fails what is not. ${describeCells(comparison, nameOf)}`;
+    case "not comparable":
+      return `Not comparable: ${describeObstacle(comparison)}.`;
+  }
+}
+
+/** "the link of GPU 0 runs at x8, the baseline's at x16". */
+export function describeLinkLosses({ linkLosses = [] }: Pick<Comparison, "linkLosses">): string[] {
+  return linkLosses.map(({ device, baseline, candidate, runs, of }) => {
+    const differ = (["generation", "width"] as const).filter((key) => candidate[key] !== baseline[key]);
+    const text = (link: typeof baseline) =>
+      differ.map((key) => (key === "width" ? `x${link.width}` : `gen${link.generation}`)).join(" ");
+    const share = runs === of ? "" : ` in ${runs} of ${of} runs`;
+    return `the link of GPU ${device} runs at ${text(candidate)}${share}, the baseline's at ${text(baseline)}`;
+  });
+}
+
+function linkSentences(comparison: Comparison): string[] {
+  return describeLinkLosses(comparison).map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+}
+
+/** Another machine explains most, and comes first: "On another machine (host a → b, another GPU): ". */
+function describeOtherMachine({ differences }: Comparison): string {
+  if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
+  const find = (name: string) => differences.find(({ fact }) => fact === name);
+  const host = find(machineFacts.hostName);
+  const isOtherGpu = find(machineFacts.gpuUuids) !== undefined;
+  if (host === undefined) return "On another GPU: ";
+  return `On another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
+}
+
+/** More failures than these are counted. */
+const mostFailures = 3;
+
+function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
+  if (comparison.cells.length === 0) return "No cell was compared.";
+  const failures = failuresOf(comparison, nameOf);
+  if (failures.length === 0) return describeWell(comparison);
+  const more = failures.length - mostFailures;
+  const sentences = [
+    ...failures.slice(0, mostFailures).map(({ text }) => text),
+    ...(more > 0 ? [`${more} more like ${more === 1 ? "it" : "these"} below`] : []),
+  ];
+  return sentences.map((sentence) => `${sentence}.`).join(" ");
+}
+
+/** If nothing fails: what could have been seen, and how many cells are not as well as that. */
+function describeWell(comparison: Comparison): string {
+  const { cells } = comparison;
+  const asked = cells.filter(({ verdict }) => verdict !== "new");
+  const isDecided = ({ verdict }: CellComparison) => verdict === "not slower" || verdict === "faster";
+  const first = asked.some(isDecided) ? "Nothing is slower." : "Nothing was shown to be slower.";
+  const seen = whatWouldShow(comparison);
+  const isPlain = cells.every(({ verdict }) => verdict === "not slower");
+  return [
+    first,
+    ...(seen === null ? [] : [`${seen}.`]),
+    ...(isPlain ? [] : [`${counted(cells.length, "cell")}: ${tally(comparison)}.`]),
+  ].join(" ");
+}
+
+function describeObstacle(comparison: Comparison): string {
+  const facts = comparison.differences.filter(({ blocks }) => blocks).map(({ fact }) => fact);
+  if (facts.length > 0) return `${listed(facts)} ${facts.length === 1 ? "differs" : "differ"}`;
+  return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
+}
+
+/** The number of cells by verdict: "3 cannot be told, 57 not slower". */
+function tally({ counts }: Comparison): string {
+  return verdictOrder
+    .filter((verdict) => counts[verdict] > 0)
+    .map((verdict) => `${counts[verdict]} ${verdict}`)
+    .join(", ");
+}

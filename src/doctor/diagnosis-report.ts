@@ -1,0 +1,163 @@
+import type { DocumentKind } from "../draw/document-kind.js";
+import { formatGBps, formatWholeShare } from "../draw/numbers.js";
+import {
+  type Block,
+  environment,
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  note,
+  numberColumn,
+  type Report,
+  section,
+  spared,
+  type Tone,
+  tables,
+  texts,
+  wordColumn,
+} from "../draw/report.js";
+import type { Screen } from "../draw/screen.js";
+import { shownText } from "../draw/terminal/terminal-text.js";
+import { listed, timeText } from "../draw/words.js";
+import { directionName } from "../results/naming/wording.js";
+import { formatSize } from "../settings/units.js";
+import { type Diagnosis, diagnosisSchema, type Finding } from "./diagnosis.js";
+
+/** A diagnosis, as a kind of document. */
+export const diagnosisKind: DocumentKind<Diagnosis> = {
+  schema: diagnosisSchema,
+  report: diagnosisReport,
+  exports: { nhc: (diagnosis, { screen }) => healthCheckLine(diagnosis, screen) },
+};
+
+/** What the findings of a weight are called together. */
+const titles: Readonly<Record<Finding["weight"], string>> = {
+  costs: "What costs bandwidth",
+  risk: "What may cost bandwidth at other sizes, or with other users",
+  explains: "What explains figures, and is not wrong",
+};
+
+const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
+  healthy: "plain",
+  costs: "warning",
+  "cannot tell": "failure",
+};
+
+function diagnosisReport(diagnosis: Diagnosis): Report {
+  const { notice, reason, verdict, tool, unseen, devices, createdAt } = diagnosis;
+  const names = [...new Set(devices.map(({ name }) => name))];
+  return {
+    command: "doctor",
+    version: tool.version,
+    hasTerms: false,
+    name: `Diagnosis: ${listed(names)}, ${timeText(createdAt)}`,
+    blocks: [
+      ...(notice === null ? [] : texts("alert", [note(notice, "warning")])),
+      ...texts("answer", [note(reason, toneOf[verdict])]),
+      environment(factsOf(diagnosis)),
+      ...tables([rateGrid(diagnosis)]),
+      ...groupsOf(diagnosis).map(({ title, findings }) => section(title, findings.map(entryOf))),
+      ...(unseen.length === 0 ? [] : [section("What was not seen", [{ type: "list", items: unseen }], true)]),
+    ],
+  };
+}
+
+function entryOf(finding: Finding): Block {
+  return { type: "entry", text: finding.summary, facts: aboutFinding(finding) };
+}
+
+/** What is said of a finding below its summary; a further line of evidence has no label of its own. */
+function aboutFinding({ evidence, cost, fix, sureness }: Finding): Fact[] {
+  return [
+    ...(cost === null ? [] : [["costs", costText(cost)] as const]),
+    ...evidence.map((line, index) => [index === 0 ? "seen" : "", line] as const),
+    ...(fix === null ? [] : [["do", fix] as const]),
+    ["sure", sureness],
+  ];
+}
+
+function costText({ direction, gigabytesPerSecond, basis }: NonNullable<Finding["cost"]>): string {
+  const where = direction === "both" ? "in each direction" : directionName[direction];
+  return `${formatGBps(gigabytesPerSecond)} GB/s ${where}, ${basis}`;
+}
+
+function groupsOf({ findings }: Diagnosis) {
+  return (Object.keys(titles) as Finding["weight"][])
+    .map((weight) => ({
+      title: titles[weight],
+      findings: findings.filter((finding) => finding.weight === weight),
+    }))
+    .filter((group) => group.findings.length > 0);
+}
+
+function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
+  const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const sourceOf = ({ reference }: Diagnosis["devices"][number]) =>
+    reference === null ? "not known: there is no reference" : `from ${reference}`;
+  const sources = [...new Set(devices.map(sourceOf))];
+  const expected =
+    sources.length === 1 ? sources : devices.map((device) => `device ${device.ordinal}: ${sourceOf(device)}`);
+  return [
+    ["Host", host],
+    ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
+    ...devices.map(({ ordinal, name, pciBusId, link, limitGigabytesPerSecond }): Fact => {
+      const limit =
+        limitGigabytesPerSecond === null
+          ? ""
+          : `, at most ${formatGBps(limitGigabytesPerSecond)} GB/s each way`;
+      return [
+        devices.length === 1 ? "Device" : `Device ${ordinal}`,
+        `${[name, pciBusId].filter((part) => part !== null).join(", ")}, ${link === null ? "link not known" : `${link} under load${limit}`}`,
+      ];
+    }),
+    ...expected.map((source): Fact => ["Expected", source]),
+  ];
+}
+
+/** Rates beside what is expected; rates together where there are several devices. */
+function rateGrid({ devices, sizeBytes }: Diagnosis): Grid {
+  const hasTogether = devices.some(({ rates }) => rates.some(({ together }) => together));
+  const optional = (text: string | null) => (text === null ? figure("-") : figure(text));
+  const rows = devices.flatMap(({ ordinal, rates }) =>
+    rates.map(
+      ({ direction, together, gigabytesPerSecond, shareOfLimit, expectedGigabytesPerSecond }): Figure[] => [
+        figure(String(ordinal)),
+        ...(hasTogether ? [figure(together ? "together" : "alone")] : []),
+        figure(directionName[direction]),
+        optional(gigabytesPerSecond === null ? null : formatGBps(gigabytesPerSecond)),
+        optional(expectedGigabytesPerSecond === null ? null : formatGBps(expectedGigabytesPerSecond)),
+        gigabytesPerSecond === null || expectedGigabytesPerSecond === null
+          ? figure("-")
+          : figure(formatWholeShare(gigabytesPerSecond / expectedGigabytesPerSecond)),
+        optional(shareOfLimit === null ? null : formatWholeShare(shareOfLimit)),
+      ],
+    ),
+  );
+  return {
+    caption: `Pinned copies of ${formatSize(sizeBytes)} by one worker, GB/s`,
+    columns: [
+      numberColumn("device"),
+      ...(hasTogether ? [wordColumn("copies")] : []),
+      wordColumn("direction"),
+      numberColumn("measured"),
+      numberColumn("expected"),
+      numberColumn("of", "expected"),
+      spared(numberColumn("of", "link"), 1),
+    ],
+    rows,
+    labels: hasTogether ? 3 : 2,
+  };
+}
+
+/** Longer lines some schedulers cut off, or do not take for a reason. */
+const mostReasonCharacters = 240;
+
+/** One line as LBNL's Node Health Check writes it, which Slurm can give as the reason of a drained node. */
+function healthCheckLine({ verdict, reason }: Diagnosis, screen: Screen): string {
+  const text = shownText(reason, screen);
+  const short = text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
+  return verdict === "healthy"
+    ? `OK:  pinbench doctor:  ${short}\n`
+    : `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${short}\n`;
+}

@@ -1,0 +1,400 @@
+import type { EncodedSeries, SampleData } from "../sample-data.js";
+
+/*
+ * Shows the samples of any cell in the two charts that a page has of one: a control chooses the cell, and both are drawn
+ * anew as src/draw/chart draws them, but for samples that can be read one by one. Other scripts hear "redrawn".
+ */
+
+/** A cell as it can be chosen. */
+interface Cell {
+  name: string;
+  series: readonly EncodedSeries[];
+}
+
+/** What has one colour in a chart: samples in the order in which they were measured, in units that people read. */
+interface Party {
+  name: string;
+  /** Which of the marks and colours it has. */
+  style: number;
+  seconds: readonly number[];
+  values: readonly number[];
+}
+
+/** Where the values of a chart lie in its picture, and what says what they are. */
+interface Frame {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  acrossLabel: Element;
+  upLabel: Element;
+}
+
+/** An axis that begins and ends at round numbers. */
+interface Scale {
+  /** About so many of them. */
+  ticks: (about: number) => readonly number[];
+  place: (value: number) => number;
+}
+
+type Attributes = Readonly<Record<string, string | number>>;
+
+/** With more samples than these none is read by itself: nobody finds one among so many. */
+const mostRead = 2000;
+/** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
+const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
+/** Pixels of a picture, as src/draw/chart has them. */
+const [textRow, aboveGrid, letterWidth, betweenTicks] = [17, 10, 8.6, 12];
+
+/** The outlines of the marks of all styles, which begin again after the last. */
+const marks = dataOf("marks") as readonly string[];
+const markOf = (style: number) => marks[style % marks.length]!;
+const styleOf = (style: number) => `s${style % marks.length}`;
+
+(dataOf("samples") as SampleData).forEach((series, index) => {
+  const overTime = document.getElementById(`document-${index + 1}-samples-over-time`);
+  const distribution = document.getElementById(`document-${index + 1}-samples-distribution`);
+  if (overTime !== null && distribution !== null) offerCells(cellsOf(series), overTime, distribution);
+});
+
+function dataOf(id: string): unknown {
+  return JSON.parse(document.getElementById(id)?.textContent ?? "[]");
+}
+
+function cellsOf(series: readonly EncodedSeries[]): Cell[] {
+  const byCell: EncodedSeries[][] = [];
+  for (const one of series) {
+    byCell[one.cell] ??= [];
+    byCell[one.cell]!.push(one);
+  }
+  return byCell.map((members) => {
+    const [{ name }] = members as [EncodedSeries];
+    const isOne = members.every((one) => one.name === name);
+    // The names of a cell's two directions differ in what stands behind the last comma.
+    return { name: isOne ? name : name.replace(/, [^,]*$/, ""), series: members };
+  });
+}
+
+function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution: HTMLElement): void {
+  const choice = document.createElement("select");
+  choice.append(...cells.map(({ name }, index) => new Option(name, String(index))));
+  const label = document.createElement("label");
+  label.className = "control";
+  label.append("Samples of: ", choice);
+  overTime.append(label);
+  const figures = [
+    { figure: overTime, draw: drawOverTime },
+    { figure: distribution, draw: drawDistribution },
+  ].map((one) => {
+    const caption = one.figure.querySelector("figcaption")!.textContent;
+    return { ...one, title: caption.replace(cells[0]!.name, "") };
+  });
+  let shown: Cell | undefined;
+  const show = () => {
+    const cell = cells[Number(choice.value)]!;
+    if (cell === shown) return;
+    shown = cell;
+    for (const { figure, draw, title } of figures) {
+      const chart = figure.querySelector<SVGSVGElement>("svg.chart")!;
+      draw(chart, cell.series);
+      figure.querySelector("figcaption")!.textContent = title + cell.name;
+      chart.setAttribute("aria-label", `${title}${cell.name}. ${describe(cell.series)}`);
+      chart.dispatchEvent(new Event("redrawn"));
+    }
+  };
+  choice.addEventListener("change", show);
+  // Once the page is there, so that the samples of the first cell can be read one by one as well.
+  setTimeout(show);
+}
+
+function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
+  // More than there are styles are not told apart by process.
+  const parties = partiesOf(series, series.length <= marks.length);
+  const values = parties.flatMap((party) => party.values);
+  const { unit } = series[0]!;
+  const frame = clear(chart, parties, 0);
+  const seconds = parties.flatMap((party) => party.seconds);
+  const x = scaleOf(0, most(seconds), frame.left, frame.right);
+  const y = scaleOf(0, most(values), frame.bottom, frame.top);
+  frame.upLabel.textContent = unit;
+  drawAxes(chart, frame, x, y);
+  const at = y.place(median(values));
+  const told = drawMedian(chart, values, unit, [frame.left, frame.right, at, at], [frame.right, at - 5]);
+  drawParties(chart, parties, ({ name, style, seconds, values: own }) => {
+    const size = own.length > manyDots ? smallDot : largeDot;
+    return own.map((value, index) => {
+      const figures = `${short(seconds[index]!)} s: ${short(value)} ${unit}`;
+      const title = `${name}, ${figures}, sample ${index + 1} of ${own.length}`;
+      const place = `translate(${x.place(seconds[index]!)} ${y.place(value)}) scale(${size})`;
+      const dot = { class: "dots", d: markOf(style), transform: place };
+      return drawn("path", dot, values.length > mostRead ? "" : title);
+    });
+  });
+  add(chart, told);
+}
+
+function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
+  const parties = partiesOf(series, false);
+  const values = parties.flatMap((party) => party.values);
+  const { unit } = series[0]!;
+  const frame = clear(chart, parties, textRow);
+  const { start, width, count } = binsOf(values);
+  const countsOf = (party: Party) => {
+    const counts = Array<number>(count).fill(0);
+    for (const value of party.values) {
+      const bin = Math.floor((value - start) / width);
+      counts[Math.min(Math.max(bin, 0), count - 1)]! += 1;
+    }
+    return counts;
+  };
+  const x = scaleOf(start, start + count * width, frame.left, frame.right);
+  const y = scaleOf(0, most(parties.flatMap(countsOf)), frame.bottom, frame.top);
+  frame.acrossLabel.textContent = unit;
+  drawAxes(chart, frame, x, { ...y, ticks: (about) => y.ticks(about).filter(Number.isInteger) });
+  const at = x.place(median(values));
+  const labelRow = frame.top - textRow;
+  // At the right of its line, or at the left where only there is room.
+  const isLeft = at + 5 + medianText(values, unit).length * letterWidth > chart.viewBox.baseVal.width;
+  const told = drawMedian(
+    chart,
+    values,
+    unit,
+    [at, at, labelRow, frame.bottom],
+    [isLeft ? at - 5 : at + 5, labelRow + textRow / 2 + 2],
+    isLeft ? "end" : "start",
+  );
+  drawParties(chart, parties, (party) =>
+    countsOf(party).map((count, bin) => {
+      const [from, to] = [start + bin * width, start + (bin + 1) * width];
+      const title = `${party.name}, ${tick(from)} to ${tick(to)} ${unit}: ${count} ${count === 1 ? "sample" : "samples"}`;
+      const [left, top] = [x.place(from), y.place(count)];
+      const place = { x: left, width: x.place(to) - left, y: top, height: frame.bottom - top };
+      return drawn("rect", { class: "column", ...place }, title);
+    }),
+  );
+  add(chart, told);
+}
+
+/** As src/draw/chart/histogram.ts has them: about as many as the square root of the samples' number. */
+function binsOf(values: readonly number[]): { start: number; width: number; count: number } {
+  const [low, high] = [least(values), most(values)];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (high - low <= 1e-9 * size) {
+    const width = size === 0 ? 1 : size / 100;
+    return { start: low - width / 2, width, count: 1 };
+  }
+  const about = Math.min(Math.max(Math.ceil(Math.sqrt(values.length)), 6), 30);
+  const edges = ticksOf(...nice(low, high, about), about);
+  const count = edges.length - 1;
+  return { start: edges[0]!, width: (edges.at(-1)! - edges[0]!) / count, count };
+}
+
+/** A party a name, or a name and process, with all of its samples. Each has the style after that of the one before. */
+function partiesOf(series: readonly EncodedSeries[], byProcess: boolean): Party[] {
+  const areAlike = series.every(({ name }) => name === series[0]!.name);
+  const parties = new Map<string, { name: string; style: number; seconds: number[]; values: number[] }>();
+  for (const { name: cell, process, style, valueStep, leastValue, values, startSteps } of series) {
+    const ofProcess = byProcess && process !== null ? `process ${process + 1}` : "";
+    const name = areAlike && ofProcess !== "" ? ofProcess : [cell, ofProcess].filter(Boolean).join(", ");
+    const party = parties.get(name) ?? { name, style: style + parties.size, seconds: [], values: [] };
+    parties.set(name, party);
+    let tenthsOfMs = 0;
+    for (const step of startSteps) {
+      tenthsOfMs += step;
+      party.seconds.push(tenthsOfMs / 1e4);
+    }
+    for (const value of values) party.values.push((leastValue + value) * valueStep);
+  }
+  return [...parties.values()];
+}
+
+function describe(series: readonly EncodedSeries[]): string {
+  const values = partiesOf(series, false).flatMap((party) => party.values);
+  const unit = series[0]!.unit;
+  return `${values.length} samples from ${short(least(values))} to ${short(most(values))} ${unit}, ${medianText(values, unit)}.`;
+}
+
+/** Takes what was drawn out of a picture, but for the axes' names; draws a legend, with so much room below it. */
+function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: number): Frame {
+  const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
+  const xs = lines.flatMap(({ x1, x2 }) => [x1.baseVal.value, x2.baseVal.value]);
+  const ys = lines.flatMap(({ y1, y2 }) => [y1.baseVal.value, y2.baseVal.value]);
+  const [left, right, bottom] = [least(xs), most(xs), most(ys)];
+  const labels = [...chart.querySelectorAll(":scope > text:not(.quiet)")];
+  const acrossLabel = labels.find((label) => !label.hasAttribute("transform"))!;
+  const upLabel = labels.find((label) => label.hasAttribute("transform"))!;
+  for (const child of [...chart.children]) {
+    // The names of the axes stay, and what another script reads charts with, which may have the focus.
+    if (child !== acrossLabel && child !== upLabel && !child.matches(".hair, .reader")) child.remove();
+  }
+  // Of a single party the title tells all.
+  drawLegend(chart, parties.length > 1 ? parties : [], least(ys) - aboveGrid - belowLegend);
+  return { left, right, top: least(ys), bottom, acrossLabel, upLabel };
+}
+
+/** Rows of names down to a height; where there are more than there is room for, the picture grows upwards. */
+function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: number): void {
+  const { y, width, height } = chart.viewBox.baseVal;
+  let [left, row] = [0, 0];
+  const places = parties.map(({ name }) => {
+    const needed = 36 + name.length * letterWidth;
+    if (left > 0 && left + needed > width) [left, row] = [0, row + 1];
+    const place = { left, row };
+    left += needed;
+    return place;
+  });
+  const top = Math.min(0, bottom - (parties.length === 0 ? 0 : row + 1) * textRow);
+  chart.setAttribute("viewBox", `0 ${top} ${width} ${y + height - top}`);
+  parties.forEach(({ name, style }, index) => {
+    const { left, row } = places[index]!;
+    const middle = top + (row + 0.5) * textRow;
+    const place = { "data-curve": index, transform: `translate(${left} ${middle})` };
+    const entry = drawn("g", { class: `legend ${styleOf(style)}`, ...place });
+    const text = drawn("text", { x: 20, y: 4 });
+    text.textContent = name;
+    entry.append(drawn("path", { class: "mark", d: markOf(style), transform: "translate(6 0)" }), text);
+    add(chart, entry);
+  });
+}
+
+function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: Scale, y: Scale): void {
+  const line = (x1: number, x2: number, y1: number, y2: number) =>
+    drawn("line", { class: "grid", x1, x2, y1, y2 });
+  const text = (value: number, place: Attributes) => {
+    const made = drawn("text", { class: "quiet", ...place });
+    made.textContent = tick(value);
+    return made;
+  };
+  for (const value of y.ticks(5)) {
+    const at = y.place(value);
+    add(chart, line(left, right, at, at), text(value, { x: left - 7, y: at + 4, "text-anchor": "end" }));
+  }
+  for (const value of fitting(x)) {
+    const at = x.place(value);
+    add(chart, line(at, at, top, bottom), text(value, { x: at, y: bottom + 16, "text-anchor": "middle" }));
+  }
+}
+
+/** Round numbers so far apart that their texts do not overlap. */
+function fitting({ ticks, place }: Scale): readonly number[] {
+  for (let about = 8; about > 2; --about) {
+    const some = ticks(about);
+    const isRoomy = some.slice(1).every((next, index) => {
+      const letters = (tick(some[index]!).length + tick(next).length) / 2;
+      return place(next) - place(some[index]!) >= letters * letterWidth + betweenTicks;
+    });
+    if (isRoomy) return some;
+  }
+  return ticks(2);
+}
+
+function medianText(values: readonly number[], unit: string): string {
+  return `median ${short(median(values))} ${unit}`;
+}
+
+/** Draws the line, and returns what stands at it, which is to be drawn over the samples. */
+function drawMedian(
+  chart: SVGSVGElement,
+  values: readonly number[],
+  unit: string,
+  [x1, x2, y1, y2]: readonly [number, number, number, number],
+  [x, y]: readonly [number, number],
+  anchor = "end",
+): SVGElement {
+  const text = drawn("text", { class: "quiet halo", x, y, "text-anchor": anchor });
+  text.textContent = medianText(values, unit);
+  add(chart, drawn("line", { class: "rule", x1, x2, y1, y2 }));
+  return text;
+}
+
+function drawParties(
+  chart: SVGSVGElement,
+  parties: readonly Party[],
+  marksOf: (party: Party) => SVGElement[],
+): void {
+  parties.forEach((party, index) => {
+    const curve = drawn("g", { class: `curve ${styleOf(party.style)}`, "data-curve": index });
+    curve.append(...marksOf(party));
+    add(chart, curve);
+  });
+}
+
+/** An axis that begins and ends at round numbers, as d3-scale makes them. */
+function scaleOf(low: number, high: number, from: number, to: number): Scale {
+  const room = low === high ? Math.abs(low) / 2 || 1 : 0;
+  const [start, stop] = nice(low - room, high + room, 10);
+  return {
+    ticks: (about) => ticksOf(start, stop, about),
+    place: (value) => from + ((value - start) / (stop - start)) * (to - from),
+  };
+}
+
+/** The next round numbers outside of these. */
+function nice(low: number, high: number, about: number): [low: number, high: number] {
+  let ends: [number, number] = [low, high];
+  for (let step = 0, before = -1; step !== before; ) {
+    before = step;
+    step = stepOf(ends[1] - ends[0], about);
+    ends = [Math.floor(ends[0] / step) * step, Math.ceil(ends[1] / step) * step];
+  }
+  return ends;
+}
+
+function ticksOf(low: number, high: number, about: number): number[] {
+  const step = stepOf(high - low, about);
+  // What binary fractions add must not lose the last one.
+  const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
+  return Array.from({ length: last - first + 1 }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)),
+  );
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function stepOf(span: number, about: number): number {
+  const rough = span / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const share = rough / power;
+  if (share >= Math.sqrt(50)) return power * 10;
+  if (share >= Math.sqrt(10)) return power * 5;
+  return share >= Math.SQRT2 ? power * 2 : power;
+}
+
+/** Below what stays in a picture. */
+function add(chart: SVGSVGElement, ...elements: SVGElement[]): void {
+  chart.querySelector(":scope > text:not(.quiet)")!.before(...elements);
+}
+
+function drawn(name: string, attributes: Attributes, title = ""): SVGElement {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name) as SVGElement;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  if (title !== "") {
+    const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
+    text.textContent = title;
+    made.append(text);
+  }
+  return made;
+}
+
+// Math.min(...list) takes as many arguments as a stack holds.
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+}
+
+function most(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+}
+
+function median(values: readonly number[]): number {
+  const ordered = [...values].sort((a, b) => a - b);
+  return (ordered[(ordered.length - 1) >> 1]! + ordered[ordered.length >> 1]!) / 2;
+}
+
+/** Three digits, or all of those before the point. */
+function short(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+/** A round number, without the digits that binary fractions would add. */
+function tick(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}

@@ -1,0 +1,220 @@
+import Table from "cli-table3";
+import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "../report.js";
+import type { Screen } from "../screen.js";
+import { listed } from "../words.js";
+import {
+  type Entry,
+  entryLines,
+  fitGrid,
+  type Layout,
+  type PlacedStrip,
+  type Strip,
+  widthWithGaps,
+} from "./grid-layout.js";
+import { factLines, paint, paragraph, shownText, visibleWidth, wrap } from "./terminal-text.js";
+
+/** How far tables, facts and notes are indented. */
+export const indent = "  ";
+
+/** One rule below the head at most and no other line; cli-table3's own colours are off, chalk alone decides. */
+function frame(rule: string, gap: string): Table.TableConstructorOptions {
+  const none = [
+    "top",
+    "top-mid",
+    "top-left",
+    "top-right",
+    "bottom",
+    "bottom-mid",
+    "bottom-left",
+    "bottom-right",
+  ];
+  const sides = ["left", "left-mid", "right", "right-mid"];
+  return {
+    chars: {
+      ...Object.fromEntries([...none, ...sides].map((name) => [name, ""])),
+      mid: rule,
+      "mid-mid": rule.repeat(gap.length),
+      middle: gap,
+    },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0, compact: true },
+  };
+}
+
+/** With what its entries were made of. */
+interface DrawnStrip extends Strip {
+  figures: readonly Figure[];
+}
+
+/** How wide a further column may be beside all columns of a grid; less than 0 where these do not fit themselves. */
+export function roomBeside(grid: Grid, screen: Screen): number {
+  return screen.columns - indent.length - widthWithGaps(stripsOf(shownGrid(grid, screen)));
+}
+
+/** Draws a grid without its caption: indented lines that fit the screen, none of which ends in blanks. */
+export function terminalGrid(grid: Grid, screen: Screen): string[] {
+  const shown = shownGrid(grid, screen);
+  if (screen.isPlain) return plainRows(shown, screen);
+  const { columns, labels = 1 } = shown;
+  const strips = stripsOf(shown);
+  const layout = fitGrid(strips, labels, screen.columns - indent.length);
+  if (layout === null) return stackedRows(shown, screen);
+  const parts = layout.parts.map((part) => drawPart(part, strips, layout, screen));
+  const missing = layout.leftOut.map((index) => headTexts(columns)[index]!);
+  return [
+    ...parts.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])),
+    ...(missing.length === 0
+      ? []
+      : paragraph(`left out for want of width: ${listed(missing)}`, screen, {
+          prefix: indent,
+          style: screen.chalk.dim,
+        })),
+  ];
+}
+
+function stripsOf(grid: Grid): DrawnStrip[] {
+  const rows = rowsWithoutRepeats(grid);
+  return grid.columns.map((column, index) => {
+    const figures = rows.map((row) => row[index]!);
+    return { column, figures, entries: padEntries(figures, column.align) };
+  });
+}
+
+/** All texts of a grid as the screen shows them. */
+function shownGrid(grid: Grid, screen: Screen): Grid {
+  const shown = (text: string) => shownText(text, screen);
+  return {
+    ...grid,
+    columns: grid.columns.map((column) => ({ ...column, head: column.head.map(shown) })),
+    rows: grid.rows.map((row) =>
+      row.map((one) => ({ ...one, text: shown(one.text), note: shown(one.note) })),
+    ),
+  };
+}
+
+function drawPart(
+  part: readonly PlacedStrip[],
+  strips: readonly DrawnStrip[],
+  layout: Layout,
+  screen: Screen,
+): string[] {
+  const heads = part.map(({ index, width }) =>
+    strips[index]!.column.head.flatMap((line) => wrap(line, width)),
+  );
+  const headHeight = Math.max(...heads.map(({ length }) => length));
+  const table = new Table({
+    ...frame(shownText("─", screen), " ".repeat(layout.gap)),
+    head: heads.map((lines) => headCell(lines, headHeight, screen)),
+    colAligns: part.map(({ index }) => strips[index]!.column.align),
+  });
+  const count = strips[0]?.entries.length ?? 0;
+  for (let row = 0; row < count; ++row) {
+    table.push(part.map(({ index, width }) => bodyCell(strips[index]!, row, width, layout, screen)));
+  }
+  return tableLines(table);
+}
+
+function tableLines(table: Table.Table): string[] {
+  return table
+    .toString()
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== "")
+    .map((line) => indent + line);
+}
+
+/** A short head stands at the bottom of its cell, next to the rule. */
+function headCell(lines: readonly string[], height: number, { chalk }: Screen): string {
+  return [...Array<string>(height - lines.length).fill(""), ...lines]
+    .map((line) => (line === "" ? line : chalk.bold(line)))
+    .join("\n");
+}
+
+function bodyCell(
+  { column, figures, entries }: DrawnStrip,
+  row: number,
+  width: number,
+  layout: Layout,
+  screen: Screen,
+): string {
+  const { tone } = figures[row]!;
+  const [entry, { chalk }] = [entries[row]!, screen];
+  const lines = entryLines(entry, column, width, layout);
+  if (entry.note === "") return lines.map((line) => paint(line, tone, screen)).join("\n");
+  const text = paint(entry.text, tone, screen);
+  const note = entry.note.trimEnd();
+  const dimmed = note === "" ? "" : chalk.dim(note);
+  return `${text}${layout.notesBelow ? "\n" : " "}${dimmed}${entry.note.slice(note.length)}`;
+}
+
+/** A row each line, whatever its width: with all labels, no empty cell, and single blanks within a cell alone. */
+function plainRows({ columns, rows }: Grid, screen: Screen): string[] {
+  const table = new Table({
+    ...frame("", "   "),
+    head: headTexts(columns).map((head) => screen.chalk.bold(head || "-")),
+    colAligns: columns.map(({ align }) => align),
+  });
+  for (const row of rows) {
+    table.push(
+      row.map((shown) => paint(withNote(shown).replaceAll(/ {2,}/g, " ") || "-", shown.tone, screen)),
+    );
+  }
+  return tableLines(table);
+}
+
+/** A block of "label  value" each row, where there is no room for two columns beside each other. */
+function stackedRows({ columns, rows }: Grid, screen: Screen): string[] {
+  const heads = headTexts(columns);
+  return rows.flatMap((row, index) => {
+    const facts = row.flatMap((shown, column) => {
+      const value = withNote(shown);
+      return value === "" ? [] : [[heads[column]!, value] as const];
+    });
+    return [...(index === 0 ? [] : [""]), ...factLines(facts, indent, screen)];
+  });
+}
+
+function withNote({ text, note }: Figure): string {
+  return note === "" ? text : `${text} ${note}`;
+}
+
+/** Texts and notes of one column, padded so that they line up, numbers by their decimal point. */
+function padEntries(figures: readonly Figure[], align: Column["align"]): Entry[] {
+  const parts = figures.map(splitAtPoint);
+  const wholeWidth = widest(parts.map(({ whole }) => whole));
+  const restWidth = widest(parts.map(({ rest }) => rest));
+  const words = figures.filter(isWord).map(({ text }) => text);
+  const textWidth = Math.max(wholeWidth + restWidth, widest(words));
+  const noteWidth = widest(figures.map(({ note }) => note));
+  return figures.map((shown, index) => {
+    const { whole, rest } = parts[index]!;
+    const text = isWord(shown) ? shown.text : whole + rest + blanks(restWidth - visibleWidth(rest));
+    return {
+      text: align === "left" ? text.trimStart() : blanks(textWidth - visibleWidth(text)) + text,
+      note: shown.note + blanks(noteWidth - visibleWidth(shown.note)),
+    };
+  });
+}
+
+function blanks(count: number): string {
+  return " ".repeat(Math.max(0, count));
+}
+
+/** A plain number, ratio or share. What carries another unit is aligned by its end, so that units stand together. */
+const number = /^\d+(\.\d+)?( ?[×x%])?$/;
+
+/** A word such as "failed" does not move the decimal points of the numbers above it. */
+function isWord({ text }: Figure): boolean {
+  return !number.test(text);
+}
+
+/** "55.4 %" is "55" and ".4 %"; a word has neither part. */
+function splitAtPoint(shown: Figure): { whole: string; rest: string } {
+  if (isWord(shown)) return { whole: "", rest: "" };
+  const { text } = shown;
+  const point = text.includes(".") ? text.indexOf(".") : text.length;
+  return { whole: text.slice(0, point), rest: text.slice(point) };
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(visibleWidth));
+}

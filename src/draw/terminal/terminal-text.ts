@@ -1,0 +1,93 @@
+import tableUtilities from "cli-table3/src/utils.js";
+import { asciiText } from "../printable-text.js";
+import type { Fact, Tone } from "../report.js";
+import { type Screen, textColumns } from "../screen.js";
+
+/**
+ * A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"), and no
+ * sign stands at the end of a line.
+ */
+const breakable = /(?<![±=]) (?!(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
+
+/** The words of a text, a number with its unit being one. */
+export function splitWords(text: string): string[] {
+  return text.split(breakable);
+}
+
+/** So many columns of a terminal the text takes: wide characters count twice, colours and combining marks not at all. */
+export function visibleWidth(text: string): number {
+  return tableUtilities.strlen(text);
+}
+
+/** The text as a screen can show it. */
+export function shownText(text: string, { isAscii }: Pick<Screen, "isAscii">): string {
+  return isAscii ? asciiText(text) : text;
+}
+
+/** Breaks text into lines of at most `width` columns; a longer word keeps a line of its own. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of splitWords(text)) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && visibleWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return [...lines, line];
+}
+
+/** Breaks `prefix` and text into lines of at most `width` columns, the later ones indented as far as the text. */
+function wrapAfter(prefix: string, text: string, width: number): string[] {
+  const indent = " ".repeat(visibleWidth(prefix));
+  return wrap(text, width - indent.length).map((line, index) => (index === 0 ? prefix : indent) + line);
+}
+
+/** Running text in lines that the screen has room for, behind `prefix`, each of them in the style. */
+export function paragraph(
+  text: string,
+  screen: Screen,
+  { prefix = "", style = String }: { prefix?: string; style?: (line: string) => string } = {},
+): string[] {
+  return wrapAfter(prefix, shownText(text, screen), textColumns(screen)).map((line) => style(line));
+}
+
+/** The text in the colour of its tone. */
+export function paint(text: string, tone: Tone, { chalk }: Screen): string {
+  const styles = {
+    plain: String,
+    muted: chalk.dim,
+    warning: chalk.yellow,
+    failure: chalk.red,
+    mismatch: chalk.bold.red,
+  };
+  return styles[tone](text);
+}
+
+/** Lines of "label  value", the values below each other; each is as wide as the screen, as it is no running text. */
+export function factLines(facts: readonly Fact[], indent: string, screen: Screen): string[] {
+  const shown = facts.map(([label, value]) => [shownText(label, screen), shownText(value, screen)] as const);
+  const labelWidth = Math.max(...shown.map(([label]) => visibleWidth(label)));
+  return shown.flatMap(([label, value]) => {
+    const prefix = `${indent}${padEnd(label, labelWidth)}  `;
+    const [first = "", ...rest] = wrapAfter(prefix, value, screen.columns);
+    return [screen.chalk.dim(prefix) + first.slice(prefix.length), ...rest];
+  });
+}
+
+/** As String's, by columns of a terminal. */
+export function padEnd(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
+}
+
+/**
+ * One text of blocks of lines, with an empty line between blocks and a line break at the end. Blocks without lines are
+ * left out.
+ */
+export function joinBlocks(blocks: readonly (readonly string[])[]): string {
+  const filled = blocks.filter((lines) => lines.length > 0);
+  return `${filled.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}

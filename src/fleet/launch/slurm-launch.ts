@@ -1,0 +1,210 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { errorCode, PinbenchError } from "../../errors.js";
+import { type LaunchPlan, nodesPlaceholder, plainHost } from "./launch-plan.js";
+
+/*
+ * All that is known of Slurm: its programs, their flags and its environment. Tried with 22.05.
+ */
+
+/** What is asked of Slurm. */
+export interface SlurmRequest {
+  /** How many nodes, or which. */
+  nodes: number | string;
+  partition: string | null;
+  account: string | null;
+  /** Further flags of srun, a word each. */
+  options: readonly string[];
+  /** The command for a node. */
+  command: readonly string[];
+  /** Of the jobs, where there is no allocation: letters, digits and dashes. */
+  name: string;
+  /** How long a node may take at most, start and end included. */
+  nodeNs: number;
+}
+
+/**
+ * Each node gets an srun of its own, up to so many; beyond, an srun has several nodes. In one step for all, a node that
+ * does not answer takes the others with it ("Application launch failed", "Job step aborted"), and in one job for all a
+ * node that is down or busy makes them wait ("Required node not available").
+ */
+const mostSruns = 128;
+
+const call = promisify(execFile);
+
+/** No call of Slurm's programs may hold the others up for longer. */
+const callMs = 10_000;
+
+/**
+ * The nodes of a list as Slurm writes it, such as n[01-04,07]; one without brackets needs no Slurm. Rejects with a usage
+ * error for what is no such list.
+ */
+export async function expandNodes(list: string): Promise<string[]> {
+  const hosts = list.includes("[") ? await askSlurm(list) : list.split(",").map((host) => host.trim());
+  const odd = hosts.find((host) => !plainHost.test(host));
+  if (odd !== undefined) {
+    throw new PinbenchError("usage", `"${odd}" is not the name of a node.`, {
+      hint: "Write --nodes 4, or --nodes n01,n02, or with Slurm --nodes n[01-04].",
+    });
+  }
+  return [...new Set(hosts)];
+}
+
+/** The most that Slurm may say of its nodes, about 1 kB each. */
+const mostBytes = 256 * 1024 ** 2;
+
+/**
+ * The names of all nodes that Slurm knows; null if there is no Slurm here, or it does not answer. No name of several nodes
+ * is among them: what slurm.conf calls a NodeSet must not have a node's name.
+ */
+export async function slurmNodes(): Promise<ReadonlySet<string> | null> {
+  try {
+    const args = ["--oneliner", "--all", "show", "node"];
+    const { stdout } = await call("scontrol", args, { timeout: callMs, maxBuffer: mostBytes });
+    return new Set([...stdout.matchAll(/^NodeName=(\S+)/gm)].map(([, name]) => name!));
+  } catch {
+    return null;
+  }
+}
+
+async function askSlurm(list: string): Promise<string[]> {
+  try {
+    const { stdout } = await call("scontrol", ["show", "hostnames", list], { timeout: callMs });
+    return stdout.split("\n").filter((line) => line !== "");
+  } catch (cause) {
+    const isMissing = errorCode(cause) === "ENOENT";
+    const message = isMissing
+      ? `"${list}" is a list as Slurm writes it, and there is no scontrol here that could expand it.`
+      : `Slurm does not understand the list of nodes "${list}".`;
+    const hint = isMissing ? "Write the nodes with commas: n01,n02." : "Write for example --nodes n[01-04].";
+    throw new PinbenchError("usage", message, { hint, cause });
+  }
+}
+
+/**
+ * How Slurm starts the command on each node: inside of an allocation as steps of it, outside of one as jobs of their own.
+ * Rejects with a PinbenchError where there is no Slurm, or it does not know the nodes.
+ */
+export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv): Promise<LaunchPlan> {
+  await checkSlurm();
+  const jobId = env.SLURM_JOB_ID;
+  const allocated = jobId === undefined ? null : await expandNodes(env.SLURM_JOB_NODELIST ?? "");
+  const hosts = await hostsOf(request.nodes, allocated);
+  const isInAllocation = jobId !== undefined;
+  return {
+    ...launchesOf(request, hosts, isInAllocation),
+    expand: expandNodes,
+    cancel: (running) => cancel(cancellationsOf(running, request, isInAllocation)),
+  };
+}
+
+/** The calls of srun; `hosts` is null if Slurm is to choose the nodes. */
+export function launchesOf(
+  request: SlurmRequest,
+  hosts: readonly string[] | null,
+  isInAllocation: boolean,
+): Pick<LaunchPlan, "launches" | "shown" | "hosts" | "count"> {
+  const flags = sharedFlags(request, isInAllocation);
+  if (hosts === null) {
+    const argv = ["srun", ...flags, `--nodes=${request.nodes}`, ...request.command];
+    return { launches: [{ argv, nodes: null }], shown: argv, hosts, count: Number(request.nodes) };
+  }
+  const srun = (nodes: readonly string[]) => [
+    "srun",
+    ...flags,
+    `--nodelist=${nodes.join(",")}`,
+    `--nodes=${nodes.length}`,
+    `--ntasks=${nodes.length}`,
+    ...request.command,
+  ];
+  return {
+    launches: inGroups(hosts).map((nodes) => ({ argv: srun(nodes), nodes })),
+    shown: ["srun", ...flags, `--nodelist=${nodesPlaceholder}`, ...request.command],
+    hosts,
+    count: hosts.length,
+  };
+}
+
+/** The nodes that are asked for; null where Slurm is to choose them. */
+async function hostsOf(
+  nodes: SlurmRequest["nodes"],
+  allocated: readonly string[] | null,
+): Promise<readonly string[] | null> {
+  if (typeof nodes === "number") {
+    if (allocated === null) return null;
+    if (nodes <= allocated.length) return allocated.slice(0, nodes);
+    throw new PinbenchError(
+      "usage",
+      `--nodes ${nodes} is more than the ${allocated.length} nodes of this allocation.`,
+      { hint: "Ask for fewer, or allocate more." },
+    );
+  }
+  const hosts = await expandNodes(nodes);
+  const foreign = hosts.filter((host) => allocated !== null && !allocated.includes(host));
+  if (foreign.length === 0) return hosts;
+  throw new PinbenchError("usage", `${foreign.join(", ")} is not among the nodes of this allocation.`, {
+    hint: "Leave it out, or start from outside of the allocation.",
+  });
+}
+
+function sharedFlags(
+  { partition, account, options, name, nodeNs }: SlurmRequest,
+  isInAllocation: boolean,
+): string[] {
+  // Whole nodes: other jobs would be measured too. In an allocation, steps must not wait for each other's CPUs.
+  const ofJob = isInAllocation ? ["--overlap"] : ["--exclusive", "--mem=0", "--no-kill"];
+  return [
+    `--job-name=${name}`,
+    ...ofJob,
+    "--ntasks-per-node=1",
+    // One node's failure is no end for others in the same srun.
+    "--kill-on-bad-exit=0",
+    "--wait=0",
+    // pinbench chooses the CPUs of a GPU's NUMA node itself.
+    "--cpu-bind=none",
+    "--input=none",
+    // Slurm counts in minutes, and ends what nobody else has.
+    `--time=${Math.ceil(nodeNs / 60e9)}`,
+    ...(partition === null ? [] : [`--partition=${partition}`]),
+    ...(account === null ? [] : [`--account=${account}`]),
+    ...options,
+  ];
+}
+
+/** As many groups as there may be, of about the same size. */
+function inGroups(hosts: readonly string[]): string[][] {
+  const size = Math.ceil(hosts.length / mostSruns);
+  return Array.from({ length: Math.ceil(hosts.length / size) }, (_, i) =>
+    hosts.slice(i * size, (i + 1) * size),
+  );
+}
+
+async function checkSlurm(): Promise<void> {
+  try {
+    await call("srun", ["--version"], { timeout: callMs });
+  } catch (cause) {
+    if (errorCode(cause) !== "ENOENT") return;
+    throw new PinbenchError("unavailable", "there is no srun here, with which nodes are started.", {
+      hint: "Name another program that starts one process a node, such as --launcher 'mpirun --map-by ppr:1:node'.",
+      cause,
+    });
+  }
+}
+
+/**
+ * The arguments of each call of scancel: steps by their ids, and outside of an allocation all jobs of the name, those
+ * that still wait included. Inside, the only job is the allocation, which is not this program's to end.
+ */
+export function cancellationsOf(
+  running: readonly { jobId: string; stepId: string | null }[],
+  { name }: Pick<SlurmRequest, "name">,
+  isInAllocation: boolean,
+): string[][] {
+  const steps = running.flatMap(({ jobId, stepId }) => (stepId === null ? [] : [`${jobId}.${stepId}`]));
+  return [...(steps.length > 0 ? [steps] : []), ...(isInAllocation ? [] : [[`--name=${name}`]])];
+}
+
+async function cancel(calls: readonly (readonly string[])[]): Promise<void> {
+  // What has ended meanwhile cannot be cancelled, which is no error.
+  await Promise.allSettled(calls.map((args) => call("scancel", ["--quiet", ...args], { timeout: callMs })));
+}

@@ -1,0 +1,139 @@
+import { asciiText, printableText } from "../../draw/printable-text.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import type { FleetDocument, FleetNode } from "../fleet-document.js";
+import { fleetCellNames, isLacking, lossText, slowPart, worstCell, worstOutlier } from "./fleet-text.js";
+import { isListable, nodeList } from "./node-list.js";
+
+/** What goes to Slurm: a list of the nodes that are not to be used, and the lines that take them out of service. */
+
+/** A node that is not to be used, and why, in a few words. */
+interface BadNode {
+  host: string;
+  reason: string;
+  /** Whether it has no figures, which may be the fault of whoever started the run. */
+  isLacking: boolean;
+}
+
+/** The names of the nodes that Slurm knows; null if it was not asked. A name that it does not know may be several nodes'. */
+export type KnownNodes = ReadonlySet<string> | null;
+
+/** Why a name cannot stand in a list for Slurm; null if it can. */
+function whyNotListed(host: string, known: KnownNodes): string | null {
+  if (!isListable(host)) return "it is no name of one host";
+  return known === null || known.has(host) ? null : "Slurm knows no node of this name";
+}
+
+/**
+ * The nodes that are slow or have no figures that count, compressed on one line: an empty line where there is none. Names
+ * that are not one node's are left out, and so are results that could not be read: which node they are of is not known.
+ */
+export function nodeListReport(document: FleetDocument, known: KnownNodes): string {
+  const hosts = badNodes(document).map(({ host }) => host);
+  return `${nodeList(hosts.filter((host) => whyNotListed(host, known) === null))}\n`;
+}
+
+/** The names of nodes not to be used that no list can have, and why, as a clause, for the command that prints one. */
+export function unlistedHosts(
+  document: FleetDocument,
+  known: KnownNodes,
+): { host: string; reason: string }[] {
+  return badNodes(document).flatMap(({ host }) => {
+    const reason = whyNotListed(host, known);
+    return reason === null ? [] : [{ host, reason }];
+  });
+}
+
+/**
+ * Lines for a shell that take the nodes out of Slurm's service, one a reason; none is run. What needs a second look stands
+ * behind a #: lines for nodes without figures where these are more than half of all, and for the slower part of a group.
+ */
+export function drainReport(document: FleetDocument, known: KnownNodes): string {
+  const isListed = (host: string) => whyNotListed(host, known) === null;
+  const bad = badNodes(document);
+  const lacking = bad.filter((node) => node.isLacking).length;
+  const isDoubtful = lacking > document.nodes.length / 2;
+  const lines = [...groupBy(bad, ({ reason }) => reason)].flatMap(([reason, nodes]) => {
+    const hosts = nodes.map(({ host }) => host).filter(isListed);
+    if (hosts.length === 0) return [];
+    const line = drainLine(hosts, reason);
+    return [isDoubtful && nodes[0]!.isLacking ? `# ${line}` : line];
+  });
+  const listed = new Set(bad.map(({ host }) => host));
+  const parts = slowParts(document).filter((host) => isListed(host) && !listed.has(host));
+  return [
+    ...(document.notice === null ? [] : [comment(document.notice)]),
+    ...(isDoubtful
+      ? [
+          comment(
+            `${lacking} of ${counted(document.nodes.length, "node")} have no figures: look at the run first`,
+          ),
+        ]
+      : []),
+    ...lines,
+    ...(parts.length === 0
+      ? []
+      : [
+          comment("these are the slower of two parts of their group"),
+          `# ${drainLine(parts, "slower part of its group")}`,
+        ]),
+    ...unlistedHosts(document, known).map(({ host, reason }) => comment(`left out, as ${reason}: ${host}`)),
+    ...(bad.length + parts.length === 0 ? [comment("no node is to be drained")] : []),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/**
+ * Both values stand in double quotes, and have nothing that a shell would obey there: of a host's name isListable() sees to
+ * that, of the reason quotable().
+ */
+function drainLine(hosts: readonly string[], reason: string): string {
+  return `scontrol update nodename="${nodeList(hosts)}" state=drain reason="pinbench: ${quotable(reason)}"`;
+}
+
+/** A line for people; what could end it is an escape. */
+function comment(text: string): string {
+  return `# ${asciiText(printableText(text))}`;
+}
+
+/** Slurm shows a reason in one column of a table. */
+const mostCharacters = 160;
+
+/** The text in ASCII, with a blank for all that means something to a shell or to Slurm. */
+function quotable(text: string): string {
+  const safe = asciiText(printableText(text)).replaceAll(/[^A-Za-z0-9 .,:;%/+()_-]/g, " ");
+  return safe.replaceAll(/ +/g, " ").trim().slice(0, mostCharacters);
+}
+
+/** Each with one reason: the worst of what is slow, or else what became of it. Nodes that are slow come first. */
+function badNodes(document: FleetDocument): BadNode[] {
+  const nameOf = fleetCellNames(document, { showsIds: false });
+  const slow = [...groupBy(document.outliers, ({ host }) => host)].map(([host, outliers]) => {
+    const worst = worstOutlier(outliers);
+    const cell = worstCell(worst);
+    const more = outliers.length === 1 ? "" : ` and ${counted(outliers.length - 1, "more GPU")}`;
+    const reason = `${slowPart(worst)}${more} ${lossText(cell.change)} slower (${nameOf(cell)})`;
+    return { host, reason, isLacking: false };
+  });
+  const known = new Set(slow.map(({ host }) => host));
+  const others = document.nodes
+    .filter((node) => isLacking(node) && node.state !== "unreadable" && !known.has(node.host))
+    .map((node) => ({
+      host: node.host,
+      reason: stateText[node.state] ?? node.state,
+      isLacking: node.state !== "wrong data",
+    }));
+  return [...slow, ...others];
+}
+
+const stateText: Readonly<Partial<Record<FleetNode["state"], string>>> = {
+  "wrong data": "copies came back with wrong data",
+  failed: "its measurement failed",
+  late: "its measurement did not end in time",
+  missing: "it left no result",
+};
+
+function slowParts({ groups }: FleetDocument): string[] {
+  return groups.flatMap(({ slowPart: part }) => part?.hosts ?? []);
+}

@@ -1,0 +1,102 @@
+import type { StripChart, StripRow } from "../../draw/chart/chart.js";
+import { formatChangeTick, formatSetting } from "../../draw/numbers.js";
+import { counted } from "../../draw/words.js";
+import type { FleetDocument, FleetGroup } from "../fleet-document.js";
+import { groupFacts } from "./fleet-content.js";
+import {
+  figuresOf,
+  figureText,
+  fleetCellNames,
+  type GpuFigure,
+  lossText,
+  type NameOfFleetCell,
+  speedChange,
+} from "./fleet-text.js";
+
+/** A chart of each group: its GPUs beside the middle one. */
+export function fleetCharts(fleet: FleetDocument): StripChart[] {
+  const nameOf = fleetCellNames(fleet, { showsIds: false });
+  return fleet.groups.flatMap((group, index) => chartOf(group, index, fleet, nameOf));
+}
+
+/** More dots in a row than these are a smear, and of 80 000 GPUs a page would be as large as their results. */
+const mostDots = 2000;
+
+/** All GPUs of a group beside its centre, a row a cell; none for a group without figures. */
+function chartOf(
+  group: FleetGroup,
+  index: number,
+  fleet: FleetDocument,
+  nameOf: NameOfFleetCell,
+): StripChart[] {
+  const every = Math.max(1, Math.ceil(group.devices / mostDots));
+  const rows = group.cells.map((_, cell) => rowOf(fleet, index, cell, every, nameOf));
+  if (rows.every(({ dots, marks }) => dots.length + marks.length === 0)) return [];
+  const marked = rows.reduce((sum, { marks }) => sum + marks.length, 0);
+  const what = groupFacts(group, fleet.groups);
+  const name = fleet.groups.length > 1 ? `Group ${index + 1}` : "All nodes";
+  return [
+    {
+      kind: "strips",
+      name: fleet.groups.length > 1 ? `gpus-of-group-${index + 1}` : "gpus",
+      title: `${name}: each GPU beside the middle one${what === "" ? "" : ` (${what})`}, right is faster`,
+      description: `${counted(group.devices, "GPU")} of ${counted(group.nodes, "node")} in ${counted(rows.length, "cell")}; ${marked === 0 ? "none is" : `${marked} figures are`} called slow.`,
+      x: { label: "change of speed", scale: "linear", format: formatChangeTick },
+      rows,
+      dotsName: every === 1 ? "GPU" : `GPU, one of ${every}`,
+      marksName: "slow",
+      rules: [
+        { axis: "x", value: 0, label: "centre" },
+        {
+          axis: "x",
+          value: -fleet.rule.threshold,
+          label: `threshold ${formatSetting(fleet.rule.threshold)}`,
+        },
+      ],
+    },
+  ];
+}
+
+function rowOf(
+  fleet: FleetDocument,
+  group: number,
+  cellIndex: number,
+  every: number,
+  nameOf: NameOfFleetCell,
+): StripRow {
+  const cell = fleet.groups[group]!.cells[cellIndex]!;
+  const isSlow = slowGpus(fleet, cell);
+  const gpus = figuresOf(fleet, group, cellIndex).flatMap((gpu) =>
+    gpu.value === null ? [] : [{ ...gpu, value: gpu.value }],
+  );
+  const changeOf = ({ value }: { value: number }) => speedChange(value, cell);
+  return {
+    label: nameOf(cell),
+    figure: figureText(cell.centre, cell.unit),
+    dots: gpus
+      .filter((gpu) => !isSlow(gpu))
+      .filter((_, place) => place % every === 0)
+      .map(changeOf),
+    marks: gpus.filter(isSlow).map((gpu) => {
+      const change = changeOf(gpu);
+      const loss = change < 0 ? `, ${lossText(change)} slower` : "";
+      return {
+        value: change,
+        text: `${gpu.node.host} GPU ${gpu.device.ordinal}: ${figureText(gpu.value, cell.unit)}${loss}`,
+      };
+    }),
+  };
+}
+
+/** Which GPUs an outlier names in a cell, by itself or with its whole node. */
+function slowGpus(
+  { outliers }: FleetDocument,
+  cell: { cell: string; moved: string },
+): (gpu: GpuFigure) => boolean {
+  const slow = outliers.filter(({ cells }) =>
+    cells.some((one) => one.cell === cell.cell && one.moved === cell.moved),
+  );
+  const keys = new Set(slow.map(({ host, device }) => JSON.stringify([host, device])));
+  return ({ node: { host }, device: { ordinal } }) =>
+    keys.has(JSON.stringify([host, null])) || keys.has(JSON.stringify([host, ordinal]));
+}

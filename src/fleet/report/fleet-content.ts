@@ -1,0 +1,316 @@
+import { formatSetting, formatWholeShare, roundUp } from "../../draw/numbers.js";
+import {
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  type Note,
+  note,
+  numberColumn,
+  reasonNotes,
+  spared,
+  wordColumn,
+} from "../../draw/report.js";
+import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
+import { absentFigure, shareFigure } from "../../results/naming/cell-figure.js";
+import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../fleet-document.js";
+import { factName } from "../fleet-wording.js";
+import {
+  countGpus,
+  figureText,
+  fleetFigure,
+  lackingNodes,
+  lossText,
+  type NameOfFleetCell,
+  slowPart,
+  unitName,
+  worstCell,
+  worstOutlier,
+} from "./fleet-text.js";
+import { isListable, nodeList } from "./node-list.js";
+
+/** The content that the table, the Markdown and the page of a fleet have in common, before it is drawn. */
+
+/** What must be read before any figure. */
+export function fleetAlerts({ notice }: FleetDocument): Note[] {
+  return notice === null ? [] : [note(notice, "warning")];
+}
+
+/** So many outliers are named in a sentence. */
+const mostNamed = 3;
+
+/** Which nodes are slow, which have no figures, and which groups are slow as a whole, in that order. */
+export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
+  return [slowNote(document, nameOf), ...lackingNotes(document), ...wholeNotes(document)];
+}
+
+function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
+  const { nodes, outliers } = document;
+  const judged = nodes.filter(({ state }) => state === "measured").length;
+  if (judged === 0) return note("no node has figures to judge", "failure");
+  if (outliers.length === 0) return note(noneSlow(document, judged));
+  const byHost = [...groupBy(outliers, ({ host }) => host)];
+  const named = byHost.slice(0, mostNamed).map(([host, slow]) => describeNode(host, slow, nameOf));
+  const rest = byHost.length - named.length;
+  const measured = counted(judged, judged === nodes.length ? "node" : "measured node");
+  const verb = byHost.length === 1 ? "is" : "are";
+  return note(
+    `${byHost.length} of ${measured} ${verb} slow: ${listed([...named, ...(rest === 0 ? [] : [`${rest} more`])])}`,
+    "failure",
+  );
+}
+
+/** "GPU 3 of n07 (50 % slower in H2D pinned 64 MiB x1)". */
+function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: NameOfFleetCell): string {
+  const worst = worstOutlier(outliers);
+  const slowest = worstCell(worst);
+  const others = outliers.length - 1;
+  const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
+  return `${slowPart(worst)}${more} of ${host} (${formatWholeShare(-slowest.change)} slower in ${nameOf(slowest)})`;
+}
+
+function noneSlow(document: FleetDocument, judged: number): string {
+  const few = document.groups.filter(({ tooFew }) => tooFew !== null);
+  if (few.length === document.groups.length) {
+    return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to tell`;
+  }
+  const gpus = counted(countGpus(document), "GPU");
+  // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
+  const isDoubtful = document.groups.some(
+    ({ slowAsAWhole, slowPart }) => slowAsAWhole !== null || slowPart !== null,
+  );
+  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than its like" : "slow"}`;
+}
+
+function lackingNotes(document: FleetDocument): Note[] {
+  const lacking = [...lackingNodes(document)];
+  const wrong = lacking.filter(([state]) => state === "wrong data").flatMap(([, nodes]) => nodes);
+  const others = lacking.filter(([state]) => state !== "wrong data");
+  const count = others.reduce((sum, [, nodes]) => sum + nodes.length, 0);
+  const states = others.map(([state, nodes]) => `${nodes.length} ${state}`);
+  return [
+    ...(wrong.length === 0
+      ? []
+      : [note(`${counted(wrong.length, "node")} copied wrong data: ${nodesText(wrong)}`, "mismatch")]),
+    ...(count === 0
+      ? []
+      : [
+          note(
+            `${count} of ${counted(document.nodes.length, "node")} ${count === 1 ? "has" : "have"} no figures: ${listed(states)}`,
+            "failure",
+          ),
+        ]),
+  ];
+}
+
+/** Groups that are slow as a whole, or fall into two parts. */
+function wholeNotes({ groups }: FleetDocument): Note[] {
+  return groups.flatMap(({ slowAsAWhole, slowPart }, index) => [
+    ...groupNote(slowPart?.reason ?? null, index, groups, "failure"),
+    ...groupNote(slowAsAWhole, index, groups, "warning"),
+  ]);
+}
+
+/** A sentence about a group, which it names where there are several; nothing for null. */
+function groupNote(
+  text: string | null,
+  index: number,
+  groups: readonly unknown[],
+  tone: Note["tone"],
+): Note[] {
+  if (text === null) return [];
+  return [note(`${groups.length > 1 ? `group ${index + 1}: ` : ""}${withoutFullStop(text)}`, tone)];
+}
+
+/** What was judged, and by which rule. */
+export function fleetFacts(document: FleetDocument): Fact[] {
+  const { nodes, groups, rule } = document;
+  const states = [...groupBy(nodes, ({ state }) => state)].map(
+    ([state, members]) => `${members.length} ${state}`,
+  );
+  const times = nodes.flatMap(({ startedAt }) => startedAt ?? []).sort();
+  const [first, last] = [times[0], times.at(-1)];
+  return [
+    ["Nodes", `${nodes.length}: ${listed(states)}`],
+    ["GPUs", `${countGpus(document)} in ${counted(groups.length, "group")} of like nodes`],
+    ...(first === undefined || last === undefined ? [] : [["Measured", period(first, last)] as const]),
+    [
+      "Rule",
+      `threshold ${formatSetting(rule.threshold)}, significance ${formatSetting(rule.significance)} over all nodes and cells of a group`,
+    ],
+  ];
+}
+
+function period(first: string, last: string): string {
+  const [from, to] = [timeText(first), timeText(last)];
+  return from === to ? from : `${from} to ${to}`;
+}
+
+/** A table of what is slow, one of what has no figures, and one a group. */
+export function fleetGrids(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
+  return [
+    ...outlierGrid(document, nameOf),
+    ...lackingGrid(document),
+    ...document.groups.map((group, index) => groupGrid(group, index, document, nameOf)),
+  ];
+}
+
+/** A row for each slow GPU, and for each node that is slow as a whole. */
+function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
+  const outliers = [...document.outliers, ...document.cleared];
+  if (outliers.length === 0) return [];
+  const isConfirming = outliers.some(({ confirmed }) => confirmed !== null);
+  return [
+    {
+      caption: "Slower than nodes that are like it",
+      columns: [
+        wordColumn("node"),
+        wordColumn("GPU"),
+        numberColumn("slower by"),
+        wordColumn("slowest in"),
+        numberColumn("figure"),
+        numberColumn("its group"),
+        spared(numberColumn("cells"), 1),
+        ...(isConfirming ? [wordColumn("again")] : []),
+      ],
+      keepsRepeats: true,
+      rows: outliers.map((outlier) => outlierRow(outlier, document.groups, isConfirming, nameOf)),
+      footnote: "cells: how many of the group's cells are slow there, of which the row shows the slowest",
+    },
+  ];
+}
+
+function outlierRow(
+  outlier: FleetOutlier,
+  groups: readonly FleetGroup[],
+  isConfirming: boolean,
+  nameOf: NameOfFleetCell,
+): Figure[] {
+  const worst = worstCell(outlier);
+  const isCleared = outlier.confirmed === false;
+  const tone = isCleared ? "muted" : "plain";
+  return [
+    figure(outlier.host, "", tone),
+    figure(outlier.device === null ? "all" : String(outlier.device), "", tone),
+    figure(lossText(worst.change), "", isCleared ? "muted" : "failure"),
+    figure(nameOf(worst), "", tone),
+    figure(figureText(worst.figure, worst.unit), "", tone),
+    figure(figureText(worst.centre, worst.unit), "", tone),
+    figure(
+      `${outlier.cells.length} of ${groups[outlier.group]?.cells.length ?? outlier.cells.length}`,
+      "",
+      tone,
+    ),
+    ...(isConfirming
+      ? [figure(againText[String(outlier.confirmed) as keyof typeof againText], "", tone)]
+      : []),
+  ];
+}
+
+/** What fresh processes found. */
+const againText = { true: "slow again", false: "not slow", null: "not measured" } as const;
+
+/** A row for each reason for which nodes have no figures. */
+function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
+  const rows = [...lackingNodes(document)].flatMap(([state, nodes]) =>
+    [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
+      figure(state, "", state === "wrong data" ? "mismatch" : "failure"),
+      figure(String(members.length)),
+      figure(nodesText(members)),
+      reason === "" ? absentFigure : figure(reason),
+    ]),
+  );
+  if (rows.length === 0) return [];
+  const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), wordColumn("why")];
+  return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
+}
+
+/** A list of more characters is no part of a sentence. */
+const mostListed = 36;
+
+/** The nodes' names compressed; of more than fit in a line, the first. Names that are no host's stand as they are. */
+function nodesText(nodes: readonly Pick<FleetNode, "host">[]): string {
+  const hosts = nodes.map(({ host }) => host);
+  const text = hosts.every(isListable) ? nodeList(hosts) : hosts.join(", ");
+  if (text.length <= mostListed || hosts.length <= mostNamed) return text;
+  const named = hosts.slice(0, mostNamed);
+  return `${named.join(", ")} and ${hosts.length - named.length} more`;
+}
+
+/** Where the GPUs of a group stand, a row a cell. */
+function groupGrid(
+  group: FleetGroup,
+  index: number,
+  { groups }: FleetDocument,
+  nameOf: NameOfFleetCell,
+): Grid & { caption: string } {
+  const name = groups.length > 1 ? `Group ${index + 1}` : "All nodes";
+  const hasReference = group.cells.some(({ shareOfReference }) => shareOfReference !== null);
+  const what = groupFacts(group, groups);
+  return {
+    caption: `${name}: ${counted(group.nodes, "node")}, ${counted(group.devices, "GPU")}${what === "" ? "" : `, ${what}`}`,
+    columns: [
+      wordColumn("cell"),
+      spared(numberColumn("GPUs"), 2),
+      wordColumn("unit"),
+      numberColumn("centre"),
+      spared(numberColumn("lowest"), 3),
+      spared(numberColumn("highest"), 1),
+      numberColumn("spread"),
+      ...(hasReference ? [numberColumn("of", "healthy")] : []),
+    ],
+    keepsRepeats: true,
+    rows: group.cells.map((cell) => [
+      figure(nameOf(cell)),
+      figure(String(cell.figures)),
+      figure(unitName[cell.unit]),
+      ...[cell.centre, cell.lowest, cell.highest].map((value) => figure(fleetFigure(value, cell.unit))),
+      figure(`±${roundUp(100 * Math.expm1(cell.logDeviation), 2)} %`),
+      ...(hasReference ? [shareFigure(cell.shareOfReference)] : []),
+    ]),
+  };
+}
+
+/** What every group is told by, and other facts where the groups differ in them. */
+const leadingFacts: readonly string[] = ["gpu", "linkCapability", "driver"];
+
+/** What a group is, in a few words. */
+export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[]): string {
+  const differs = (fact: string) => groups.some((other) => other.facts[fact] !== facts[fact]);
+  const names = Object.keys(facts).filter((fact) => leadingFacts.includes(fact) || differs(fact));
+  return names
+    .map((fact) =>
+      fact === "gpu" ? (facts[fact] ?? "GPU not known") : `${factName(fact)} ${facts[fact] ?? "not known"}`,
+    )
+    .join(", ");
+}
+
+/** What must be known to read the tables: what else speaks for an outlier, and what could not be told. */
+export function fleetNotes(document: FleetDocument): Note[] {
+  const { outliers, cleared, groups, nodes } = document;
+  const uncompared = nodes.filter(({ state }) => state === "not compared");
+  return [
+    ...reasonNotes(outliers, ({ evidence }) => evidence, hostsOf, "evidence", "plain"),
+    ...groups.flatMap(({ tooFew, notes }, index) => [
+      ...groupNote(tooFew, index, groups, "warning"),
+      ...notes.flatMap((text) => groupNote(text, index, groups, "plain")),
+    ]),
+    ...(cleared.length === 0
+      ? []
+      : [note(`${counted(cleared.length, "suspect")} measured again and not slow then: not counted`)]),
+    ...reasonNotes(
+      uncompared,
+      ({ reason }) => [reason ?? "for no known reason"],
+      nodesText,
+      "not compared",
+      "plain",
+    ),
+    ...reasonNotes(nodes, ({ notes }) => notes, nodesText, "note", "plain"),
+    note("spread: the standard deviation between healthy GPUs of the group, as it was judged with", "muted"),
+  ];
+}
+
+function hostsOf(outliers: readonly FleetOutlier[]): string {
+  return nodesText(outliers.filter(({ host }, i) => outliers.findIndex((one) => one.host === host) === i));
+}

@@ -1,0 +1,41 @@
+import type { DocumentKind } from "../draw/document-kind.js";
+import type { DocumentName } from "../settings/document-formats.js";
+
+/*
+ * The kinds of documents. What each of them is stands in its feature's folder, and is loaded when it is needed; its
+ * formats are in settings/document-formats.ts.
+ */
+
+const kinds = {
+  result: async () => (await import("../report/result-report.js")).resultKind,
+  comparison: async () => (await import("../compare/report/comparison-report.js")).comparisonKind,
+  history: async () => (await import("../compare/report/history-report.js")).historyKind,
+  fleet: async () => (await import("../fleet/report/fleet-report.js")).fleetKind,
+  tuning: async () => (await import("../tune/report/tuning-formats.js")).tuningKind,
+  diagnosis: async () => (await import("../doctor/diagnosis-report.js")).diagnosisKind,
+  pinning: async () => (await import("../pin/pinning-report.js")).pinningKind,
+  explanation: async () => (await import("../explain/explanation-report.js")).explanationKind,
+} satisfies Record<DocumentName, () => Promise<unknown>>;
+
+/** The type of each kind's document. */
+export type DocumentOf = {
+  [Name in DocumentName]: Awaited<ReturnType<(typeof kinds)[Name]>> extends DocumentKind<infer Document>
+    ? Document
+    : never;
+};
+
+/** A document with the name of its kind. */
+export type KnownDocument = {
+  [Name in DocumentName]: { kind: Name; document: DocumentOf[Name] };
+}[DocumentName];
+
+/** Loads what a kind of document is. */
+export function loadKind<Name extends DocumentName>(name: Name): Promise<DocumentKind<DocumentOf[Name]>> {
+  const loads: { readonly [One in DocumentName]: () => Promise<DocumentKind<DocumentOf[One]>> } = kinds;
+  return loads[name]();
+}
+
+/** Whether `value` names a kind, as the `kind` of a document does; a result has none. */
+export function isDocumentName(value: unknown): value is DocumentName {
+  return typeof value === "string" && Object.hasOwn(kinds, value);
+}

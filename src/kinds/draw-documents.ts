@@ -1,0 +1,62 @@
+import { chartFile } from "../draw/chart/draw-chart.js";
+import { printableReport } from "../draw/document-kind.js";
+import type { Chapter } from "../draw/page/chapter.js";
+import { page } from "../draw/page/page.js";
+import { printableDocument, printableText } from "../draw/printable-text.js";
+import { environment } from "../draw/report.js";
+import { fileScreen } from "../draw/screen.js";
+import { PinbenchError } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
+import { type KnownDocument, loadKind } from "./document-kinds.js";
+import type { FoundDocument } from "./read-documents.js";
+
+/** All of what documents of any kind show, as one file of HTML. */
+export async function pageOfDocuments(documents: readonly FoundDocument[]): Promise<string> {
+  return page(await chaptersOf(documents), packageVersion());
+}
+
+/** One of the documents' charts as a file of SVG. Rejects with a usage error that lists the charts there are. */
+export async function chartOfDocuments(documents: readonly FoundDocument[], name: string): Promise<string> {
+  const charts = (await chaptersOf(documents)).flatMap(({ charts }) => charts);
+  const [chart, other] = charts.filter((one) => one.name === name);
+  if (chart === undefined) {
+    const names = [...new Set(charts.map((one) => one.name))];
+    throw new PinbenchError("usage", `there is no chart "${name}" in what was to be drawn.`, {
+      hint: names.length === 0 ? "It has no chart at all." : `Choose from ${names.join(", ")}.`,
+    });
+  }
+  if (other !== undefined) {
+    throw new PinbenchError("usage", `several of the documents have a chart "${name}".`, {
+      hint: "Give one of them, or write a page (.html).",
+    });
+  }
+  return chartFile(chart);
+}
+
+/** What a page shows of documents, with the files that they were found in: also in names that more than one has. */
+async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[]> {
+  const found = await Promise.all(
+    documents.map(async (one) => ({ chapter: await chapterOf(one), path: one.path })),
+  );
+  const isShared = (name: string) => found.filter(({ chapter }) => chapter.report.name === name).length > 1;
+  return found.map(({ chapter, path }) => {
+    if (path === null) return chapter;
+    const { report } = chapter;
+    const file = printableText(path);
+    return {
+      ...chapter,
+      report: {
+        ...report,
+        name: isShared(report.name) ? `${report.name} (${file})` : report.name,
+        blocks: [environment([["File", file]]), ...report.blocks],
+      },
+    };
+  });
+}
+
+async function chapterOf<Known extends KnownDocument>({ kind: name, document }: Known): Promise<Chapter> {
+  const kind = await loadKind(name);
+  const show = { screen: fileScreen(), showsAll: false, plots: [] };
+  const { charts = [], samples = [] } = (await kind.pictures?.(printableDocument(document))) ?? {};
+  return { report: printableReport(kind.report(document, show)), charts, samples };
+}

@@ -1,0 +1,101 @@
+import { stat } from "node:fs/promises";
+import { extname } from "node:path";
+import { describeHistory } from "../compare/history/courses.js";
+import { PinbenchError } from "../errors.js";
+import { mergeProcesses } from "../measure/merge-processes.js";
+import { packageVersion } from "../package-facts.js";
+import { historyPath, readHistory, readHistoryFile } from "../results/files/history-file.js";
+import { listRuns } from "../results/files/run-folder.js";
+import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
+import type { ResultDocument } from "../results/schema.js";
+import { checkShape, parseJson, readTextFile } from "../text-file.js";
+import { isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
+
+/** A document and the path where it was found; null if it was made just now. */
+export type FoundDocument = KnownDocument & { path: string | null };
+
+const readable =
+  "what a command of pinbench wrote with --output or printed with --json, a folder of runs, or a history";
+
+/**
+ * Reads what pinbench has written, of whatever kind: a document, a folder of runs, or a history's folder or file. A folder
+ * may hold several documents. Rejects with a usage error that names the path, and what is wrong with it.
+ */
+export async function readDocuments(path: string): Promise<FoundDocument[]> {
+  const info = await stat(path).catch(() => null);
+  const known = info?.isDirectory() ? await readFolder(path) : [await readFile(path)];
+  return known.map((one) => ({ ...one, path }));
+}
+
+async function readFile(path: string): Promise<KnownDocument> {
+  // Whatever else is wrong with the path, reading it says.
+  if (extname(path) === ".jsonl") return historyOf(path, await readHistoryFile(path));
+  return documentOf(parseJson(await readTextFile(path), path, `Give ${readable}.`), path);
+}
+
+async function readFolder(path: string): Promise<KnownDocument[]> {
+  const isHistory = (await stat(historyPath(path)).catch(() => null)) !== null;
+  if (isHistory) return [historyOf(path, await readHistory(path))];
+  const runs: ResultDocument[] = [];
+  for (const file of await listRuns(path)) runs.push(parseResult(await readTextFile(file), file));
+  runs.sort((a, b) => a.run.startedAt.localeCompare(b.run.startedAt));
+  return joined(runs).map((document) => ({ kind: "result", document }));
+}
+
+function historyOf(path: string, history: Awaited<ReturnType<typeof readHistory>>): KnownDocument {
+  const document = describeHistory({ version: packageVersion(), path, history, cells: null });
+  return { kind: "history", document };
+}
+
+/** Lists of folders, which are no documents by themselves, and what to give instead. */
+const folderLists: Readonly<Record<string, { what: string; hint: string }>> = {
+  "fleet-run": { what: "the list of a folder of nodes' results", hint: "`pinbench fleet` takes the folder." },
+  baseline: { what: "the list of a folder of runs", hint: "Give the folder." },
+};
+
+/** What a value of JSON is by its `kind`; a result has none. */
+async function documentOf(value: unknown, path: string): Promise<KnownDocument> {
+  const kind = isObject(value) ? value.kind : undefined;
+  if (isDocumentName(kind) && kind !== "result") {
+    checkVersion(value, path);
+    const parsed = checkShape((await loadKind(kind)).schema, value);
+    if (parsed.success) return { kind, document: parsed.data } as KnownDocument;
+    const [issue] = parsed.error.issues;
+    const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
+    throw new PinbenchError("usage", `${path} is not a valid ${kind} of pinbench's${where}.`, {
+      hint: "Give the file as pinbench wrote it.",
+    });
+  }
+  const list = typeof kind === "string" && Object.hasOwn(folderLists, kind) ? folderLists[kind] : undefined;
+  if (list !== undefined) throw new PinbenchError("usage", `${path} is ${list.what}.`, { hint: list.hint });
+  if (isObject(value) && "nvbandwidth" in value) {
+    throw new PinbenchError("usage", `${path} is nvbandwidth's.`, {
+      hint: `\`pinbench import nvbandwidth ${path} --output old.json\` makes a result of it.`,
+    });
+  }
+  if (kind !== undefined || !isObject(value) || !("schemaVersion" in value)) {
+    throw new PinbenchError("usage", `${path} is JSON, but no document of pinbench's.`, {
+      hint: `Give ${readable}.`,
+    });
+  }
+  return { kind: "result", document: checkedResult(value, path) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/**
+ * The runs of a baseline are fresh processes that measured the same cells, as those of `run --processes` are, and are
+ * shown as these: the median of their medians, and the interval between them. Others are shown one by one.
+ */
+function joined(runs: readonly ResultDocument[]): readonly ResultDocument[] {
+  const [first, ...others] = runs;
+  const isAlone = (run: ResultDocument) => (run.run.processes ?? []).length === 0;
+  const isComplete = (run: ResultDocument) => run.run.status === "complete" && run.devices.length > 0;
+  const key = ({ backend, cells, fingerprint }: ResultDocument) =>
+    JSON.stringify([backend, Object.entries(fingerprint).sort(), cells.map(({ id }) => id).sort()]);
+  const areAlike = first !== undefined && others.length > 0 && others.every((run) => key(run) === key(first));
+  if (!areAlike || !runs.every((run) => isAlone(run) && isComplete(run))) return runs;
+  return [mergeProcesses(first, runs)];
+}

@@ -1,0 +1,327 @@
+import type { CsvValue } from "../draw/csv.js";
+import type { DocumentKind } from "../draw/document-kind.js";
+import {
+  formatGBps,
+  formatHalfWidth,
+  formatMilliseconds,
+  formatRatio,
+  formatWholeShare,
+  unknownInterval,
+} from "../draw/numbers.js";
+import {
+  type Block,
+  blank,
+  environment,
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  type Note,
+  note,
+  numberColumn,
+  type Report,
+  reasonNotes,
+  section,
+  spared,
+  tables,
+  texts,
+  wordColumn,
+} from "../draw/report.js";
+import { counted, listed, timeText } from "../draw/words.js";
+import { pcieLink } from "../results/naming/wording.js";
+import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
+import { shapeId } from "./pool-shapes.js";
+import { wayInWords } from "./recommend-pool.js";
+
+/** What `pin` found, for people. */
+function pinningReport(pinning: Pinning): Report {
+  const { tool, device, createdAt, recommendation } = pinning;
+  return {
+    command: "pin",
+    version: tool.version,
+    hasTerms: true,
+    name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
+    blocks: [
+      ...texts("alert", pinningAlerts(pinning)),
+      ...texts("answer", pinningAnswer(pinning)),
+      environment(pinningFacts(pinning)),
+      ...tables(poolGrids(pinning)),
+      ...texts("note", pinningNotes(pinning)),
+      ...(recommendation === null ? [] : programs(recommendation.code)),
+    ],
+  };
+}
+
+/** What `pin` found, as a kind of document. */
+export const pinningKind: DocumentKind<Pinning> = {
+  schema: pinningSchema,
+  report: pinningReport,
+  rows: pinningRows,
+};
+
+/** The recommended programs, each in its language. */
+function programs({ c, python }: NonNullable<Pinning["recommendation"]>["code"]): Block[] {
+  return [
+    section("In C, for the CUDA runtime:", [{ type: "code", language: "c", text: c }]),
+    section("In Python, for torch:", [{ type: "code", language: "python", text: python }]),
+  ];
+}
+
+/** What must be read before any figure. */
+function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
+  return [
+    ...(notice === null ? [] : [note(notice, "warning")]),
+    ...(status === "aborted" ? [note("interrupted: this is what was measured until then", "warning")] : []),
+    ...(status === "failed" ? [note(`the device failed: ${error?.message}`, "failure")] : []),
+    ...others.map((text) => note(text, "warning")),
+  ];
+}
+
+/** What it comes to: the way to go and what that saves, limits that were met, and why no faster way is chosen. */
+function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
+  if (recommendation === null) {
+    const isRefused = pools.some(({ outcome }) => outcome === "refused");
+    return [
+      note(
+        isRefused
+          ? "No pinned memory can be had in any of the ways that were tried."
+          : "Nothing was measured.",
+      ),
+    ];
+  }
+  const { sizeBytes, obtainNs, hostAllocNs, timesAsFast, reason } = recommendation;
+  const isPlain = recommendation.way === "host-alloc" && recommendation.pieces === 1;
+  const against =
+    isPlain || hostAllocNs === null || timesAsFast === null
+      ? ""
+      : timesAsFast >= 1
+        ? `, ${formatRatio(timesAsFast)} as fast as cuMemHostAlloc (${formatDuration(hostAllocNs)})`
+        : `, where cuMemHostAlloc takes ${formatDuration(hostAllocNs)}`;
+  const stopped = [...groupBy(limits, ({ way }) => way)].flatMap(([way, ofWay]) =>
+    ofWay.length > 1 && ofWay.every(({ largestBytes }) => largestBytes === 0)
+      ? [`none by ${way}`]
+      : ofWay.map(
+          ({ largestBytes, refusedBytes, pieces }) =>
+            `${largestBytes === 0 ? "none" : `less than ${formatSizeRounded(refusedBytes, Math.ceil)}`} by ${way} in ${pieces === 1 ? "one piece" : `${pieces} pieces`}`,
+        ),
+  );
+  return [
+    note(
+      `Obtain ${formatSize(sizeBytes)} of pinned memory by ${wayInWords(recommendation)}: it is there in ${formatDuration(obtainNs)}${against}.`,
+    ),
+    note(reason),
+    ...(stopped.length === 0 ? [] : [note(`Not all can be had: ${listed(stopped)}.`, "warning")]),
+  ];
+}
+
+/** What the figures hold for. */
+function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }: Pinning): Fact[] {
+  const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const { link } = device;
+  const where = [
+    device.name,
+    ...(device.pciBusId === null ? [] : [device.pciBusId]),
+    ...(link === null || link.generation === null || link.width === null
+      ? []
+      : [`PCIe ${pcieLink(link.generation, link.width)}`]),
+  ];
+  const limits = [
+    ...(machine.cgroupMemoryLimitBytes === null
+      ? []
+      : [`cgroup ${formatSizeRounded(machine.cgroupMemoryLimitBytes, Math.floor)}`]),
+    ...(machine.memlockLimitBytes === null
+      ? []
+      : [`ulimit -l ${formatSizeRounded(machine.memlockLimitBytes, Math.floor)}`]),
+  ];
+  const hugetlb = machine.hugetlbFreeBytes ?? 0;
+  return [
+    [
+      "Host",
+      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${underHypervisor(machine.virtualization)}`,
+    ],
+    ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
+    ["Device", where.join(", ")],
+    [
+      "Memory",
+      [
+        `${formatSizeRounded(machine.memoryAvailableBytes, Math.floor)} available`,
+        `at most ${formatSizeRounded(machine.maxPinnedBytes, Math.floor)} pinned`,
+        ...limits,
+      ].join(", "),
+    ],
+    [
+      "Huge pages",
+      `transparent: ${machine.transparentHugePages ?? "not known"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
+    ],
+    ["Time", `${formatDuration(wallNs)} of ${formatDuration(budgetNs)}`],
+  ];
+}
+
+function underHypervisor(name: string | null): string {
+  if (name === null) return "";
+  return `, under ${name.startsWith("unknown") ? `an ${name}` : name}`;
+}
+
+/** A table a size: the fastest way first, and those without figures last. */
+function poolGrids(pinning: Pinning): Grid[] {
+  return [...groupBy(pinning.pools, ({ sizeBytes }) => String(sizeBytes)).values()].map((pools) =>
+    poolGrid(pools, pinning),
+  );
+}
+
+function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Grid {
+  const { sizeBytes } = pools[0]!;
+  const time = ({ obtain }: PinnedPool) => obtain?.median ?? Number.POSITIVE_INFINITY;
+  const sorted = [...pools].sort((a, b) => Math.sign(time(a) - time(b)) || 0);
+  const isRepeated = pools.some(({ samples }) => samples.length > 1);
+  const isTooWide = pools.some((pool) => spreadText(pool) === unknownInterval);
+  const isChosen = (pool: PinnedPool) =>
+    recommendation?.sizeBytes === sizeBytes && shapeId(recommendation) === shapeId(pool);
+  return {
+    caption: `Pools of ${formatSize(sizeBytes)}, times in ms, copies in GB/s`,
+    columns: [
+      wordColumn("way"),
+      numberColumn("pieces"),
+      numberColumn("threads"),
+      numberColumn("obtain"),
+      spared(numberColumn("touch"), 3),
+      spared(numberColumn("register"), 4),
+      spared(numberColumn("give back"), 5),
+      spared(numberColumn("H2D"), 6),
+      spared(numberColumn("D2H"), 7),
+      spared(numberColumn("huge", "pages"), 2),
+      spared(numberColumn("RSS"), 1),
+      wordColumn("<="),
+    ],
+    rows: sorted.map((pool) => rowOf(pool, isChosen(pool))),
+    labels: 3,
+    keepsRepeats: true,
+    ...(isRepeated && {
+      footnote: `±: half the way from the shortest to the longest time, of pools that were obtained several times${isTooWide ? "; ?: too far to say anything" : ""}`,
+    }),
+  };
+}
+
+function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
+  const { way, pieces, threads, outcome, obtain, release, memory, hugePageShare } = pool;
+  const names = [figure(way), figure(String(pieces)), figure(String(threads))];
+  if (obtain === null || release === null) {
+    return [
+      ...names,
+      figure(outcome, "", outcome === "refused" ? "warning" : "muted"),
+      ...Array(8).fill(blank),
+    ];
+  }
+  const middle = middleSample(pool);
+  const ms = (timeNs: number | null | undefined) =>
+    timeNs == null ? figure("-") : figure(formatMilliseconds(timeNs));
+  const rate = (value: PinnedPool["h2dGigabytesPerSecond"]) =>
+    figure(value === null ? "-" : formatGBps(value.median));
+  const { before, held } = memory ?? {};
+  return [
+    ...names,
+    figure(formatMilliseconds(obtain.median), spreadText(pool)),
+    ms(middle?.touchNs),
+    ms(middle?.registerNs),
+    ms(release.median),
+    rate(pool.h2dGigabytesPerSecond),
+    rate(pool.d2hGigabytesPerSecond),
+    figure(hugePageShare === null ? "-" : hugePageShare === 0 ? "0 %" : formatWholeShare(hugePageShare)),
+    before?.residentBytes == null || held?.residentBytes == null
+      ? figure("-")
+      : figure(
+          `${held.residentBytes < before.residentBytes ? "−" : "+"}${formatSizeRounded(Math.abs(held.residentBytes - before.residentBytes))}`,
+        ),
+    isChosen ? figure("<=") : blank,
+  ];
+}
+
+function spreadText({ samples, obtain }: PinnedPool): string {
+  if (obtain === null || samples.length < 2) return "";
+  return formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
+}
+
+/** So many pools are named in a note. */
+const mostNamed = 3;
+
+/** What must be known to read the tables: limits, what was refused or left out, and what stayed behind. */
+function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
+  const isLimited = ({ way, pieces }: PoolShape) =>
+    limits.some((limit) => limit.way === way && limit.pieces > 1 === pieces > 1);
+  // Where it is many, the tables show which.
+  const whom = (list: readonly PinnedPool[]) =>
+    list.length > mostNamed
+      ? `${list.length} pools`
+      : listed(list.map((pool) => `${formatSize(pool.sizeBytes)} by ${shapeId(pool)}`));
+  const refused = pools.filter((pool) => pool.outcome === "refused" && !isLimited(pool));
+  const left = pools.filter(({ outcome }) => outcome === "omitted");
+  return [
+    ...limits.map((limit) =>
+      note(
+        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
+        "warning",
+      ),
+    ),
+    ...reasonNotes(refused, ({ reason }) => [reason ?? "no reason is known"], whom, "refused", "warning"),
+    ...reasonNotes(left, ({ reason }) => [reason ?? "no reason is known"], whom, "left out", "muted"),
+    ...omitted.map((text) => note(`left out: ${text}`, "muted")),
+  ];
+}
+
+/** A column's name, and its value of a pool. */
+type Column = readonly [name: string, of: (pool: PinnedPool, pinning: Pinning) => CsvValue];
+
+const columns: readonly Column[] = [
+  ["size_bytes", ({ sizeBytes }) => sizeBytes],
+  ["way", ({ way }) => way],
+  ["pieces", ({ pieces }) => pieces],
+  ["threads", ({ threads }) => threads],
+  ["outcome", ({ outcome }) => outcome],
+  ["samples", ({ samples }) => samples.length],
+  ["obtain_ns_median", ({ obtain }) => obtain?.median ?? null],
+  ["obtain_ns_least", ({ obtain }) => obtain?.least ?? null],
+  ["obtain_ns_most", ({ obtain }) => obtain?.most ?? null],
+  // Of the sample in the middle: the parts of one and the same time.
+  ["touch_ns", (pool) => middleSample(pool)?.touchNs ?? null],
+  ["register_ns", (pool) => middleSample(pool)?.registerNs ?? null],
+  ["release_ns_median", ({ release }) => release?.median ?? null],
+  ["h2d_gbps", ({ h2dGigabytesPerSecond }) => h2dGigabytesPerSecond?.median ?? null],
+  ["d2h_gbps", ({ d2hGigabytesPerSecond }) => d2hGigabytesPerSecond?.median ?? null],
+  ["huge_page_share", ({ hugePageShare }) => hugePageShare],
+  ...(["before", "held", "after"] as const).flatMap((when): Column[] => [
+    [`resident_bytes_${when}`, ({ memory }) => memory?.[when].residentBytes ?? null],
+    [`pinned_bytes_${when}`, ({ memory }) => memory?.[when].pinnedBytes ?? null],
+    [`locked_bytes_${when}`, ({ memory }) => memory?.[when].lockedBytes ?? null],
+  ]),
+  ["reason", ({ reason }) => reason],
+  ["backend", (_, { backend }) => backend],
+  ["notice", (_, { notice }) => notice],
+  ["device", (_, { device }) => device.ordinal],
+  ["device_name", (_, { device }) => device.name],
+  ["host", (_, { host }) => host],
+  ["created_at", (_, { createdAt }) => createdAt],
+  [
+    "labels",
+    (_, { labels }) =>
+      Object.entries(labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join("; ") || null,
+  ],
+];
+
+/** One row a pool; the first row names the columns. */
+function pinningRows(pinning: Pinning): CsvValue[][] {
+  return [
+    columns.map(([name]) => name),
+    ...pinning.pools.map((pool) => columns.map(([, of]) => of(pool, pinning))),
+  ];
+}
+
+/** The sample whose time is nearest to the median, the sooner one of two; null where there is none. */
+function middleSample({ samples, obtain }: PinnedPool): PinnedPool["samples"][number] | null {
+  if (obtain === null) return null;
+  const distance = ({ obtainNs }: { obtainNs: number }) => Math.abs(obtainNs - obtain.median);
+  return samples.reduce((best, sample) => (distance(sample) < distance(best) ? sample : best));
+}

@@ -1,0 +1,144 @@
+import { fieldOf, readText } from "../host/files.js";
+import type { Placement } from "../host/placement.js";
+import type { NativeDriver, NativeError, NativeSession } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import { openPlacedSession } from "../native/placed-session.js";
+import type { NativePool } from "../native/pool-contract.js";
+import { poolWays } from "../settings/choices.js";
+import { MiB } from "../settings/units.js";
+import type { PoolShape, ProcessMemory } from "./pinning-document.js";
+import { copyBytesOf } from "./pool-shapes.js";
+
+/** What was measured of a pool once. */
+export interface PoolSample {
+  obtainNs: number;
+  /** Null where the driver does it in one call. */
+  touchNs: number | null;
+  registerNs: number | null;
+  releaseNs: number;
+  /** Copies of `copyBytes` each. */
+  h2dNs: readonly number[];
+  d2hNs: readonly number[];
+  copyBytes: number;
+  /** What the driver said where copies failed, whose durations are missing then; else null. */
+  copyError: string | null;
+  hugePageShare: number | null;
+  memory: { before: ProcessMemory; held: ProcessMemory; after: ProcessMemory };
+}
+
+/** Copies a direction. */
+const copies = 12;
+
+/** What the first pool of a process pays for once: the driver's own set-up, and its threads'. */
+const warmupBytes = 16 * MiB;
+
+/** One device, on which pools are obtained. All calls reject with the driver's error, or the system's. */
+export class PoolBench {
+  readonly #session: NativeSession;
+  /** Where /proc is. */
+  readonly #root: string;
+
+  private constructor(session: NativeSession, root: string) {
+    this.#session = session;
+    this.#root = root;
+  }
+
+  static async open(
+    driver: NativeDriver,
+    { ordinal }: DeviceFacts,
+    placement: Placement,
+    root = "/",
+  ): Promise<PoolBench> {
+    return new PoolBench(await openPlacedSession(driver, { device: ordinal, placement, seed: 1 }), root);
+  }
+
+  /** Obtains a little of each kind, whatever comes of it. */
+  async warmUp(threads: number): Promise<void> {
+    for (const way of poolWays) {
+      const pool = await this.#session
+        .obtainPool({ way, bytes: warmupBytes, pieces: 1, threads: way === "host-alloc" ? 1 : threads })
+        .catch((error: NativeError) => {
+          if (error.sticky || error.code === "ABORTED") throw error;
+          return null;
+        });
+      await pool?.release();
+    }
+  }
+
+  /** Obtains a pool, copies from and to it, and gives it back. Copies that fail cost their own figures alone. */
+  async measure(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<PoolSample> {
+    const before = this.#processMemory();
+    const pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads });
+    const copyBytes = copyBytesOf(sizeBytes, pieces);
+    try {
+      const held = this.#processMemory();
+      const copied = await copy(pool, copyBytes);
+      const { releaseNs } = await pool.release();
+      const isOneCall = way === "host-alloc";
+      return {
+        obtainNs: pool.obtainNs,
+        touchNs: isOneCall ? null : pool.touchNs,
+        registerNs: isOneCall ? null : pool.registerNs,
+        releaseNs,
+        ...copied,
+        copyBytes,
+        hugePageShare: pool.hugePageBytes === null ? null : pool.hugePageBytes / sizeBytes,
+        memory: { before, held, after: this.#processMemory() },
+      };
+    } finally {
+      await pool.release();
+    }
+  }
+
+  /** Whether a pool can be obtained; it is given back at once. Rejects where that is not for its size to say. */
+  async canObtain(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<boolean> {
+    let pool: NativePool;
+    try {
+      pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads });
+    } catch (error) {
+      if (isOfSize(error as NativeError)) return false;
+      throw error;
+    }
+    await pool.release();
+    return true;
+  }
+
+  /** Ends what is being obtained as soon as the driver's call in flight returns. */
+  abort(): void {
+    this.#session.abort();
+  }
+
+  /** Gives back whatever is left. */
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  #processMemory(): ProcessMemory {
+    const status = readText(this.#root, "proc/self/status");
+    const bytes = (field: string) => {
+      const kibibytes = /^(\d+) kB$/.exec(fieldOf(status, field) ?? "")?.[1];
+      return kibibytes === undefined ? null : Number(kibibytes) * 1024;
+    };
+    return { residentBytes: bytes("VmRSS"), pinnedBytes: bytes("VmPin"), lockedBytes: bytes("VmLck") };
+  }
+}
+
+/** A device that has no room for a copy, say, tells nothing of the pool. */
+async function copy(pool: NativePool, copyBytes: number) {
+  const h2dNs: number[] = [];
+  const d2hNs: number[] = [];
+  try {
+    h2dNs.push(...(await pool.copy("h2d", copyBytes, copies)));
+    d2hNs.push(...(await pool.copy("d2h", copyBytes, copies)));
+    return { h2dNs, d2hNs, copyError: null };
+  } catch (error) {
+    const { code, message, sticky } = error as NativeError;
+    if (typeof code !== "string" || sticky || code === "ABORTED") throw error;
+    return { h2dNs, d2hNs, copyError: message };
+  }
+}
+
+/** Whether less may be had where an error refused more. */
+export function isOfSize({ code, sticky }: Pick<NativeError, "code" | "sticky">): boolean {
+  return !sticky && code !== "ABORTED" && code !== "TOO_MANY_THREADS" && code !== "INVALID_REQUEST";
+}

@@ -1,0 +1,122 @@
+import { type Note, note } from "../../draw/report.js";
+import { capital, counted, listed } from "../../draw/words.js";
+import { isMeasured } from "../../results/naming/cell-figure.js";
+import { cellNames } from "../../results/naming/cell-name.js";
+import { describeSharing } from "../../results/other-programs.js";
+import type { CellResult, ResultDocument } from "../../results/schema.js";
+import { variantOf } from "../../results/variant.js";
+import { namedDevices } from "../shared-topology.js";
+import { answersOnCopies } from "./copy-answers.js";
+import { equalWidth, isEvidence } from "./finding-evidence.js";
+import { findings } from "./findings.js";
+import { steadyUnevenNotes } from "./uneven-cells.js";
+import { mainVariantFindings } from "./variant-findings.js";
+import type { VariantFinding } from "./variant-question.js";
+
+/**
+ * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data, failures and slow copies before all. No
+ * sentence claims more than the intervals of what was measured allow in other processes too, but for copies after which
+ * pinning has paid off, which medians tell; where they allow nothing it says that, and why. Never empty.
+ */
+export function answer(document: ResultDocument): Note[] {
+  const sentences = [
+    ...answersOnCopies(document).map(({ text, device }) => ({ text, devices: [device] })),
+    ...mainLines(document).map(({ text, cells }) => ({ text, devices: devicesOf(cells ?? []) })),
+  ];
+  const prefixes = sentences.map(({ devices }) => circumstances(document, devices));
+  // Said once for all that follow, until another one holds.
+  const told = sentences.map(({ text }, i) => (prefixes[i] === prefixes[i - 1] ? "" : prefixes[i]) + text);
+  const texts = told.length === 0 ? [nothingToTell(document)] : told;
+  const nameOf = cellNames(
+    document.cells.map(({ id }) => id),
+    { showsIds: false },
+  );
+  return [
+    ...alarm(document),
+    ...steadyUnevenNotes(document, nameOf),
+    ...texts.map((text) => note(`${capital(text)}.`)),
+  ];
+}
+
+/** The closing lines of a report: what the cells show besides the answer. */
+export function closingLines(document: ResultDocument): Note[] {
+  const topics = answersOnCopies(document).flatMap(({ covers }) => covers);
+  return findings(document, { topics, variants: mainLines(document).map(({ text }) => text) });
+}
+
+/** Of what is not plain, for each question that was asked the line that matters most. */
+function mainLines(document: ResultDocument): VariantFinding[] {
+  return mainVariantFindings(document, equalWidth(document));
+}
+
+function devicesOf(cells: readonly CellResult[]): number[] {
+  return [...new Set(cells.map(({ device }) => device))];
+}
+
+/** What must not be overlooked beside figures that count. */
+function alarm({ cells }: ResultDocument): Note[] {
+  const countOf = (asked: CellResult["outcome"]) => cells.filter(({ outcome }) => outcome === asked).length;
+  const [wrong, failed] = [countOf("mismatch"), countOf("failed")];
+  const ofAll = `of ${counted(cells.length, "cell")}`;
+  return [
+    ...(wrong === 0
+      ? []
+      : [note(`DATA CAME BACK WRONG in ${wrong} ${ofAll}: do not trust this machine`, "mismatch")]),
+    ...(failed === 0 || !cells.some(isMeasured)
+      ? []
+      : [note(`${failed} ${ofAll} failed: the notes below the tables say why.`, "failure")]),
+  ];
+}
+
+/** Where a sentence holds: on no GPU, on one device of several, or of one that others used as well. */
+function circumstances(document: ResultDocument, devices: readonly number[]): string {
+  const isEmulated = document.backend === "emulated";
+  const shared = (document.run.sharing ?? []).filter((record) => describeSharing(record).length > 0);
+  const one =
+    devices.length === 1 && document.devices.length > 1
+      ? `${isEmulated ? "emulated " : ""}device ${devices[0]}`
+      : null;
+  const where = one ?? (isEmulated ? "the emulated device" : null);
+  const parts = [
+    ...(where === null ? [] : [`on ${where}`]),
+    ...(shared.length === 0
+      ? []
+      : [
+          `with others on ${document.devices.length === 1 ? "the device" : namedDevices(shared.map(({ device }) => device))}`,
+        ]),
+  ];
+  return parts.length === 0 ? "" : `${parts.join(", ")}, `;
+}
+
+/** Why nothing can be told of copies. */
+function nothingToTell(document: ResultDocument): string {
+  const { cells, run, importedFrom } = document;
+  const counts = (outcome: CellResult["outcome"]) => cells.filter((cell) => cell.outcome === outcome).length;
+  const evidence = cells.filter(isEvidence);
+  if (evidence.length > 0) {
+    if (evidence.some((cell) => cell.mode === "latency" && variantOf(cell) !== "plain"))
+      return latenciesAtOnce;
+    if (importedFrom != null) return "nothing is claimed of imported figures, which have no intervals";
+    return `nothing can be told for certain: ${
+      evidence.every(({ stats }) => stats.every(({ bandwidthGBps }) => bandwidthGBps.low === null))
+        ? "there are too few samples for intervals; without --samples there are enough"
+        : "the figures vary too much; a larger --budget, or --processes 5, tells more"
+    }`;
+  }
+  const ends = { aborted: "was interrupted", failed: "failed", running: "has not come to its end" } as const;
+  if (run.status !== "complete" && cells.some((cell) => cell.outcome === null)) {
+    return `nothing can be told: the run ${ends[run.status]} before a cell was finished`;
+  }
+  if (cells.some((cell) => cell.memory === "host" && isMeasured(cell))) {
+    return "nothing was copied to or from a device: the table shows what the CPU copies by itself";
+  }
+  const causes = [
+    ...(counts("failed") > 0 ? [`${counted(counts("failed"), "cell")} failed`] : []),
+    ...(counts("mismatch") > 0 ? [`${counted(counts("mismatch"), "cell")} came back wrong`] : []),
+    ...(counts("skipped") > 0 ? [`${counted(counts("skipped"), "cell")} had to be skipped`] : []),
+  ];
+  return `nothing was measured${causes.length === 0 ? "" : `: ${listed(causes)}; the notes below the tables say why`}`;
+}
+
+const latenciesAtOnce =
+  "the tables show what a copy takes in all this; with --mode throughput the answer here compares rates";

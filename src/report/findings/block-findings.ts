@@ -1,0 +1,212 @@
+import { formatWholeShare, roundUp } from "../../draw/numbers.js";
+import { counted, listed } from "../../draw/words.js";
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import { statsOf } from "../../results/naming/cell-figure.js";
+import type { CellResult } from "../../results/schema.js";
+import type { BlockWay, Memory } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import { joinDirections } from "../tables/join-directions.js";
+import { compareIntervals } from "./finding-evidence.js";
+import { ratioRange, shareRange } from "./finding-topics.js";
+import type { Terms, VariantFinding } from "./variant-question.js";
+
+/*
+ * The closing lines on copies in scattered blocks: from which size of a block on a plain loop of copies is enough, and what
+ * is worth while below that.
+ */
+
+/**
+ * A loop that copies this share of what the fastest way does is called enough: the simplest way, and what others gain is less
+ * than most programs would notice. Where loops come near the link, at about 1 MiB, they reach 88 to 90 %: with a limit of
+ * 90 % one process would say yes and the next one no.
+ */
+const enoughShare = 0.8;
+
+/** The lines of one kind of memory after the other; of each the first says from where on a loop is enough. */
+export function blockFindings(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
+  const workers = Math.min(...cells.map((cell) => cell.workers));
+  const ofWorkers = cells.filter((cell) => cell.workers === workers);
+  const by = workers === 1 ? "" : `, by ${counted(workers, "worker")}`;
+  const kinds = (["pinned", "pageable"] as const).map((memory) => {
+    const [h2d, d2h] = [blocksOf(ofWorkers, "h2d", memory, terms), blocksOf(ofWorkers, "d2h", memory, terms)];
+    const line = (subject: string, clauseOf: (blocks: readonly RatedBlocks[]) => string | null) => {
+      const text = joinDirections(clauseOf(h2d), clauseOf(d2h));
+      return text === null ? [] : [{ text: subject + text, cells: ofWorkers }];
+    };
+    const subject = `in scattered blocks of ${memory} memory${by}, `;
+    return [
+      ...line(subject, whereLoopIsEnough),
+      ...line(subject, (blocks) => fastestOfSmallest(blocks, terms)),
+      ...line(subject, (blocks) => fewMultiprocessors(blocks, terms)),
+    ];
+  });
+  return kinds.flat();
+}
+
+/** What each way copies of blocks of one size. */
+interface RatedBlocks {
+  bytes: number;
+  rates: RatedWay[];
+}
+
+interface RatedWay {
+  cell: CellResult;
+  rate: IntervalEstimate;
+}
+
+/** The blocks of one direction and kind of memory, ascending; of several counts the copies of the most bytes. */
+function blocksOf(
+  cells: readonly CellResult[],
+  direction: "h2d" | "d2h",
+  memory: Memory,
+  terms: Terms,
+): RatedBlocks[] {
+  const own = cells.filter((cell) => cell.direction === direction && cell.memory === memory);
+  const sizes = [...new Set(own.flatMap(({ blockBytes }) => blockBytes ?? []))].sort((a, b) => a - b);
+  return sizes.map((bytes) => {
+    const ofBlock = own.filter(({ blockBytes }) => blockBytes === bytes);
+    const sizeBytes = Math.max(...ofBlock.map((cell) => cell.sizeBytes));
+    const rates = ofBlock.flatMap((cell): RatedWay[] => {
+      const rate = cell.sizeBytes === sizeBytes ? rateOf(cell, terms.aloneOf(cell)) : null;
+      return rate === null ? [] : [{ cell, rate }];
+    });
+    return { bytes, rates };
+  });
+}
+
+/**
+ * What may be claimed of the rate of blocks. How far processes differ depends on what it waits for: a kernel waits for the
+ * link alone, as pinned copies do; gathering for what a CPU copies, as staged ones do. Calls for blocks of pinned memory wait
+ * for a CPU as far as they take longer than the copy in one piece: that share has the spread of pageable copies.
+ */
+function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
+  const direction = cell.direction === "d2h" ? "d2h" : "h2d";
+  const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
+  const [rate, wholeRate] = [of(cell), of(whole)].map((stats) => stats?.bandwidthGBps);
+  if (rate === undefined || rate.median <= 0) return null;
+  if (cell.blockWay === "gather") return claimedInterval("staged", rate);
+  if (cell.blockWay === "kernel") return claimedInterval("pinned", rate);
+  const ofCpu = claimedInterval("pageable", rate);
+  const ofLink = claimedInterval("pinned", rate);
+  if (cell.memory !== "pinned" || wholeRate === undefined || ofCpu === null || ofLink === null) return ofCpu;
+  const cpuShare = Math.min(1, Math.max(0, 1 - rate.median / wholeRate.median));
+  const between = (link: number, cpu: number) => link * (cpu / link) ** cpuShare;
+  return { median: rate.median, low: between(ofLink.low, ofCpu.low), high: between(ofLink.high, ofCpu.high) };
+}
+
+/** A way with all that the device has. */
+function isWhole({ cell }: RatedWay): boolean {
+  return cell.blockSms === undefined;
+}
+
+/**
+ * Whether a loop is enough, and between which shares of what the fastest other way does it copies; null where there is no
+ * loop, or no other way.
+ */
+function isLoopEnough({ bytes, rates }: RatedBlocks): LoopFound | null {
+  const loop = rates.find(({ cell }) => cell.blockWay === "loop");
+  const others = rates.filter((one) => one !== loop);
+  if (loop === undefined || others.length === 0) return null;
+  const shares = others.map(({ rate }) => ratioInterval(loop.rate, rate));
+  const leastShare = Math.min(...shares.map(({ low }) => low));
+  const mostShare = Math.min(...shares.map(({ high }) => high));
+  const enough = leastShare >= enoughShare ? "yes" : mostShare < enoughShare ? "no" : "open";
+  return { size: formatSize(bytes), enough, leastShare, mostShare };
+}
+
+interface LoopFound {
+  size: string;
+  enough: "yes" | "no" | "open";
+  leastShare: number;
+  mostShare: number;
+}
+
+function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
+  const told = blocks.flatMap((one) => isLoopEnough(one) ?? []);
+  const last = told.at(-1);
+  if (last === undefined) return null;
+  const lastNot = told.findLastIndex(({ enough }) => enough !== "yes");
+  const enoughFor = told.slice(lastNot + 1);
+  const [first] = enoughFor;
+  if (first === undefined) {
+    const lastNo = told.findLastIndex(({ enough }) => enough === "no");
+    const isNoBelow = told.slice(0, lastNo + 1).every(({ enough }) => enough === "no");
+    const whereNot = `${isNoBelow && lastNo > 0 ? "up to" : "at"} ${told[lastNo]?.size}`;
+    if (last.enough === "no") {
+      const mostShare = Math.max(...told.slice(isNoBelow ? 0 : lastNo).map((one) => one.mostShare));
+      const most = formatWholeShare(mostShare, roundUp);
+      return `a loop of copies is not enough ${whereNot}, where it copies at most ${most} of what the fastest other way does`;
+    }
+    const firstOpen = told.findLastIndex(({ enough }) => enough !== "open") + 1;
+    const open =
+      firstOpen === told.length - 1 ? `at ${last.size}` : `from ${told[firstOpen]!.size} to ${last.size}`;
+    const known = lastNo < 0 ? "" : `, and ${whereNot} it is not`;
+    return `whether a loop of copies is enough ${open} cannot be told at these intervals${known}`;
+  }
+  const atLatest = told[lastNot]?.enough === "open" ? " at the latest" : "";
+  const leastShare = Math.min(...enoughFor.map((one) => one.leastShare));
+  const reaches =
+    leastShare >= 1
+      ? "where no other way is faster"
+      : `where it copies at least ${formatWholeShare(leastShare)} of what the fastest other way does`;
+  return `a loop of copies is enough from ${first.size} on${atLatest}, ${reaches}`;
+}
+
+const wayName: Readonly<Record<BlockWay, string>> = {
+  loop: "a loop",
+  batch: "a batch",
+  kernel: "a kernel",
+  gather: "gathering",
+};
+
+/** Which way is fastest for the smallest blocks, by how much, and what the CPU has to do for it. */
+function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
+  const [smallest] = blocks;
+  const ways = smallest?.rates.filter(isWhole).toSorted((a, b) => b.rate.median - a.rate.median) ?? [];
+  const [best, ...others] = ways;
+  const loop = ways.find(({ cell }) => cell.blockWay === "loop");
+  if (smallest === undefined || best === undefined || loop === undefined || others.length === 0) return null;
+  const size = formatSize(smallest.bytes);
+  const order = (one: RatedWay) => compareIntervals(best.rate, one.rate, equalWidth);
+  if (order(loop) !== "above") return `no way is faster than a loop for certain at ${size}`;
+  const fastest = [best, ...others.filter((one) => order(one) !== "above")];
+  const names = fastest.map(({ cell }) => wayName[cell.blockWay!]).join(" or ");
+  const gain = ratioRange(fastest.map(({ rate }) => ratioInterval(rate, loop.rate)));
+  const host = fastest.length === 1 ? shareOfCpu(best.cell, loop.cell) : "";
+  return `${names} is fastest at ${size}, ${gain} a loop${host}`;
+}
+
+/** In round figures, as other processes find them too; the tables have more of them. */
+function shareOfCpu(best: CellResult, loop: CellResult): string {
+  const [bestNs, loopNs] = [best, loop].map(({ hostNsPerBlock }) => hostNsPerBlock?.median);
+  if (bestNs === undefined || loopNs === undefined || loopNs <= 0) return "";
+  const percent = (bestNs / loopNs) * 100;
+  if (percent >= 95) return ", and takes no less of a CPU";
+  const share = percent < 1 ? "less than 1 %" : `about ${Number(percent.toPrecision(1))} %`;
+  return `, for ${share} of the CPU time that a loop takes`;
+}
+
+/** What a kernel keeps of its rate where it leaves most multiprocessors to others. */
+function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
+  const kernels = smallest?.rates.filter(({ cell }) => cell.blockWay === "kernel") ?? [];
+  const whole = kernels.find(isWhole);
+  if (smallest === undefined || whole === undefined) return null;
+  const few = kernels
+    .filter((one) => !isWhole(one))
+    .sort((a, b) => b.cell.blockSms! - a.cell.blockSms!)
+    .map(({ cell, rate }) => {
+      const order = compareIntervals(rate, whole.rate, equalWidth);
+      const kept =
+        order === "below" ? shareRange(ratioInterval(rate, whole.rate)) : order === "open" ? null : "all";
+      return { kept, on: counted(cell.blockSms!, "multiprocessor") };
+    });
+  // Down from the most, as far as there is no difference: one clause says it of all of them.
+  const firstOther = few.findIndex(({ kept }) => kept !== "all");
+  const asFast = firstOther < 0 ? few.length : firstOther;
+  const told = few.slice(Math.max(0, asFast - 1)).filter(({ kept }) => kept !== null);
+  const clauses = told.map(({ kept, on }, i) => {
+    const orMore = i === 0 && asFast > 1 ? " or more" : "";
+    return `${kept} of ${i === 0 ? "its rate" : "it"} on ${on}${orMore}`;
+  });
+  return clauses.length === 0 ? null : `a kernel keeps ${listed(clauses)} at ${formatSize(smallest.bytes)}`;
+}

@@ -1,0 +1,167 @@
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import { isMeasured, statsOf } from "../../results/naming/cell-figure.js";
+import type { CellResult, ResultDocument } from "../../results/schema.js";
+import { variantOf } from "../../results/variant.js";
+import { relativeHalfWidth } from "../../stats/order-statistics.js";
+
+/** One measured cell as evidence for a finding. */
+export interface Observation {
+  memory: CellResult["memory"];
+  sizeBytes: number;
+  workers: number;
+  /** What may be claimed of it: its interval holds for other processes too. */
+  estimate: IntervalEstimate;
+}
+
+/**
+ * The measured cells that findings on plain copies compare: those of the first device, one timer and one cache state, as
+ * nothing else may differ between two cells.
+ */
+export function comparableCells(document: ResultDocument): CellResult[] {
+  const plain = document.cells.filter((cell) => variantOf(cell) === "plain");
+  return ofOneClock(ofFirstDevice(plain.filter(isEvidence)));
+}
+
+/** Whether a finding may rest on a cell. What the host copies by itself is no copy to or from a device. */
+export function isEvidence(cell: CellResult): boolean {
+  return isMeasured(cell) && cell.outcome !== null && cell.memory !== "host";
+}
+
+/** Those of the device of the lowest ordinal. */
+export function ofFirstDevice(cells: readonly CellResult[]): CellResult[] {
+  const first = Math.min(...cells.map(({ device }) => device));
+  return cells.filter(({ device }) => device === first);
+}
+
+/** Those of one timer and one cache state: the wall clock and the cold cache are preferred. */
+export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
+  const timer = cells.some((cell) => cell.timer === "wall") ? "wall" : "event";
+  const cache = cells.some((cell) => cell.timer === timer && cell.cache === "cold") ? "cold" : "warm";
+  return cells.filter((cell) => cell.timer === timer && cell.cache === cache);
+}
+
+/**
+ * What the cells of one direction and mode show: rates in GB/s, of a bidir cell those of both ways together, or
+ * latencies in microseconds. Cells without an interval are left out, and those of workers of another kind.
+ */
+export function observe(
+  cells: readonly CellResult[],
+  direction: CellResult["direction"],
+  mode: CellResult["mode"],
+  workerKind: CellResult["workerKind"] = "thread",
+): Observation[] {
+  return cells.flatMap((cell) => {
+    if (cell.direction !== direction || cell.mode !== mode || cell.workerKind !== workerKind) return [];
+    const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
+    const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
+    const { memory, sizeBytes, workers } = cell;
+    const estimate = distribution == null ? null : claimedInterval(memory, distribution);
+    return estimate === null ? [] : [{ memory, sizeBytes, workers, estimate }];
+  });
+}
+
+/** The observations of one memory kind. */
+export function ofMemory(observations: readonly Observation[], memory: Observation["memory"]): Observation[] {
+  return observations.filter((observation) => observation.memory === memory);
+}
+
+/** How one figure lies to another. "open": neither a difference nor equality can be claimed. */
+export type IntervalOrder = "above" | "below" | "equal" | "open";
+
+/** However precise the run was asked to be, figures with intervals up to this relative half-width may count as equal. */
+const leastEqualWidth = 0.05;
+
+/** And however coarse, none with wider ones. */
+const greatestEqualWidth = 0.1;
+
+/** Up to which relative half-width of their intervals figures may count as equal: the result's precision, from 5 % to 10 %. */
+export function equalWidth(document: ResultDocument): number {
+  return Math.min(greatestEqualWidth, Math.max(leastEqualWidth, document.plan?.precision ?? 0));
+}
+
+/**
+ * "above" or "below" where the interval of the ratio excludes 1; "equal" where it does not and neither figure's own
+ * interval has a relative half-width above `equalWidth`.
+ */
+export function compareIntervals(
+  one: IntervalEstimate,
+  other: IntervalEstimate,
+  equalWidth: number,
+): IntervalOrder {
+  const { low, high } = ratioInterval(one, other);
+  if (low > 1) return "above";
+  if (high < 1) return "below";
+  return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
+}
+
+function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
+  return (relativeHalfWidth(estimate, estimate.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
+}
+
+/** Of the observations that are as fast as the fastest, the one of the fewest workers; null without observations. */
+export function leanestBest(observations: readonly Observation[], equalWidth: number): Observation | null {
+  const best = fastest(observations);
+  if (best === null) return null;
+  return observations
+    .filter((one) => one === best || compareIntervals(one.estimate, best.estimate, equalWidth) === "equal")
+    .reduce((leanest, one) => (one.workers < leanest.workers ? one : leanest));
+}
+
+/** The observation of the greatest median rate; null without observations. */
+export function fastest(observations: readonly Observation[]): Observation | null {
+  return observations.toSorted((a, b) => b.estimate.median - a.estimate.median)[0] ?? null;
+}
+
+/** The values that stand in both lists, each once and ascending. */
+export function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
+  return [...new Set(ones)].filter((value) => others.includes(value)).sort((a, b) => a - b);
+}
+
+/** The sizes in bytes at which both were measured, each once and ascending. */
+export function sharedSizes(ones: readonly Observation[], others: readonly Observation[]): number[] {
+  return sharedValues(sizesOf(ones), sizesOf(others));
+}
+
+/** Two memory kinds measured at one size with equally many workers. */
+export interface Pair {
+  sizeBytes: number;
+  workers: number;
+  one: IntervalEstimate;
+  other: IntervalEstimate;
+  /** `one` over `other`. */
+  ratio: IntervalEstimate;
+  order: IntervalOrder;
+}
+
+/**
+ * Pairs of two memory kinds, one a size that both were measured at, ascending. All have the same number of workers: the
+ * fewest that both kinds were measured with.
+ */
+export function pairUp(
+  observations: readonly Observation[],
+  memory: Observation["memory"],
+  otherMemory: Observation["memory"],
+  equalWidth: number,
+): Pair[] {
+  const ones = ofMemory(observations, memory);
+  const others = ofMemory(observations, otherMemory);
+  const [workers] = sharedValues(workersOf(ones), workersOf(others));
+  return sharedSizes(ones, others).flatMap((sizeBytes) => {
+    const [one, other] = [ones, others].map(
+      (list) => list.find((each) => each.sizeBytes === sizeBytes && each.workers === workers)?.estimate,
+    );
+    if (workers === undefined || one === undefined || other === undefined || other.median === 0) return [];
+    const order = compareIntervals(one, other, equalWidth);
+    return [{ sizeBytes, workers, one, other, ratio: ratioInterval(one, other), order }];
+  });
+}
+
+/** The size of each observation or pair, in bytes. */
+export function sizesOf(measured: readonly { sizeBytes: number }[]): number[] {
+  return measured.map(({ sizeBytes }) => sizeBytes);
+}
+
+/** The number of workers of each observation. */
+export function workersOf(observations: readonly Observation[]): number[] {
+  return observations.map(({ workers }) => workers);
+}

@@ -1,0 +1,206 @@
+import {
+  formatGBps,
+  formatMicroseconds,
+  formatRatio,
+  formatWholeShare,
+  roundUp,
+} from "../../draw/numbers.js";
+import { counted, listed } from "../../draw/words.js";
+import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import type { CellResult } from "../../results/schema.js";
+import type { WorkerKind } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import {
+  compareIntervals,
+  fastest,
+  type IntervalOrder,
+  leanestBest,
+  observe,
+  ofMemory,
+  type Pair,
+  pairUp,
+  sharedSizes,
+  sizesOf,
+} from "./finding-evidence.js";
+
+/**
+ * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.
+ * Ratios are ranges in which other processes find them too. Where neither a difference nor equality (intervals up to
+ * the relative half-width `equalWidth`) can be claimed of any cell, the clause says that much.
+ */
+export type Topic = (
+  cells: readonly CellResult[],
+  direction: "h2d" | "d2h",
+  equalWidth: number,
+) => string | null;
+
+/** How much faster pinned is than pageable, by size, with the fewest workers that both were measured with. */
+export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
+  const rates = observe(cells, direction, "throughput");
+  const pairs = pairUp(rates, "pinned", "pageable", equalWidth);
+  if (pairs.length === 0) return null;
+  const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
+  const ratios = (some: readonly Pair[]) => some.map(({ ratio }) => ratio);
+  const sizes = (some: readonly Pair[]) => describeSizes(sizesOf(some), sizesOf(pairs));
+  const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
+  const clauses: string[] = [];
+  if (faster.length > 0) clauses.push(`pinned is ${ratioRange(ratios(faster))} pageable ${sizes(faster)}`);
+  if (slower.length > 0) {
+    const [subject, object] = clauses.length > 0 ? ["", ""] : ["pinned is ", "pageable "];
+    clauses.push(`${subject}only ${ratioRange(ratios(slower))} ${object}${sizes(slower)}`);
+  }
+  if (equal.length > 0) {
+    clauses.push(`${clauses.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`);
+  }
+  const variesWorkers = new Set(rates.map((rate) => rate.workers)).size > 1;
+  const workers = variesWorkers ? `, with ${counted(pairs[0]!.workers, "worker")}` : "";
+  const open = `at these intervals, pinned and pageable cannot be told apart ${sizes(pairs)}`;
+  return (clauses.length > 0 ? listed(clauses) : open) + workers;
+};
+
+/** How near pageable memory that is staged by pinbench comes to pinned, at the largest size. */
+export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
+  const rates = observe(cells, direction, "throughput");
+  const sizeBytes = sharedSizes(ofMemory(rates, "staged"), ofMemory(rates, "pinned")).at(-1);
+  const atSize = rates.filter((rate) => rate.sizeBytes === sizeBytes);
+  const best = leanestBest(ofMemory(atSize, "staged"), equalWidth);
+  const pinned = fastest(ofMemory(atSize, "pinned"));
+  const pageable = fastest(ofMemory(atSize, "pageable"));
+  if (sizeBytes === undefined || best === null || pinned === null) return null;
+  const size = formatSize(sizeBytes);
+  const againstPageable =
+    pageable === null ? null : compareIntervals(best.estimate, pageable.estimate, equalWidth);
+  if (againstPageable === "below" || againstPageable === "equal") {
+    return `staging gains nothing over the driver's own pageable copies at ${size}`;
+  }
+  if (againstPageable === "open") {
+    return `at these intervals, staging and the driver's own pageable copies cannot be told apart at ${size}`;
+  }
+  const workers = counted(best.workers, "staging worker");
+  const verb = best.workers === 1 ? "reaches" : "reach";
+  switch (compareIntervals(best.estimate, pinned.estimate, equalWidth)) {
+    case "equal":
+      return `${workers} ${verb} the rate of pinned from pageable memory at ${size}`;
+    case "open":
+      return pageable === null
+        ? `at these intervals, staging and pinned cannot be told apart at ${size}`
+        : `${workers} ${verb} ${ratioRange([ratioInterval(best.estimate, pageable.estimate)])} the rate of the driver's own pageable copies at ${size}`;
+    default:
+      return `${workers} ${verb} ${shareRange(ratioInterval(best.estimate, pinned.estimate))} of pinned from pageable memory at ${size}`;
+  }
+};
+
+/** Whether more workers of this kind make pageable copies faster, at the largest size; `noun` names one of them. */
+export function workersOnPageable(kind: WorkerKind, noun: string, nouns = `${noun}s`): Topic {
+  return (cells, direction, equalWidth) => {
+    const pageable = ofMemory(observe(cells, direction, "throughput", kind), "pageable");
+    const repeated = sizesOf(pageable).filter((size, index, sizes) => sizes.indexOf(size) !== index);
+    const sizeBytes = Math.max(...repeated);
+    const [fewest, ...more] = pageable
+      .filter((rate) => rate.sizeBytes === sizeBytes)
+      .sort((a, b) => a.workers - b.workers);
+    const best = leanestBest(more, equalWidth);
+    if (fewest === undefined || best === null) return null;
+    const size = formatSize(sizeBytes);
+    const ratio = ratioRange([ratioInterval(best.estimate, fewest.estimate)]);
+    switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
+      case "above":
+        return `${counted(best.workers, noun, nouns)} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
+      case "equal":
+        return `pageable does not get faster with ${nouns} at ${size}`;
+      case "open":
+        return `at these intervals, pageable with ${fewest.workers} and with ${counted(best.workers, noun, nouns)} cannot be told apart at ${size}`;
+      case "below":
+        return `pageable gets slower with ${nouns} at ${size}: ${ratio} with ${best.workers}`;
+    }
+  };
+}
+
+/** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
+export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
+  const rates = observe(cells, direction, "throughput");
+  const open: string[] = [];
+  const clauses = (["registered", "write-combined", "mapped"] as const).flatMap((memory) => {
+    const pair = pairUp(rates, memory, "pinned", equalWidth).at(-1);
+    if (pair === undefined) return [];
+    const size = formatSize(pair.sizeBytes);
+    if (pair.order === "open") {
+      open.push(`${memory} at ${size}`);
+      return [];
+    }
+    return pair.order === "equal"
+      ? [`${memory} is as fast as pinned at ${size}`]
+      : [`${memory} reaches ${shareRange(pair.ratio)} of pinned at ${size}`];
+  });
+  if (clauses.length > 0) return listed(clauses);
+  return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
+};
+
+/** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
+export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
+  const [pair] = pairUp(observe(cells, direction, "latency"), "pinned", "pageable", equalWidth);
+  if (pair === undefined) return null;
+  const size = formatSize(pair.sizeBytes);
+  const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
+  if (pair.order === "open") {
+    return `at these intervals, a copy of ${size} from pinned and one from pageable memory cannot be told apart`;
+  }
+  return pair.order === "equal"
+    ? `a copy of ${size} takes as long from pinned as from pageable memory`
+    : `a copy of ${size} took ${pinned} with pinned memory and ${pageable} with pageable`;
+};
+
+/**
+ * How the fastest cell that copies both ways at once compares with each direction alone; null where one of the three
+ * was not measured.
+ */
+export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
+  const together = fastest(observe(cells, "bidir", "throughput"));
+  if (together === null) return null;
+  const { memory, sizeBytes, workers, estimate } = together;
+  const [h2d, d2h] = (["h2d", "d2h"] as const).map((direction) => {
+    const alone = ofMemory(observe(cells, direction, "throughput"), memory);
+    return alone.find((one) => one.sizeBytes === sizeBytes && one.workers === workers)?.estimate;
+  });
+  if (h2d === undefined || d2h === undefined) return null;
+  const apart = { median: h2d.median + d2h.median, low: h2d.low + d2h.low, high: h2d.high + d2h.high };
+  const verdict = compareIntervals(estimate, apart, equalWidth);
+  const measure = verdict === "equal" ? "as much as" : `${shareRange(ratioInterval(estimate, apart))} of`;
+  return (
+    `both directions at once moved ${formatGBps(estimate.median)} GB/s` +
+    `${verdict === "open" ? "" : `, ${measure} H2D and D2H alone together`} ` +
+    `(${memory}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")})`
+  );
+}
+
+/** From the least to the greatest that one of these ratios may be: "2.0× to 3.0×", or "2.0×" where both look the same. */
+export function ratioRange(ratios: readonly IntervalEstimate[]): string {
+  const least = Math.min(...ratios.map(({ low }) => low));
+  return range(least, Math.max(...ratios.map(({ high }) => high)), formatRatio);
+}
+
+/** "91 % to 93 %", or "92 %". */
+export function shareRange({ low, high }: IntervalEstimate): string {
+  return range(low, high, formatWholeShare);
+}
+
+/** Outwards: a range that was rounded inwards would leave out what another process may find. */
+function range(low: number, high: number, format: (value: number, round?: typeof roundUp) => string): string {
+  const [least, most] = [format(low), format(high, roundUp)];
+  return least === most ? least : `${least} to ${most}`;
+}
+
+/** More than this many are counted instead of named. */
+const mostNamed = 3;
+
+/** Which of the measured sizes these are, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
+function describeSizes(some: readonly number[], all: readonly number[]): string {
+  const named = `at ${listed(some.map(formatSize))}`;
+  if (some.length === 1) return named;
+  if (some.length === all.length) return "at every size";
+  const first = all.indexOf(some[0]!);
+  const contiguous = some.every((size, index) => all[first + index] === size);
+  if (contiguous && first + some.length === all.length) return `from ${formatSize(some[0]!)} up`;
+  if (contiguous && first === 0) return `up to ${formatSize(some.at(-1)!)}`;
+  return some.length <= mostNamed ? named : `at ${some.length} of ${all.length} sizes`;
+}

@@ -1,0 +1,79 @@
+import { formatGBps, formatMicroseconds, formatSetting, formatWholeShare } from "../../draw/numbers.js";
+import { type Note, note } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { isMeasured } from "../../results/naming/cell-figure.js";
+import type { NameOfCell } from "../../results/naming/cell-name.js";
+import { directionName } from "../../results/naming/wording.js";
+import { leastLostShare, lostShare } from "../../results/over-time.js";
+import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import { isSteady } from "../../results/variant.js";
+import { cellsAskedFor } from "../host-control.js";
+
+/** A direction of a cell of which slow copies took much of the time. */
+interface UnevenCell {
+  cell: CellResult;
+  stats: CellStats;
+  share: number;
+}
+
+/** Of memory that is steady, where slow copies are a fault: the sentence for the first lines of a report. */
+export function steadyUnevenNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
+  return describe(
+    unevenCells(document).filter(({ cell }) => isSteady(cell)),
+    nameOf,
+  ).map((text) => note(`${text}.`, "warning"));
+}
+
+/** Of other memory, which has slow copies of its own: what the notes below the tables say. */
+export function otherUnevenNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
+  return describe(
+    unevenCells(document).filter(({ cell }) => !isSteady(cell)),
+    nameOf,
+  ).map((text) => note(`note: ${text.charAt(0).toLowerCase()}${text.slice(1)}`));
+}
+
+/** The most uneven first. */
+function unevenCells(document: ResultDocument): UnevenCell[] {
+  return (
+    cellsAskedFor(document)
+      .filter(isMeasured)
+      .flatMap((cell) =>
+        cell.stats
+          .filter(({ direction }) => direction !== "sum")
+          .map((stats) => ({ cell, stats, share: lostShare(cell, stats) ?? 0 })),
+      )
+      // All of the time is what rounding makes of figures that contradict each other: there is no mean to show.
+      .filter((one) => one.share >= leastLostShare && one.share < 1 && !isOneInterrupt(one))
+      .sort((a, b) => b.share - a.share)
+  );
+}
+
+/** Whether a single one of many small copies took the time: an interrupt does that on any machine. */
+function isOneInterrupt({ cell, stats }: UnevenCell): boolean {
+  if (cell.mode !== "latency") return false;
+  const samples = cell.samples.map((one) => {
+    const slowest = one.durationNs.indexOf(Math.max(...one.durationNs));
+    return { ...one, durationNs: one.durationNs.filter((_, i) => i !== slowest) };
+  });
+  const share = lostShare({ direction: cell.direction, samples }, { ...stats, overTimeGBps: null });
+  return share !== null && share < leastLostShare;
+}
+
+function describe(uneven: readonly UnevenCell[], nameOf: NameOfCell): string[] {
+  const [worst] = uneven;
+  if (worst === undefined) return [];
+  const { cell, stats, share } = worst;
+  const { median } = stats.bandwidthGBps;
+  const rates =
+    stats.latencyUs === null
+      ? `bytes over time are ${formatGBps(median * (1 - share))} GB/s, the median is ${formatGBps(median)} GB/s`
+      : `a copy takes ${formatMicroseconds(stats.latencyUs.median / (1 - share))} µs in the mean, the median is ${formatMicroseconds(stats.latencyUs.median)} µs`;
+  const name =
+    cell.direction === "bidir" ? `${nameOf(cell.id)} (${directionName[stats.direction]})` : nameOf(cell.id);
+  const others = new Set(uneven.map((one) => one.cell.id)).size - 1;
+  const more =
+    others === 0
+      ? ""
+      : `; they take ${formatSetting(leastLostShare)} or more in ${counted(others, "other cell")}`;
+  return [`Slow copies take ${formatWholeShare(share)} of the time in ${name}: ${rates}${more}`];
+}

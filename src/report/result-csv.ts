@@ -1,0 +1,90 @@
+import type { CsvValue } from "../draw/csv.js";
+import { labelsLine, noticeIn } from "../results/naming/wording.js";
+import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
+
+interface Row {
+  document: ResultDocument;
+  cell: CellResult;
+  /** Null for a cell that has no figures. */
+  stats: CellStats | null;
+}
+
+/** A column's name, and its value in a row. */
+type Column = readonly [name: string, of: (row: Row) => CsvValue];
+
+const columns: readonly Column[] = [
+  ["id", ({ cell }) => cell.id],
+  ["backend", ({ document }) => document.backend],
+  ["notice", ({ document }) => noticeIn(document)],
+  ["device", ({ cell }) => cell.device],
+  [
+    "device_name",
+    ({ document, cell }) => document.devices.find(({ ordinal }) => ordinal === cell.device)?.name ?? null,
+  ],
+  ["direction", ({ cell }) => cell.direction],
+  // Of a bidir cell: h2d, d2h or their sum.
+  ["moved", ({ stats }) => stats?.direction ?? null],
+  ["memory", ({ cell }) => cell.memory],
+  ["size_bytes", ({ cell }) => cell.sizeBytes],
+  ["workers", ({ cell }) => cell.workers],
+  ["mode", ({ cell }) => cell.mode],
+  ["timer", ({ cell }) => cell.timer],
+  ["cache", ({ cell }) => cell.cache],
+  ["outcome", ({ cell }) => cell.outcome],
+  ["samples", ({ stats }) => stats?.samples ?? 0],
+  // More than one: low and high are the interval between them.
+  ["processes", ({ stats }) => stats?.bandwidthGBps.processMedians?.length ?? 1],
+  ["copies_per_sample", ({ cell }) => cell.copiesPerSample],
+  ...distributionColumns("bandwidth_gbps", (stats) => stats.bandwidthGBps),
+  ["relative_half_width", ({ stats }) => stats?.relativeHalfWidth ?? null],
+  ...distributionColumns("latency_us", (stats) => stats.latencyUs),
+  ["latency_us_p90", ({ stats }) => stats?.latencyUs?.p90 ?? null],
+  ["latency_us_p99", ({ stats }) => stats?.latencyUs?.p99 ?? null],
+  ["link_share", ({ stats }) => stats?.linkShare ?? null],
+  ["skip_reason", ({ cell }) => cell.skipReason],
+  ["error", ({ cell }) => cell.error?.message ?? null],
+  ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
+  // Later columns stand behind those before them, which keep their place. Of plain cells those up to chunks are empty.
+  ["worker_kind", ({ cell }) => cell.workerKind],
+  ["together", ({ cell }) => cell.together?.join(" ") ?? null],
+  ["peer", ({ cell }) => cell.peer ?? null],
+  ["path", ({ cell }) => cell.path ?? null],
+  ["beside", ({ cell }) => cell.beside ?? null],
+  ["chunks", ({ cell }) => cell.chunks ?? null],
+  // Of the load beside the copies, in load_unit.
+  ["load_unit", ({ cell }) => cell.load?.unit ?? null],
+  ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
+  ["load_during_median", ({ cell }) => cell.load?.during.median ?? null],
+  ...(["median", "low", "high"] as const).map(
+    (key): Column => [`load_kept_share_${key}`, ({ cell }) => cell.load?.keptShare[key] ?? null],
+  ),
+  // What the kernels of one copy take, of a pipeline.
+  ["compute_ns", ({ cell }) => cell.computeNs ?? null],
+  ["host", ({ document }) => document.host?.hostname ?? null],
+  ["run_id", ({ document }) => document.run.id],
+  ["started_at", ({ document }) => document.run.startedAt],
+  ["labels", ({ document }) => labelsLine(document)],
+  // Of scattered blocks; what a block costs the CPU of a worker.
+  ["block_bytes", ({ cell }) => cell.blockBytes ?? null],
+  ["block_way", ({ cell }) => cell.blockWay ?? null],
+  ["block_sms", ({ cell }) => cell.blockSms ?? null],
+  ...(["median", "low", "high"] as const).map(
+    (key): Column => [`host_ns_per_block_${key}`, ({ cell }) => cell.hostNsPerBlock?.[key] ?? null],
+  ),
+];
+
+/** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
+export function resultRows(document: ResultDocument): CsvValue[][] {
+  const rows = document.cells.flatMap((cell) => {
+    const figures = cell.stats.length === 0 ? [null] : cell.stats;
+    return figures.map((stats) => ({ document, cell, stats }));
+  });
+  return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+}
+
+function distributionColumns(prefix: string, of: (stats: CellStats) => Distribution | null): Column[] {
+  return (["median", "low", "high", "min", "max"] as const).map((key) => [
+    `${prefix}_${key}`,
+    ({ stats }) => (stats && of(stats))?.[key] ?? null,
+  ]);
+}

@@ -1,0 +1,128 @@
+import { formatGBps, formatMilliseconds, formatRatio } from "../../draw/numbers.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../../draw/report.js";
+import {
+  absentFigure,
+  isMeasured,
+  medianFigure,
+  shareFigure,
+  shareOfSpeed,
+} from "../../results/naming/cell-figure.js";
+import { directionName } from "../../results/naming/wording.js";
+import type { CellResult } from "../../results/schema.js";
+import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cell-group.js";
+import { movedIn } from "./several-devices-grids.js";
+
+/**
+ * Rows size x workers x memory kind: the copy alone, beside the load, and how much of its speed it keeps; then the same of
+ * the load, which is alone right before and after the copies.
+ */
+export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
+  const { direction, mode, memories, rows } = group;
+  const moved = movedIn(direction, mode);
+  const unit = rows.flatMap((row) => row.members).find(({ load }) => load != null)?.load?.unit;
+  const unitOfLoad = unit === undefined ? [] : [unit];
+  const columns = [
+    ...labelColumns,
+    wordColumn("memory"),
+    ...(moved.length > 1 ? [wordColumn("")] : []),
+    numberColumn("copy", "alone"),
+    numberColumn("copy", "beside"),
+    numberColumn("copy", "keeps"),
+    numberColumn("load", "alone", ...unitOfLoad),
+    numberColumn("load", "beside", ...unitOfLoad),
+    numberColumn("load", "keeps"),
+  ];
+  const filled = rows.flatMap((row) =>
+    memories.flatMap((memory) => {
+      const cell = row.cells.get(memory);
+      if (cell === undefined) return [];
+      const alone = aloneOf(cell);
+      return moved.map((one, i) => [
+        ...rowLabels(row),
+        figure(memory),
+        ...(moved.length > 1 ? [figure(directionName[one])] : []),
+        medianFigure(alone, one, precision),
+        medianFigure(cell, one, precision),
+        shareFigure(shareOfSpeed(cell, alone, one)),
+        // A load is one, whatever directions are copied beside it.
+        ...(i === 0 ? loadFigures(cell) : [blank, blank, blank]),
+      ]);
+    }),
+  );
+  return { columns, rows: filled, labels: moved.length > 1 ? 4 : 3, footnote: besideNote };
+}
+
+const besideNote =
+  "copy alone: the same cell without the load, measured in the same rounds; load alone: right before and after the copies " +
+  "of each visit, with the load running on, so that clocks are those of a lasting load; what the load keeps is the median " +
+  "of single visits' shares";
+
+function loadFigures(cell: CellResult): Figure[] {
+  const load = isMeasured(cell) ? cell.load : null;
+  if (load == null) return [absentFigure, absentFigure, absentFigure];
+  return [
+    figure(formatGBps(load.alone.median)),
+    figure(formatGBps(load.during.median)),
+    shareFigure(load.keptShare.median),
+  ];
+}
+
+/**
+ * Rows size x memory kind: what the copy and the kernels take by themselves, and a column a chunk count with the time of a
+ * batch and below it what that gains over one chunk.
+ */
+export function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
+  const { memories, rows } = group;
+  const members = rows.flatMap((row) => row.members);
+  const counts = [...new Set(members.flatMap(({ chunks }) => chunks ?? []))].sort((a, b) => a - b);
+  const columns = [
+    numberColumn("size"),
+    wordColumn("memory"),
+    wordColumn(""),
+    numberColumn("copy", "alone"),
+    numberColumn("kernels", "alone"),
+    ...counts.map((count) => numberColumn(String(count), count === 1 ? "chunk" : "chunks")),
+  ];
+  const filled = rows.flatMap((row) =>
+    memories.flatMap((memory): Figure[][] => {
+      const ofMemory = row.members.filter((cell) => cell.memory === memory);
+      const [first] = ofMemory;
+      if (first === undefined) return [];
+      const cells = counts.map((count) => ofMemory.find(({ chunks }) => chunks === count));
+      const whole = cells[counts.indexOf(1)];
+      const labels = [...rowLabels(row).slice(0, 1), figure(memory)];
+      const computeNs = cells.flatMap((cell) =>
+        cell !== undefined && isMeasured(cell) ? (cell.computeNs ?? []) : [],
+      )[0];
+      const batchFigure = (cell: CellResult | undefined) =>
+        medianFigure(cell, "h2d", precision, (rateGBps) => formatMilliseconds(row.sizeBytes / rateGBps));
+      return [
+        [
+          ...labels,
+          figure("ms"),
+          batchFigure(aloneOf(first)),
+          computeNs === undefined ? absentFigure : figure(formatMilliseconds(computeNs)),
+          ...cells.map(batchFigure),
+        ],
+        [
+          ...labels,
+          figure("gain"),
+          blank,
+          blank,
+          ...cells.map((cell) => (cell === whole ? blank : gainFigure(cell, whole))),
+        ],
+      ];
+    }),
+  );
+  return { columns, rows: filled, labels: 3, footnote: pipelineNote };
+}
+
+const pipelineNote =
+  "copies on one stream and kernels on another, each kernel after the copy of its chunk; gain: over 1 chunk, in which the " +
+  "kernels wait for all of the copy and the batch takes the sum of its parts";
+
+function gainFigure(cell: CellResult | undefined, whole: CellResult | undefined): Figure {
+  if (cell === undefined) return blank;
+  const gain = shareOfSpeed(cell, whole, "h2d");
+  return gain === null ? absentFigure : figure(formatRatio(gain));
+}

@@ -1,0 +1,146 @@
+import { formatNanoseconds, roundDown } from "../../draw/numbers.js";
+import {
+  blank,
+  type Column,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  numberColumn,
+  wordColumn,
+} from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { absentFigure, isMeasured, measuredStats, medianFigure } from "../../results/naming/cell-figure.js";
+import type { CellResult } from "../../results/schema.js";
+import { blockWays } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import type { CellGroup, GridContext } from "./cell-group.js";
+
+/** A way to copy blocks, as a column: the kernel on few multiprocessors is one of its own. */
+type WayOfColumn = Pick<CellResult, "blockWay" | "blockSms">;
+
+/** The cells of one kind of blocks, number of workers and kind of memory, by way. */
+interface BlockRow {
+  labels: Figure[];
+  first: CellResult;
+  members: readonly CellResult[];
+}
+
+/**
+ * Two tables of copies in scattered blocks, a column a way: the rates, beside that of the same bytes in one piece; and what
+ * a block takes: how many are copied in a second, and how long each keeps a CPU busy. Rows block x count x workers x memory.
+ */
+export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext): Grid[] {
+  const rows = rowsOf(group);
+  const ways = waysOf(rows);
+  const columns = ways.map(({ blockWay = "", blockSms }) =>
+    numberColumn(blockWay, ...(blockSms === undefined ? [] : [counted(blockSms, "SM")])),
+  );
+  const labels = labelColumns(rows);
+  const { costTitle } = group;
+  const direction = group.direction === "d2h" ? "d2h" : "h2d";
+  const rates: Grid = {
+    columns: [...labels, numberColumn("one", "piece"), ...columns],
+    rows: rows.map(({ labels, first, members }) => [
+      ...labels,
+      medianFigure(aloneOf(first), direction, precision),
+      ...ways.map((way) => medianFigure(cellOf(members, way), direction, precision)),
+    ]),
+    labels: labels.length,
+    footnote: ratesNote,
+  };
+  // What a block takes hardly depends on how many there are, which the table above tells.
+  const withoutCount = <Value>(labels: readonly Value[]) =>
+    labels.filter((_, i) => i !== 1 || variesCount(rows));
+  const costs: Grid = {
+    ...(costTitle !== undefined && { caption: costTitle }),
+    columns: [...withoutCount(labels), wordColumn(""), ...columns],
+    rows: rows.flatMap(({ labels, members }) => {
+      const cells = ways.map((way) => cellOf(members, way));
+      return [
+        [...withoutCount(labels), figure("blocks/ms"), ...cells.map((cell) => blockRate(cell, direction))],
+        [...withoutCount(labels), figure("host ns"), ...cells.map(hostTime)],
+      ];
+    }),
+    labels: withoutCount(labels).length + 1,
+    footnote: costsNote,
+  };
+  return [rates, costs];
+}
+
+const ratesNote =
+  "blocks lie at shuffled places of both sides, one piece: the same bytes as one copy. loop: a call of the driver for each " +
+  "block; batch: one call for all; kernel: a program on the GPU reads or writes the host's memory itself (SMs: on so few " +
+  "multiprocessors); gather: the CPU collects many at a time in pinned memory, from where they are copied, and a kernel " +
+  "puts them in their places, or the other way round";
+
+const costsNote =
+  "host ns: how long a block keeps the CPU that asks for it busy, until the last call that its copy takes has returned";
+
+/** Whether there are two numbers of one kind of blocks, as only a list of cells can ask for. */
+function variesCount(rows: readonly BlockRow[]): boolean {
+  const kinds = new Set(rows.map(({ first }) => `${first.blockBytes}/${first.sizeBytes}`));
+  return kinds.size > new Set(rows.map(({ first }) => first.blockBytes)).size;
+}
+
+/** Workers are told where there are several. */
+function labelColumns(rows: readonly BlockRow[]): Column[] {
+  const head = [numberColumn("block"), numberColumn("count")];
+  const hasWorkers = rows.some(({ labels }) => labels.length > 3);
+  return [...head, ...(hasWorkers ? [numberColumn("workers")] : []), wordColumn("memory")];
+}
+
+function rowsOf({ rows, memories }: CellGroup): BlockRow[] {
+  const members = rows.flatMap((row) => row.members);
+  const hasWorkers = members.some(({ workers }) => workers > 1);
+  const kinds = groupBy(members, ({ blockBytes, sizeBytes, workers, memory }) =>
+    [blockBytes, sizeBytes, workers, memory].join("/"),
+  );
+  return [...kinds.values()]
+    .sort(
+      ([a], [b]) =>
+        (a!.blockBytes ?? 0) - (b!.blockBytes ?? 0) ||
+        a!.sizeBytes - b!.sizeBytes ||
+        a!.workers - b!.workers ||
+        memories.indexOf(a!.memory) - memories.indexOf(b!.memory),
+    )
+    .map((cells) => {
+      const first = cells[0]!;
+      const { blockBytes = 1, sizeBytes, workers, memory } = first;
+      const labels = [
+        figure(formatSize(blockBytes)),
+        figure(String(sizeBytes / blockBytes)),
+        ...(hasWorkers ? [figure(String(workers))] : []),
+        figure(memory),
+      ];
+      return { labels, first, members: cells };
+    });
+}
+
+/** Those that the plan has, in their order. */
+function waysOf(rows: readonly BlockRow[]): WayOfColumn[] {
+  const members = rows.flatMap((row) => row.members);
+  return blockWays.flatMap((blockWay): WayOfColumn[] => {
+    const ofWay = members.filter((cell) => cell.blockWay === blockWay);
+    const sms = [...new Set(ofWay.map(({ blockSms }) => blockSms ?? 0))].sort((a, b) => a - b);
+    return sms.map((blockSms) => (blockSms === 0 ? { blockWay } : { blockWay, blockSms }));
+  });
+}
+
+function cellOf(members: readonly CellResult[], way: WayOfColumn): CellResult | undefined {
+  return members.find(({ blockWay, blockSms }) => blockWay === way.blockWay && blockSms === way.blockSms);
+}
+
+function blockRate(cell: CellResult | undefined, direction: "h2d" | "d2h"): Figure {
+  if (cell === undefined) return blank;
+  const rate = measuredStats(cell, direction)?.bandwidthGBps.median;
+  if (rate === undefined || cell.blockBytes === undefined) return absentFigure;
+  const blocksPerMs = (rate * 1e6) / cell.blockBytes;
+  return figure(roundDown(blocksPerMs, blocksPerMs >= 100 ? 0 : blocksPerMs >= 10 ? 1 : 2));
+}
+
+function hostTime(cell: CellResult | undefined): Figure {
+  if (cell === undefined) return blank;
+  const time = isMeasured(cell) ? cell.hostNsPerBlock?.median : undefined;
+  return time === undefined ? absentFigure : figure(formatNanoseconds(time));
+}

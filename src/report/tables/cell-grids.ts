@@ -1,0 +1,163 @@
+import { formatRatio } from "../../draw/numbers.js";
+import {
+  blank,
+  type Column,
+  type Figure,
+  figure,
+  type Grid,
+  numberColumn,
+  wordColumn,
+} from "../../draw/report.js";
+import { absentFigure, cellFigures, measuredStats, shareFigure } from "../../results/naming/cell-figure.js";
+import { directionName } from "../../results/naming/wording.js";
+import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import { idOfAlone } from "../../results/variant.js";
+import type { DirectionMoved } from "../../settings/choices.js";
+import { besideGrid, pipelineGrid } from "./beside-grids.js";
+import { blockGrids } from "./block-grids.js";
+import {
+  type CellGroup,
+  type GridContext,
+  type GroupRow,
+  groupCells,
+  labelColumns,
+  rowLabels,
+} from "./cell-group.js";
+import { peerGrid, togetherGrid } from "./several-devices-grids.js";
+
+/**
+ * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain
+ * after the ones that they are compared with. Blocks have a second table, of what each takes.
+ */
+export function cellGrids(document: ResultDocument): (Grid & { caption: string })[] {
+  const precision = document.plan?.precision ?? 0;
+  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
+  const explained = new Set<string>();
+  return groupCells(document).flatMap((group) => {
+    const grids = gridsOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
+    return grids.map(({ footnote, ...rest }) => {
+      // How to read a kind of table is said once, and below each plain one what its own controls show.
+      const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
+      if (footnote !== undefined) explained.add(footnote);
+      return { caption: group.title, ...rest, ...(shown === undefined ? {} : { footnote: shown }) };
+    });
+  });
+}
+
+function gridsOf(group: CellGroup, context: GridContext): Grid[] {
+  switch (group.variant) {
+    case "together":
+      return [togetherGrid(group, context)];
+    case "p2p":
+      return [peerGrid(group, context)];
+    case "beside":
+      return [besideGrid(group, context)];
+    case "pipeline":
+      return [pipelineGrid(group, context)];
+    case "blocks":
+      return blockGrids(group, context);
+    case "plain":
+      return group.direction === "bidir"
+        ? [bidirGrid(group, context.precision)]
+        : [oneWayGrid(group, group.direction, context.precision)];
+  }
+}
+
+/**
+ * Rows size x workers. Each memory kind has a column of rates, and what pinning gains and what of the link is used
+ * stand beside them; or two columns of latencies: the median and the 99th percentile of one copy.
+ */
+function oneWayGrid(group: CellGroup, direction: DirectionMoved, precision: number): Grid {
+  const { memories, mode } = group;
+  const isLatency = mode === "latency";
+  const derived = isLatency ? [] : [...pinnedOverPageable(group, direction), ...linkShare(group, direction)];
+  const columns = [
+    ...labelColumns,
+    ...memories.flatMap((memory) =>
+      isLatency ? [numberColumn(memory, "median"), numberColumn("", "p99")] : [numberColumn(memory)],
+    ),
+    ...derived.map(({ column }) => column),
+  ];
+  const rows = group.rows.map((row) => [
+    ...rowLabels(row),
+    ...memories.flatMap((memory) => cellFigures(row.cells.get(memory), direction, mode, precision)),
+    ...derived.map(({ of }) => of(row)),
+  ]);
+  return { columns, rows, labels: 2 };
+}
+
+/**
+ * Rows size x workers x memory kind: with several figures a cell, a column for each memory kind would be too wide, so
+ * the memory kinds stand below each other, next to what they are compared with.
+ */
+function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: number): Grid {
+  const isLatency = mode === "latency";
+  const moved = isLatency ? (["h2d", "d2h"] as const) : (["h2d", "d2h", "sum"] as const);
+  const comparesPageable = !isLatency && memories.includes("pageable") && memories.length > 1;
+  const limitGBps = isLatency ? null : device.linkLimitGBps;
+  const columns = [
+    ...labelColumns,
+    wordColumn("memory"),
+    ...moved.flatMap((one) => {
+      const name = directionName[one];
+      return isLatency ? [numberColumn(name, "median"), numberColumn(name, "p99")] : [numberColumn(name)];
+    }),
+    ...(comparesPageable ? [numberColumn("sum/", "pageable")] : []),
+    ...(limitGBps === null ? [] : [numberColumn("sum/", "2× link")]),
+  ];
+  const rowOf = (row: GroupRow, memory: CellResult["memory"]) => {
+    const cell = row.cells.get(memory);
+    const gain = memory === "pageable" ? blank : ratioFigure(cell, row.cells.get("pageable"), "sum");
+    const sumGBps = measuredStats(cell, "sum")?.bandwidthGBps.median ?? null;
+    return [
+      ...rowLabels(row),
+      figure(memory),
+      ...moved.flatMap((one) => cellFigures(cell, one, mode, precision)),
+      ...(comparesPageable ? [gain] : []),
+      // A PCIe link carries its limit each way at the same time.
+      ...(limitGBps === null ? [] : [shareFigure(sumGBps === null ? null : sumGBps / (2 * limitGBps))]),
+    ];
+  };
+  const filled = rows.flatMap((row) =>
+    memories.filter((memory) => row.cells.has(memory)).map((memory) => rowOf(row, memory)),
+  );
+  return { columns, rows: filled, labels: 3 };
+}
+
+/** A column that is computed from the other figures of its row. */
+interface DerivedColumn {
+  column: Column;
+  of: (row: GroupRow) => Figure;
+}
+
+function pinnedOverPageable({ memories }: CellGroup, direction: DirectionMoved): DerivedColumn[] {
+  if (!(memories.includes("pinned") && memories.includes("pageable"))) return [];
+  const column = numberColumn("pinned/", "pageable");
+  return [{ column, of: ({ cells }) => ratioFigure(cells.get("pinned"), cells.get("pageable"), direction) }];
+}
+
+/** Of the pinned column, which is the one that can come near the link; of the row's best where pinned is absent. */
+function linkShare({ memories, rows }: CellGroup, direction: DirectionMoved): DerivedColumn[] {
+  const ofPinned = memories.includes("pinned");
+  const shareOf = ({ cells }: GroupRow): number | null => {
+    const candidates = ofPinned ? [cells.get("pinned")] : [...cells.values()];
+    const shares = candidates.flatMap((cell) => measuredStats(cell, direction)?.linkShare ?? []);
+    return shares.length === 0 ? null : Math.max(...shares);
+  };
+  if (rows.every((row) => shareOf(row) === null)) return [];
+  const label = ofPinned ? "pinned" : memories.length === 1 ? memories[0] : "best";
+  return [{ column: numberColumn(`${label}/`, "link"), of: (row) => shareFigure(shareOf(row)) }];
+}
+
+/** Median over median; absent where one of them was not measured. */
+function ratioFigure(
+  of: CellResult | undefined,
+  over: CellResult | undefined,
+  direction: CellStats["direction"],
+): Figure {
+  const dividend = measuredStats(of, direction)?.bandwidthGBps.median;
+  const divisor = measuredStats(over, direction)?.bandwidthGBps.median;
+  return dividend === undefined || divisor === undefined || divisor === 0
+    ? absentFigure
+    : figure(formatRatio(dividend / divisor));
+}

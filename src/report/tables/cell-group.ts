@@ -1,0 +1,159 @@
+import { type Column, type Figure, figure, groupBy, numberColumn } from "../../draw/report.js";
+import { counted, listed } from "../../draw/words.js";
+import { besideName, directionTitle } from "../../results/naming/wording.js";
+import type { CellResult, DeviceRecord, ResultDocument } from "../../results/schema.js";
+import { type Variant, variantOf, variants } from "../../results/variant.js";
+import { besides, caches, directions, memories, modes, timers, workerKinds } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import { cellsAskedFor, hostControlLine } from "../host-control.js";
+
+/** The cells that one table shows. Those of a plain table differ in memory kind, size and workers alone. */
+export interface CellGroup {
+  variant: Variant;
+  /** Of tables of several devices the first. */
+  device: DeviceRecord;
+  direction: CellResult["direction"];
+  mode: CellResult["mode"];
+  /** Says which table this is; what is the same in the whole document is left out. */
+  title: string;
+  memories: CellResult["memory"][];
+  rows: GroupRow[];
+  /** Of blocks: the title of the table that shows what each takes. */
+  costTitle?: string;
+  /** What the controls of host memory show beside these cells; absent without any. */
+  footnote?: string;
+}
+
+/** A row of a table: the cells of one size, number and kind of workers, by memory kind. */
+export interface GroupRow {
+  sizeBytes: number;
+  workers: number;
+  workerKind: CellResult["workerKind"];
+  /** The cells of a plain table by memory kind. */
+  cells: Map<CellResult["memory"], CellResult>;
+  /** All cells of the row, those of other devices, paths or chunk counts too. */
+  members: CellResult[];
+}
+
+/** What the tables of a result need of the whole. */
+export interface GridContext {
+  /** That the run was asked for, as a relative half-width. */
+  precision: number;
+  /** The cell that shows what another one reaches by itself; undefined where it was not planned. */
+  aloneOf: (cell: CellResult) => CellResult | undefined;
+}
+
+/** The columns that name a row. */
+export const labelColumns: readonly Column[] = [numberColumn("size"), numberColumn("workers")];
+
+/** What stands in them: workers are threads where nothing else is said. */
+export function rowLabels({ sizeBytes, workers, workerKind }: Omit<GroupRow, "cells" | "members">): Figure[] {
+  const kind = workerKind === "process" ? (workers === 1 ? "process" : "processes") : "";
+  return [figure(formatSize(sizeBytes)), figure(String(workers), kind)];
+}
+
+/**
+ * The cells of a result by table, controls of host memory left out, in the order of device, direction, mode, timer and
+ * cache, those beside a load, in chunks and in blocks behind the plain ones that they are compared with; tables of several
+ * devices come last. The rows of each are ordered by size, then workers, then their kind.
+ */
+export function groupCells(document: ResultDocument): CellGroup[] {
+  const { devices } = document;
+  const cells = cellsAskedFor(document);
+  const titleOf = titles(document, cells);
+  const tables = groupBy([...cells].sort(byTable), (cell) => tableKey(cell).join("/"));
+  return [...tables.values()].flatMap((members) => {
+    const [first] = members as [CellResult];
+    const device = devices.find(({ ordinal }) => ordinal === first.device);
+    if (device === undefined) return [];
+    const { direction, mode } = first;
+    const variant = variantOf(first);
+    const present = memories.filter((memory) => members.some((cell) => cell.memory === memory));
+    const footnote = variant === "plain" ? hostControlLine(document, first) : undefined;
+    const title = titleOf(first, unitOf(first));
+    const costTitle = variant === "blocks" ? { costTitle: titleOf(first, "what a block takes") } : {};
+    const rows = rowsOf(members);
+    const group = { variant, device, direction, mode, title, memories: present, rows, ...costTitle };
+    return [footnote === undefined ? group : { ...group, footnote }];
+  });
+}
+
+/** What the figures of a table are. */
+function unitOf({ chunks, mode }: CellResult): string {
+  return chunks !== undefined ? "ms a batch" : mode === "latency" ? "latency in µs" : "GB/s";
+}
+
+function titles(document: ResultDocument, cells: readonly CellResult[]) {
+  const isVaried = (key: "timer" | "cache" | "workers", some = cells) =>
+    new Set(some.map((cell) => cell[key])).size > 1;
+  const [variesTimer, variesCache] = [isVaried("timer"), isVaried("cache")];
+  const peerCells = cells.filter(({ direction }) => direction === "p2p");
+  const variesPeerWorkers = isVaried("workers", peerCells);
+  return (first: CellResult, unit: string): string => {
+    const { device, direction, timer, cache, sizeBytes, workers, together, beside, chunks } = first;
+    const variant = variantOf(first);
+    const subject = directionTitle[direction] + (beside === undefined ? "" : ` beside ${besideName[beside]}`);
+    const ofDevice = document.devices.length > 1 ? `Device ${device}: ` : "";
+    const ofAll = together === undefined ? "" : `Devices ${listed(together.map(String))} at once: `;
+    return [
+      (variant === "together" ? ofAll : variant === "p2p" ? "" : ofDevice) + subject,
+      ...(chunks === undefined ? [] : ["in chunks with a kernel behind each"]),
+      ...(variant === "blocks" ? ["in scattered blocks"] : []),
+      ...(variant === "p2p" ? [formatSize(sizeBytes)] : []),
+      ...(variant === "p2p" && variesPeerWorkers ? [counted(workers, "worker")] : []),
+      unit,
+      ...(variesTimer ? [timer === "event" ? "event timer" : "wall clock"] : []),
+      ...(variesCache ? [`${cache} cache`] : []),
+    ].join(", ");
+  };
+}
+
+function rowsOf(members: readonly CellResult[]): GroupRow[] {
+  const rows = [
+    ...groupBy(
+      members,
+      ({ sizeBytes, workers, workerKind }) => `${sizeBytes}/${workers}/${workerKind}`,
+    ).values(),
+  ];
+  return rows
+    .map((cells) => {
+      const { sizeBytes, workers, workerKind } = cells[0]!;
+      const byMemory = new Map(cells.map((cell) => [cell.memory, cell]));
+      return { sizeBytes, workers, workerKind, cells: byMemory, members: cells };
+    })
+    .sort(
+      (a, b) =>
+        a.sizeBytes - b.sizeBytes ||
+        a.workers - b.workers ||
+        workerKinds.indexOf(a.workerKind) - workerKinds.indexOf(b.workerKind),
+    );
+}
+
+/** What is the same in all cells of a table, in the order of tables: numbers, but for the devices that copy together. */
+function tableKey(cell: CellResult): (number | string)[] {
+  const variant = variantOf(cell);
+  const ofSeveral = variant === "together" || variant === "p2p";
+  const [place, device] = ofSeveral ? [variants.indexOf(variant), 0] : [0, cell.device];
+  return [
+    place,
+    device,
+    directions.indexOf(cell.direction),
+    modes.indexOf(cell.mode),
+    timers.indexOf(cell.timer),
+    caches.indexOf(cell.cache),
+    variants.indexOf(variant),
+    cell.beside === undefined ? 0 : besides.indexOf(cell.beside),
+    ...(variant === "p2p" ? [cell.sizeBytes, cell.workers] : []),
+    cell.together?.join("-") ?? "",
+  ];
+}
+
+function byTable(a: CellResult, b: CellResult): number {
+  const [ofA, ofB] = [tableKey(a), tableKey(b)];
+  const differing = ofA.findIndex((part, i) => part !== ofB[i]);
+  if (differing < 0) return 0;
+  const [one, other] = [ofA[differing]!, ofB[differing]!];
+  return typeof one === "number" && typeof other === "number"
+    ? one - other
+    : String(one).localeCompare(String(other));
+}

@@ -1,0 +1,109 @@
+import {
+  type Block,
+  blank,
+  type Column,
+  type Figure,
+  figure,
+  type Grid,
+  note,
+  numberColumn,
+  section,
+  tables,
+  texts,
+  wordColumn,
+} from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { absentFigure, sign } from "../../results/naming/cell-figure.js";
+import type { ColdStart, PinningCost, ResultDocument } from "../../results/schema.js";
+import { formatDuration, formatSize } from "../../settings/units.js";
+
+/**
+ * The cold starts of a result, one a device: what is paid once, before any figure of the tables. The opening has driver,
+ * context and first copy, the table the costs of obtaining memory by size and way; without one where no pinning was timed.
+ */
+export function coldStartReports({ coldStart, devices }: ResultDocument): Block[] {
+  return coldStart.map((costs) => {
+    const suffix = devices.length > 1 ? `, device ${costs.device}` : "";
+    const opening =
+      `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
+      `first copy ${formatDuration(costs.firstCopyNs)}`;
+    const grids =
+      costs.pinning.length === 0
+        ? []
+        : [{ ...pinningGrid(costs), name: "Costs of memory", footnote: explanationOf(costs) }];
+    const title = `Cold start${suffix}: paid once, part of no figure above`;
+    return section(title, [...texts("note", [note(opening)]), ...tables(grids)], true);
+  });
+}
+
+/** Whatever was refused, once for all sizes that have the same error. */
+function refusalsOf({ pinning }: ColdStart): string[] {
+  const all = pinning.flatMap(({ refusals }) =>
+    Object.entries(refusals ?? {}).map(([memory, reason]) => `; ${memory} memory was refused: ${reason}`),
+  );
+  return [...new Set(all)];
+}
+
+function explanationOf(costs: ColdStart): string {
+  const [record] = costs.pinning;
+  const unknown = "where pinned is not faster for certain or was not measured";
+  const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
+  if (record?.reuses != null) {
+    return `pays off after: ${saved}, with the cheaper of the two ways, as if pageable memory cost nothing; ${sign.absent} for the other way, and ${unknown}`;
+  }
+  return (
+    `medians of ${record?.repetitions}; pageable: new memory, touched once; pinned: cuMemHostAlloc; pays off after: ` +
+    `${saved} over a pageable one, giving back included; ${sign.absent} ${unknown}${refusalsOf(costs).join("")}`
+  );
+}
+
+const pinningColumns: readonly Column[] = [
+  numberColumn("size"),
+  wordColumn("memory"),
+  numberColumn("obtained"),
+  numberColumn("given", "back"),
+  numberColumn("H2D pays", "off after"),
+  numberColumn("D2H pays", "off after"),
+];
+
+function pinningGrid({ pinning }: ColdStart): Grid {
+  const rows = pinning.flatMap((record) => {
+    const { pageable, pinned, registered } = record;
+    const size = figure(formatSize(record.sizeBytes));
+    return [
+      // Older results have no costs of pageable memory.
+      ...(pageable === undefined ? [] : [[size, figure("pageable"), ...costFigures(pageable), blank, blank]]),
+      [size, figure("pinned"), ...costFigures(pinned), ...payOffFigures(record, "pinned")],
+      [size, figure("registered"), ...costFigures(registered), ...payOffFigures(record, "registered")],
+    ];
+  });
+  return { columns: pinningColumns, rows, labels: 2 };
+}
+
+/** Until the buffer is ready to copy from, and until it is given back. */
+function costFigures(cost: PinningCost | null): Figure[] {
+  return [cost?.allocateNs, cost?.freeNs].map((timeNs) =>
+    timeNs === undefined ? absentFigure : figure(formatDuration(timeNs)),
+  );
+}
+
+type PinningRecord = ColdStart["pinning"][number];
+
+/**
+ * After how many copies of its size a buffer pinned in this way has paid off, by direction, each null where that cannot be
+ * told. Older results have them for one way alone; null for the other.
+ */
+export function payOffCopies(
+  { payOff, reuses }: PinningRecord,
+  way: "pinned" | "registered",
+): Readonly<Record<"h2d" | "d2h", number | null>> | null {
+  return payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
+}
+
+function payOffFigures(record: PinningRecord, way: "pinned" | "registered"): Figure[] {
+  const copies = payOffCopies(record, way);
+  return [copies?.h2d, copies?.d2h].map((count) => {
+    if (count == null) return absentFigure;
+    return figure(count === 0 ? "at once" : counted(count, "copy", "copies"));
+  });
+}

@@ -1,0 +1,117 @@
+import { formatGBps } from "../../draw/numbers.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../../draw/report.js";
+import {
+  absentFigure,
+  measuredStats,
+  medianFigure,
+  shareFigure,
+  shareOfSpeed,
+} from "../../results/naming/cell-figure.js";
+import { directionName } from "../../results/naming/wording.js";
+import type { CellResult, CellStats } from "../../results/schema.js";
+import { peerPaths } from "../../settings/choices.js";
+import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
+
+const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
+
+/**
+ * nvbandwidth times one direction of one device in each run, and gives every other copy twice the bytes
+ * (allHostBidirHelper() in its testcase.cpp).
+ */
+const bothWaysNote =
+  `${ofAloneNote}; every direction of every device copies until the last one has been timed. What nvbandwidth calls ` +
+  "host_to_all_bidirectional_memcpy_ce stands in the rows H2D, and all_to_host_bidirectional_memcpy_ce in the rows D2H: " +
+  "it times one of these flows at a time and gives each of the others twice its bytes, so that one more than twice as " +
+  "fast ends before it";
+
+/**
+ * Rows size x workers x memory kind, and for each of these a row of figures and one of their shares of what is reached
+ * alone; for both directions, such a pair for each of them and for their sum. A column a device, and throughput's sum.
+ */
+export function togetherGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
+  const { direction, mode, memories, rows } = group;
+  const ordinals = rows[0]?.members[0]?.together ?? [];
+  const isThroughput = mode === "throughput";
+  const columns = [
+    ...labelColumns,
+    wordColumn("memory"),
+    wordColumn(""),
+    ...ordinals.map((ordinal) => numberColumn("device", String(ordinal))),
+    ...(isThroughput ? [numberColumn("sum")] : []),
+  ];
+  const rowsOfMemory = (row: GroupRow, memory: CellResult["memory"]): Figure[][] => {
+    const ofMemory = row.members.filter((cell) => cell.memory === memory);
+    const cells = ordinals.map((ordinal) => ofMemory.find(({ device }) => device === ordinal));
+    const alone = cells.map((cell) => cell && aloneOf(cell));
+    const labels = [...rowLabels(row), figure(memory)];
+    return movedIn(direction, mode).flatMap((moved) => {
+      const [sumGBps, aloneGBps] = [sumOf(cells, moved), sumOf(alone, moved)];
+      const share = sumGBps === null || aloneGBps === null ? null : sumGBps / aloneGBps;
+      const name = direction === "bidir" ? directionName[moved] : isThroughput ? "at once" : "median";
+      return [
+        [
+          ...labels,
+          figure(name),
+          ...cells.map((cell) => medianFigure(cell, moved, precision)),
+          ...(isThroughput ? [sumGBps === null ? absentFigure : figure(formatGBps(sumGBps))] : []),
+        ],
+        [
+          ...labels,
+          figure("of alone"),
+          ...cells.map((cell, i) => shareFigure(shareOfSpeed(cell, alone[i], moved))),
+          ...(isThroughput ? [shareFigure(share)] : []),
+        ],
+      ];
+    });
+  };
+  const filled = rows.flatMap((row) =>
+    memories.filter((memory) => row.cells.has(memory)).flatMap((memory) => rowsOfMemory(row, memory)),
+  );
+  const footnote = direction === "bidir" && isThroughput ? bothWaysNote : ofAloneNote;
+  return { columns, rows: filled, labels: 4, footnote };
+}
+
+/** What a cell of this direction has figures of. */
+export function movedIn(
+  direction: CellResult["direction"],
+  mode: CellResult["mode"],
+): CellStats["direction"][] {
+  if (direction !== "bidir") return [direction];
+  return mode === "latency" ? ["h2d", "d2h"] : ["h2d", "d2h", "sum"];
+}
+
+/** Of the devices' medians, in GB/s; null where one is missing. */
+function sumOf(cells: readonly (CellResult | undefined)[], moved: CellStats["direction"]): number | null {
+  const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
+  return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
+}
+
+const pathsNote =
+  "rows from, columns to; every byte counts once. write: the source's copy engine, read: the destination's, through-host: " +
+  "the driver's way without peer access, kernel-write and kernel-read: a kernel on the source or on the destination";
+
+/** A matrix a path, one below the other: rows the devices that are copied from, columns those that are copied to. */
+export function peerGrid({ rows }: CellGroup, { precision }: GridContext): Grid {
+  const members = rows.flatMap((row) => row.members);
+  const ordinals = [...new Set(members.flatMap(({ device, peer }) => [device, peer ?? device]))].sort(
+    (a, b) => a - b,
+  );
+  const columns = [
+    wordColumn("path"),
+    numberColumn("from"),
+    ...ordinals.map((ordinal) => numberColumn("to", String(ordinal))),
+  ];
+  const filled = peerPaths.flatMap((path) => {
+    const ofPath = members.filter((cell) => cell.path === path);
+    const sources = ordinals.filter((ordinal) => ofPath.some(({ device }) => device === ordinal));
+    return sources.map((from) => [
+      figure(path),
+      figure(String(from)),
+      ...ordinals.map((to) => {
+        const cell = ofPath.find(({ device, peer }) => device === from && peer === to);
+        return cell === undefined ? blank : medianFigure(cell, "p2p", precision);
+      }),
+    ]);
+  });
+  return { columns, rows: filled, labels: 2, footnote: pathsNote };
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { access, open, readdir, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { errorCode } from "../../errors.js";
+import { inheritedDescriptor } from "../../text-file.js";
+import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
+import { unbroken } from "./unbroken.js";
+
+/**
+ * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to
+ * disk, and is renamed over it. During a run the rounds that are done are in FILE.partial. Where FILE is a symbolic
+ * link all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
+ * /dev/stdout) is written to directly, once, at the end. A signal leaves no temporary file; a SIGKILL in the moment of
+ * writing may, and whoever writes FILE 10 minutes later or more removes it.
+ *
+ * Every function rejects with one PinbenchError (output) that names the path as it was given, or its FILE.partial.
+ */
+
+const partialSuffix = ".partial";
+
+/** Finds out before measuring whether `finalize` will be able to write; leaves nothing behind. */
+export async function checkWritable(path: string): Promise<void> {
+  await reportingAs(path, async () => {
+    if (path === "" || path.endsWith("/")) throw unwritable(path === "" ? '""' : path, "it is no file name");
+    const target = await resolveTarget(path);
+    if (target.kind === "directory") throw unwritable(path, "it is a folder");
+    if (target.kind === "stream") {
+      await access(target.path, constants.W_OK);
+      return;
+    }
+    if (target.existing !== null) {
+      await access(target.path, constants.W_OK);
+    }
+    const partial = await stat(target.path + partialSuffix).catch(() => null);
+    if (partial?.isDirectory()) {
+      throw unwritable(path, `${path}${partialSuffix} is needed during the run, and it is a folder`);
+    }
+    // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
+    const probe = temporaryName(target.path + partialSuffix);
+    await unbroken(async () => {
+      const handle = await open(probe, "wx");
+      try {
+        await handle.close();
+      } finally {
+        await rm(probe);
+      }
+    });
+    await removeStrayTemporaries(target.path);
+  });
+}
+
+/** Replaces FILE.partial by `text`. Does nothing where `path` is no regular file. */
+export async function writePartial(path: string, text: string): Promise<void> {
+  await reportingAs(path + partialSuffix, async () => {
+    const target = await resolveTarget(path);
+    if (target.kind === "file") {
+      await unbroken(() => replaceFile(target.path + partialSuffix, text, target.existing));
+    }
+  });
+}
+
+/**
+ * Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. `confirm` is called when all is
+ * written, right before FILE is replaced: if it rejects, FILE stays as it is.
+ */
+export async function finalize(
+  path: string,
+  text: string | AsyncIterable<Uint8Array>,
+  confirm?: () => Promise<void>,
+): Promise<void> {
+  await reportingAs(path, async () => {
+    const target = await resolveTarget(path);
+    if (target.kind !== "file") {
+      if (typeof text !== "string") throw unwritable(path, "it is no regular file");
+      await writeToStream(target.path, text);
+      return;
+    }
+    const { path: file, existing } = target;
+    await unbroken(async () => {
+      await replaceFile(file, text, existing, confirm);
+      // No failure if it stays: FILE is written, and a folder of that name is not pinbench's.
+      await rm(file + partialSuffix, { force: true }).catch(() => undefined);
+    });
+  });
+}
+
+/**
+ * Not by write-file-atomic: where the disk has room for a part of the text alone, version 7 puts that part in the
+ * file's place and reports success, and two containers with equal process ids write to one temporary file.
+ */
+async function replaceFile(
+  path: string,
+  text: string | AsyncIterable<Uint8Array>,
+  existing: Stats | null,
+  confirm: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const temporary = temporaryName(path);
+  try {
+    const handle = await open(temporary, "wx");
+    try {
+      if (existing !== null) {
+        // Only root can give a file away; for others it is theirs as it is.
+        await handle.chown(existing.uid, existing.gid).catch(() => undefined);
+        await handle.chmod(existing.mode & 0o7777);
+      }
+      await writeFile(handle, text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await confirm();
+    await rename(temporary, path);
+  } catch (error) {
+    // Why it failed says more than why what was begun stays.
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Makes the rename itself durable. Some file systems cannot, and the data is safe without it. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY).catch(() => null);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close().catch(() => undefined);
+}
+
+/** Random, so that two runs with the same output never rename each other's half-written file. */
+function temporaryName(path: string): string {
+  return `${path}.${randomBytes(4).toString("hex")}.tmp`;
+}
+
+/** What is being written now is younger. */
+const strayMs = 600_000;
+
+/** Removes temporary files of `path` and its FILE.partial that a killed process has left. Never rejects. */
+async function removeStrayTemporaries(path: string): Promise<void> {
+  const name = basename(path);
+  const names = await readdir(dirname(path)).catch(() => []);
+  for (const other of names) {
+    if (!other.startsWith(`${name}.`) || !/^(\.partial)?\.[0-9a-f]{8}\.tmp$/.test(other.slice(name.length)))
+      continue;
+    const stray = join(dirname(path), other);
+    const info = await stat(stray).catch(() => null);
+    if (info?.isFile() && Date.now() - info.mtimeMs > strayMs) await rm(stray).catch(() => undefined);
+  }
+}
+
+/** What an output path leads to. */
+type OutputTarget =
+  | { kind: "stream"; path: string }
+  | { kind: "directory"; path: string }
+  /** `path` is free of symbolic links; `existing` is null where the file is not there yet. */
+  | { kind: "file"; path: string; existing: Stats | null };
+
+const mostLinks = 40;
+
+/** Follows `path`, also through a link whose target does not exist yet. Rejects with the file system's error. */
+async function resolveTarget(path: string): Promise<OutputTarget> {
+  if (inheritedDescriptor(path) !== null) return { kind: "stream", path };
+  const existing = await orNull(stat(path), "ENOENT");
+  if (existing === null) return { kind: "file", path: await resolveMissing(path, mostLinks), existing };
+  if (existing.isFile()) return { kind: "file", path: await realpath(path), existing };
+  return { kind: existing.isDirectory() ? "directory" : "stream", path };
+}
+
+/** Where a file would come to be if `path` were opened for writing. */
+async function resolveMissing(path: string, linksLeft: number): Promise<string> {
+  const folder = await realpath(dirname(resolve(path)));
+  const inFolder = join(folder, basename(path));
+  const link = await orNull(readlink(inFolder), "EINVAL", "ENOENT");
+  if (link === null || linksLeft === 0) return inFolder;
+  return resolveMissing(resolve(folder, link), linksLeft - 1);
+}
+
+/** Null where the file system answers with one of these codes. */
+async function orNull<T>(work: Promise<T>, ...codes: string[]): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (codes.includes(errorCode(error) ?? "")) return null;
+    throw error;
+  });
+}

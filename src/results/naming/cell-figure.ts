@@ -1,0 +1,125 @@
+import {
+  formatGBps,
+  formatHalfWidth,
+  formatMicroseconds,
+  formatShare,
+  unknownInterval,
+} from "../../draw/numbers.js";
+import { blank, type Figure, figure } from "../../draw/report.js";
+import { relativeHalfWidth } from "../../stats/order-statistics.js";
+import type { CellResult, CellStats } from "../schema.js";
+
+/** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
+export const sign = { notConverged: "*", unfinished: "†", noInterval: unknownInterval, absent: "-" } as const;
+
+/** In place of a figure that was not measured or cannot be computed. */
+export const absentFigure: Figure = figure(sign.absent, "", "muted");
+
+/** Relative half-width above which an interval is always shown: a narrower one says no more than the last digit. */
+const shownHalfWidth = 0.01;
+
+/** Whether a cell's figures count: it has some, and its data came back right. */
+export function isMeasured(cell: CellResult): boolean {
+  return (
+    cell.stats.length > 0 &&
+    (cell.outcome === "converged" || cell.outcome === "budget" || cell.outcome === null)
+  );
+}
+
+/** The statistics of one direction of a cell; null where the cell has none. */
+export function statsOf(cell: CellResult, direction: CellStats["direction"]): CellStats | null {
+  return cell.stats.find((stats) => stats.direction === direction) ?? null;
+}
+
+/** As statsOf(), of cells whose figures count. */
+export function measuredStats(
+  cell: CellResult | undefined,
+  direction: CellStats["direction"],
+): CellStats | null {
+  return cell === undefined || !isMeasured(cell) ? null : statsOf(cell, direction);
+}
+
+/**
+ * A cell's median: its rate in GB/s, its latency in microseconds, or what `show` makes of either. Where there is none, it
+ * says what became of the cell (blank where the plan has no such cell). The relative half-width stands beside it where it
+ * is above 1 % or above the precision that the run was asked for.
+ */
+export function medianFigure(
+  cell: CellResult | undefined,
+  direction: CellStats["direction"],
+  precision: number,
+  show?: (median: number) => string,
+): Figure {
+  if (cell === undefined) return blank;
+  if (cell.outcome === "mismatch") return figure("MISMATCH", "", "mismatch");
+  if (cell.outcome === "failed") return figure("failed", "", "failure");
+  const stats = cell.outcome === "skipped" ? null : statsOf(cell, direction);
+  if (stats === null) return absentFigure;
+  const { bandwidthGBps, latencyUs } = stats;
+  const note = noteOf(cell, halfWidthOf(cell, stats), precision);
+  if (cell.mode === "throughput") return figure((show ?? formatGBps)(bandwidthGBps.median), note);
+  return latencyUs === null ? absentFigure : figure((show ?? formatMicroseconds)(latencyUs.median), note);
+}
+
+/** The relative half-width of what tables show of a cell, its rate or its latency; null without an interval. */
+export function halfWidthOf(
+  { mode }: CellResult,
+  { latencyUs, relativeHalfWidth: ofRate }: CellStats,
+): number | null {
+  return mode === "throughput" || latencyUs === null
+    ? ofRate
+    : relativeHalfWidth(latencyUs, latencyUs.median);
+}
+
+/**
+ * What a cell shows in a table of its mode: its median rate, or the median and the 99th percentile of its latency, of
+ * which the second is blank where the first is no figure.
+ */
+export function cellFigures(
+  cell: CellResult | undefined,
+  direction: CellStats["direction"],
+  mode: CellResult["mode"],
+  precision: number,
+): Figure[] {
+  const first = medianFigure(cell, direction, precision);
+  if (mode === "throughput") return [first];
+  const latencyUs = measuredStats(cell, direction)?.latencyUs ?? null;
+  return [first, latencyUs === null ? blank : figure(formatMicroseconds(latencyUs.p99))];
+}
+
+/**
+ * How much of another cell's speed a cell reaches: rate over rate, or the other one's latency over its own. Null where one
+ * of them was not measured.
+ */
+export function shareOfSpeed(
+  cell: CellResult | undefined,
+  other: CellResult | undefined,
+  direction: CellStats["direction"],
+): number | null {
+  const [one, base] = [cell, other].map((each) => {
+    const stats = measuredStats(each, direction);
+    if (stats === null) return null;
+    return each?.mode === "latency"
+      ? stats.latencyUs && 1 / stats.latencyUs.median
+      : stats.bandwidthGBps.median;
+  });
+  return one == null || base == null || base === 0 ? null : one / base;
+}
+
+/** A share in per cent; absent where it is not known. */
+export function shareFigure(share: number | null): Figure {
+  return share === null ? absentFigure : figure(formatShare(share));
+}
+
+function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {
+  const parts: string[] = [];
+  if (relativeHalfWidth === null || relativeHalfWidth > Math.min(shownHalfWidth, precision)) {
+    parts.push(formatHalfWidth(relativeHalfWidth));
+  }
+  if (cell.outcome === "budget") {
+    parts.push(sign.notConverged);
+  } else if (cell.outcome === null) {
+    parts.push(sign.unfinished);
+  }
+  return parts.join(" ");
+}

@@ -1,0 +1,69 @@
+import { extname } from "node:path";
+import { PinbenchError } from "../errors.js";
+
+/** Every document becomes these: the name of the format, and the extension of a file that has it. */
+const everyDocument = { table: ".txt", json: ".json", markdown: ".md", html: ".html" } as const;
+
+const withCharts = { ...everyDocument, svg: ".svg" } as const;
+
+/**
+ * The formats of each kind of document, by its name, which its JSON has as `kind` (a result has none). A format without an
+ * extension is asked for by `--format` alone.
+ */
+export const documentFormats = {
+  result: { ...withCharts, csv: ".csv" },
+  comparison: { ...withCharts, junit: ".xml", github: null, bmf: null, "benchmark-action": null },
+  history: withCharts,
+  fleet: { ...withCharts, csv: ".csv", nodelist: null, drain: null, openmetrics: ".prom" },
+  tuning: { ...withCharts, python: ".py", env: ".env" },
+  diagnosis: { ...everyDocument, nhc: null },
+  pinning: { ...everyDocument, csv: ".csv" },
+  explanation: everyDocument,
+} as const satisfies Readonly<Record<string, Formats>>;
+
+/** What a document that is no result is called in messages. */
+export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
+  comparison: "a comparison of results",
+  history: "the course of a history",
+  fleet: "what `pinbench fleet` said of many nodes",
+  tuning: "what `pinbench tune` found",
+  diagnosis: "what `pinbench doctor` found",
+  pinning: "what `pinbench pin` found",
+  explanation: "what `pinbench explain` measured",
+};
+
+/** The formats of the files that `report` makes of any documents. */
+export const pictureFormats = { html: ".html", svg: ".svg" } as const;
+
+/** A kind of document. */
+export type DocumentName = keyof typeof documentFormats;
+/** Formats by their names, with the extensions of their files. */
+export type Formats = Readonly<Record<string, `.${string}` | null>>;
+/** A format that a kind of document has. */
+export type FormatOf<Name extends DocumentName> = keyof (typeof documentFormats)[Name] & string;
+
+/** What `--format` of a command takes: a single chart is asked for by a file's name alone. */
+export function formatNames<Name extends DocumentName>(name: Name): Exclude<FormatOf<Name>, "svg">[] {
+  const names = Object.keys(documentFormats[name]) as FormatOf<Name>[];
+  return names.filter((format): format is Exclude<FormatOf<Name>, "svg"> => format !== "svg");
+}
+
+/** The extensions of files that can be written: ".txt .json .md .html". */
+export function extensionsOf(formats: Formats): string[] {
+  return Object.values(formats).filter((extension) => extension !== null);
+}
+
+/** The format that an `--output` path asks for by its extension, in any case. Throws a usage error for others. */
+export function formatOfPath<Some extends Formats>(formats: Some, path: string): keyof Some & string {
+  const extension = extname(path).toLowerCase();
+  const format = Object.keys(formats).find((one) => extension !== "" && formats[one] === extension);
+  if (format !== undefined) return format;
+  // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
+  if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json" in formats ? "json" : "html";
+  const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
+  const why =
+    extension === pictureFormats.svg
+      ? `${path} would be a picture of a chart, and there is none to draw here.`
+      : `${path || '""'} ${found}, which names no format.`;
+  throw new PinbenchError("usage", why, { hint: `Use one of ${extensionsOf(formats).join(", ")}.` });
+}

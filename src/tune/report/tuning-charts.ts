@@ -1,0 +1,203 @@
+import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { formatHalfWidth } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { counted } from "../../draw/words.js";
+import { defaultPrefetchFactor, describeSetting, settingKey } from "../../results/loader-setting.js";
+import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
+import { memories } from "../../settings/choices.js";
+import { type Curve as RateCurve, upperBound } from "../search/rate-bounds.js";
+import { spread } from "../search/settings-grid.js";
+import { formatRate, startingOwner } from "./tuning-gain.js";
+
+type Tried = Tuning["tried"][number];
+
+/** Rates against workers; none where no setting has a rate. */
+export function rateCharts(tuning: Tuning): CurveChart[] {
+  const { method, tried, probe } = tuning;
+  const rated = tried.filter(({ score }) => score !== null);
+  if (rated.length === 0) return [];
+  const measured = [...groupBy(distinct(rated, tuning), curveName)].map(
+    ([name, members], index): Curve => ({
+      name,
+      style: styleOf(members[0]!.setting, index),
+      isJoined: true,
+      points: members.map((one) => pointOf(one)),
+    }),
+  );
+  const highest = Math.max(...rated.map(({ score }) => intervalOf(score!).high ?? score!.batchesPerSecond));
+  const curves = [
+    ...measured,
+    ...[false, true].flatMap((pinMemory) => boundsOf(tuning, pinMemory, highest)),
+    ...withoutRate(tuning),
+  ];
+  const counts = curves.flatMap(({ points }) => points.map(({ x }) => x));
+  return [
+    {
+      kind: "curves",
+      name: "rate-by-workers",
+      title: `Batches a second, by workers (${counted(probe.batch.samples, "sample")} a batch)`,
+      description: describe(tuning, rated),
+      x: {
+        label: "workers (num_workers)",
+        scale: "linear",
+        includes: [0, method.maxWorkers],
+        ...ticksOf(Math.max(method.maxWorkers, ...counts)),
+        format: String,
+      },
+      y: { label: "batches/s", scale: "linear", includes: [0], format: String },
+      curves,
+      rules: rulesOf(tuning),
+    },
+  ];
+}
+
+/** With few workers each count is marked, and nothing between two of them. */
+function ticksOf(most: number): { ticks?: number[] } {
+  return most > 12 ? {} : { ticks: Array.from({ length: most + 1 }, (_, count) => count) };
+}
+
+/** The user's own setting may be as another one but for what this chart does not show: then it is a rule alone. */
+function distinct(rated: readonly Tried[], { probe }: Tuning): Tried[] {
+  const place = ({ setting }: Tried) => `${curveName({ setting })}, ${setting.numWorkers}`;
+  const isOwn = ({ setting }: Tried) =>
+    probe.startingPoint !== null && settingKey(setting) === settingKey(probe.startingPoint);
+  return rated.filter(
+    (one) => !isOwn(one) || !rated.some((other) => other !== one && place(other) === place(one)),
+  );
+}
+
+/** "pinned", "not pinned, prefetch 4". */
+function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<Tried, "setting">): string {
+  const prefetch =
+    prefetchFactor === null || prefetchFactor === defaultPrefetchFactor ? "" : `, prefetch ${prefetchFactor}`;
+  return `${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
+}
+
+/** As pinned and pageable memory look in other charts; settings with another prefetch have what these leave. */
+function styleOf({ pinMemory, prefetchFactor }: LoaderSetting, index: number): number {
+  if (prefetchFactor !== null && prefetchFactor !== defaultPrefetchFactor) return 6 + (index % 2);
+  return memories.indexOf(pinMemory ? "pinned" : "pageable");
+}
+
+/** The interval of a rate; nothing for one that is wider than its rate, which would leave no room for the rates. */
+function intervalOf({ batchesPerSecond, low, high }: TuningScore): Pick<ChartPoint, "low" | "high"> {
+  const isTold = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
+  return isTold ? { low, high } : { low: null, high: null };
+}
+
+function pointOf({ setting, score }: Tried): ChartPoint {
+  const { batchesPerSecond, isSettled } = score!;
+  const { low, high } = intervalOf(score!);
+  const half =
+    low === null || high === null ? "" : ` ${formatHalfWidth((high - low) / 2 / batchesPerSecond)}`;
+  return {
+    x: setting.numWorkers,
+    y: batchesPerSecond,
+    low,
+    high,
+    text: `${counted(setting.numWorkers, "worker")}: ${formatRate(batchesPerSecond)} batches/s${half}${isSettled ? "" : ", a rough figure"}`,
+    ...(isSettled ? {} : { isOpen: true }),
+    // Without workers the training process makes the batches: that is no point of the same curve.
+    ...(setting.numWorkers === 0 ? { isApart: true } : {}),
+  };
+}
+
+/** Above the highest rate by this factor a bound says next to nothing, and would press the curves down. */
+const mostAbove = 1.15;
+
+/** Settings that were left out since others bound what they may bring, at their bounds. */
+function boundsOf({ tried, skipped, method, probe }: Tuning, pinMemory: boolean, highest: number): Curve[] {
+  const off = probe.workersOff ?? (pinMemory ? probe.pinningOff : null);
+  if (off !== null) return [];
+  const branch = ({ numWorkers, pinMemory: pinned, prefetchFactor }: LoaderSetting) =>
+    numWorkers > 0 && pinned === pinMemory && prefetchFactor === defaultPrefetchFactor;
+  const members = tried.filter(({ setting }) => branch(setting));
+  const curve: RateCurve = members
+    .flatMap(({ setting, score }) =>
+      score === null
+        ? []
+        : [
+            {
+              workers: setting.numWorkers,
+              score: { ...score, low: score.low ?? 0, high: score.high ?? Number.POSITIVE_INFINITY },
+              waitingShare: null,
+            },
+          ],
+    )
+    .sort((a, b) => a.workers - b.workers);
+  const known = new Set(
+    [...members, ...skipped]
+      .filter(({ setting }) => branch(setting))
+      .map(({ setting }) => setting.numWorkers),
+  );
+  const makeNs = timedMaking(tried);
+  const points = spread(method.maxWorkers).flatMap((workers): ChartPoint[] => {
+    if (workers === 0 || known.has(workers)) return [];
+    const bound = upperBound(curve, workers, makeNs);
+    if (!(bound > 0) || bound > mostAbove * highest) return [];
+    const text = `${counted(workers, "worker")}, not tried: at most about ${formatRate(bound)} batches/s, by the rates beside it`;
+    return [{ x: workers, y: bound, low: null, high: null, text, isOpen: true }];
+  });
+  const name = `${pinMemory ? "pinned" : "not pinned"}: at most (not tried)`;
+  return points.length === 0
+    ? []
+    : [{ name, style: memories.indexOf(pinMemory ? "pinned" : "pageable"), isJoined: false, points }];
+}
+
+/** What making a batch takes a worker at least, as it was timed; null where it was not. */
+function timedMaking(tried: readonly Tried[]): number | null {
+  const timed = tried.flatMap(({ setting, trials }) =>
+    setting.numWorkers === 0 ? [] : trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []),
+  );
+  return timed.length === 0 ? null : Math.min(...timed);
+}
+
+/** What failed and what was skipped, on the axis. */
+function withoutRate({ tried, skipped }: Tuning): Curve[] {
+  const onAxis = (setting: LoaderSetting, why: string): ChartPoint => ({
+    x: setting.numWorkers,
+    y: 0,
+    low: null,
+    high: null,
+    text: `${describeSetting(setting)}: ${why}`,
+    isOpen: true,
+  });
+  const failed = tried.flatMap(({ setting, score, trials }) => {
+    if (score !== null) return [];
+    const failure = trials.find((one) => one.failure !== null)?.failure;
+    return [onAxis(setting, failure?.message ?? "too few batches came for a rate")];
+  });
+  const left = skipped.map(({ setting, reason }) => onAxis(setting, `not tried: ${reason}`));
+  return [
+    ...(failed.length === 0 ? [] : [{ name: "failed", style: 1, isJoined: false, points: failed }]),
+    ...(left.length === 0 ? [] : [{ name: "skipped", style: 2, isJoined: false, points: left }]),
+  ];
+}
+
+/** What the user has now, and what to take. */
+function rulesOf(tuning: Tuning): Rule[] {
+  const { startingScore, recommendation } = tuning;
+  const now = startingScore?.batchesPerSecond;
+  return [
+    ...(now === undefined
+      ? []
+      : [{ axis: "y", value: now, label: `${startingOwner(tuning)}: ${formatRate(now)}` } as const]),
+    ...(recommendation === null
+      ? []
+      : [
+          {
+            axis: "x",
+            value: recommendation.setting.numWorkers,
+            label: `recommended: ${describeSetting(recommendation.setting)}, ${formatRate(recommendation.score.batchesPerSecond)} batches/s`,
+          } as const,
+        ]),
+  ];
+}
+
+function describe({ recommendation }: Tuning, rated: readonly Tried[]): string {
+  const best = rated.reduce((a, b) => (b.score!.batchesPerSecond > a.score!.batchesPerSecond ? b : a));
+  const highest = `The highest rate is ${formatRate(best.score!.batchesPerSecond)} batches/s with ${describeSetting(best.setting)}`;
+  return recommendation === null
+    ? `${highest}.`
+    : `${highest}; recommended: ${describeSetting(recommendation.setting)}, ${formatRate(recommendation.score.batchesPerSecond)} batches/s. Hollow marks were not tried, failed, or are rough figures.`;
+}

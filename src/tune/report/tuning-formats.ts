@@ -1,0 +1,37 @@
+import type { DocumentKind } from "../../draw/document-kind.js";
+import { shownText } from "../../draw/terminal/terminal-text.js";
+import { type Tuning, tuningSchema } from "../../results/tuning.js";
+import { tuningReasons } from "./tuning-reasons.js";
+import { copyKeywords, loaderKeywords, pythonArguments, tuningReport } from "./tuning-table.js";
+
+/** A tuning, as a kind of document. */
+export const tuningKind: DocumentKind<Tuning> = {
+  schema: tuningSchema,
+  report: tuningReport,
+  exports: { python: (tuning, { screen }) => shownText(pythonReport(tuning), screen), env: envReport },
+  async pictures(tuning) {
+    return { charts: (await import("./tuning-charts.js")).rateCharts(tuning) };
+  },
+};
+
+/** DataLoader's keyword arguments, to paste; the reasons stand above them as comments. */
+function pythonReport(tuning: Tuning): string {
+  const { recommendation, probe } = tuning;
+  if (recommendation === null) return "# pinbench tune: no setting could be measured\n";
+  const { setting } = recommendation;
+  const copying = probe.device === null ? [] : pythonArguments(copyKeywords(probe, setting));
+  const lines = [
+    ...tuningReasons(tuning).map((reason) => `# ${reason}`),
+    ...pythonArguments(loaderKeywords(setting)).map((argument) => `${argument},`),
+    ...copying.map((argument) => `# batch.to(device, ${argument})`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** One line of assignments, as `export $(pinbench tune … --format env)` and `env` take them. */
+function envReport({ recommendation, probe }: Tuning): string {
+  if (recommendation === null) return "";
+  const { setting } = recommendation;
+  const variables = Object.entries({ ...loaderKeywords(setting), ...copyKeywords(probe, setting) });
+  return `${variables.map(([name, value]) => `PINBENCH_${name.toUpperCase()}=${Number(value)}`).join(" ")}\n`;
+}

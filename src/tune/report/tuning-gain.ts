@@ -1,0 +1,116 @@
+import {
+  formatHalfWidth,
+  formatRatio,
+  formatSetting,
+  roundDown,
+  roundUp,
+  saysAnything,
+} from "../../draw/numbers.js";
+import { capital, counted } from "../../draw/words.js";
+import { describeSetting, settingKey } from "../../results/loader-setting.js";
+import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
+import { overlapWorthWithoutStep } from "../search/choice.js";
+import { waitingShare } from "../trials.js";
+
+/** What the recommended setting brings, against what the user has now, as a sentence with the intervals of both. */
+export function tuningGain(tuning: Tuning, recommendation: Recommendation): string {
+  const { probe, startingScore } = tuning;
+  const { setting, score } = recommendation;
+  const rate = rateWithInterval(score);
+  const own = probe.startingPoint;
+  const isDefault = setting.numWorkers === 0 && !setting.pinMemory;
+  const waiting = waitingWords(tuning, setting);
+  if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
+    const whose = capital(startingOwner(tuning));
+    return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
+  }
+  const given = `${describeSetting(setting)}: ${rate} batches/s`;
+  const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
+  const owned = `${startingOwner(tuning)} (${describeSetting(start)})`;
+  if (startingScore === null) return `${given}; there is no rate of ${owned} to compare with${waiting}.`;
+  const against = `${rateWithInterval(startingScore)} with ${owned}`;
+  return `${given}, against ${against}: ${claim(tuning, recommendation, start)}${waiting}.`;
+}
+
+/** Whose settings the result is compared with. */
+export function startingOwner({ probe }: Tuning): string {
+  if (probe.kind === "live") return "the script's own settings";
+  return probe.startingPoint === null ? "DataLoader's defaults" : "your DataLoader's own settings";
+}
+
+/** No more than the interval of the ratio allows: "1.31× to 1.42×", "cannot be told apart at ±6.2 %". */
+function claim(
+  { method, startingScore }: Tuning,
+  { gain, setting, score }: Recommendation,
+  start: LoaderSetting,
+) {
+  const { tolerance } = method;
+  const ratio = gain?.ratio ?? score.batchesPerSecond / startingScore!.batchesPerSecond;
+  const [low, high] = [gain?.low ?? null, gain?.high ?? null];
+  if (low === null || high === null) return `about ${formatRatio(ratio)}, which was not measured again`;
+  const half = (high - low) / 2 / ratio;
+  const saved = start.numWorkers - setting.numWorkers;
+  const fewer = saved > 0 ? `, with ${counted(saved, "worker")} fewer` : "";
+  if (Math.abs(ratio - 1) <= tolerance && half <= tolerance) {
+    return `as fast within ${formatSetting(tolerance)}${fewer}`;
+  }
+  if (low <= 1 && high >= 1) {
+    const width = saysAnything(half) ? ` at ${formatHalfWidth(half)}` : "";
+    return `they cannot be told apart${width}${fewer}`;
+  }
+  const range = [formatRatio(low), formatRatio(high, roundUp)];
+  return `${range[0] === range[1] ? range[0] : range.join(" to ")}${fewer}`;
+}
+
+/** In a running job, "; the loop waits 19 % of its time for data, then 1 %"; else nothing. */
+function waitingWords({ probe, tried }: Tuning, setting: LoaderSetting): string {
+  if (probe.kind !== "live") return "";
+  const shareOf = (of: LoaderSetting | null) => {
+    const one = tried.find((candidate) => of !== null && settingKey(candidate.setting) === settingKey(of));
+    return one === undefined ? null : waitingShare(one);
+  };
+  const [before, then] = [shareOf(probe.startingPoint), shareOf(setting)];
+  if (then === null) return "";
+  const percent = (share: number) => (share < 0.01 ? "less than 1 %" : `${roundUp(100 * share, 0)} %`);
+  const isSame = probe.startingPoint !== null && settingKey(probe.startingPoint) === settingKey(setting);
+  return before === null || isSame
+    ? `; the loop waits ${percent(then)} of its time for data`
+    : `; the loop waits ${percent(before)} of its time for data, then ${percent(then)}`;
+}
+
+/**
+ * What the choice between no workers and some assumes where no step stood beside the loader; null where there was one,
+ * or where nothing hangs on it.
+ */
+export function overlapAssumption(
+  { probe, tried }: Tuning,
+  { setting, score }: Recommendation,
+): string | null {
+  if (probe.stepNs !== null || probe.kind === "live") return null;
+  const rateOf = (isOfInterest: (workers: number) => boolean) =>
+    Math.max(
+      0,
+      ...tried.map((one) => (isOfInterest(one.setting.numWorkers) ? (one.score?.batchesPerSecond ?? 0) : 0)),
+    );
+  const least = formatRatio(overlapWorthWithoutStep);
+  if (setting.numWorkers === 0) {
+    const others = rateOf((workers) => workers > 0);
+    if (others === 0) return null;
+    return `No step stood beside the loader: workers, which make batches during one, would be preferred up to ${least}. A step that blocks can turn this round: --step-time measures it.`;
+  }
+  const without = rateOf((workers) => workers === 0);
+  if (without < score.batchesPerSecond) return null;
+  return `No step stood beside the loader: 0 workers bring ${formatRate(without)} batches/s here, but make none during a step that blocks, so workers are preferred up to ${least}.`;
+}
+
+/** "96.9 ±2.2 %"; without the interval where that is open. */
+function rateWithInterval({ batchesPerSecond, low, high }: TuningScore): string {
+  const rate = formatRate(batchesPerSecond);
+  if (low === null || high === null) return rate;
+  return `${rate} ${formatHalfWidth((high - low) / 2 / batchesPerSecond)}`;
+}
+
+/** Batches a second with three digits or so, rounded down. */
+export function formatRate(batchesPerSecond: number): string {
+  return roundDown(batchesPerSecond, batchesPerSecond >= 100 ? 0 : batchesPerSecond >= 10 ? 1 : 2);
+}

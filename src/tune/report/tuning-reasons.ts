@@ -1,0 +1,124 @@
+import { formatGBps, roundUp } from "../../draw/numbers.js";
+import { capital, counted } from "../../draw/words.js";
+import type { Recommendation, Tuning } from "../../results/tuning.js";
+import { overlapAssumption, tuningGain } from "./tuning-gain.js";
+
+/** Why the recommendation is what it is, in two sentences with numbers; and a third where it rests on an assumption. */
+export function tuningReasons(tuning: Tuning): string[] {
+  const { recommendation } = tuning;
+  if (recommendation === null) return [];
+  const limit = capital(bottleneck(tuning, recommendation));
+  const assumption = overlapAssumption(tuning, recommendation);
+  return [
+    tuningGain(tuning, recommendation),
+    `${limit}${pinning(tuning, recommendation)}.`,
+    ...(assumption === null ? [] : [assumption]),
+  ];
+}
+
+function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
+  const { probe } = tuning;
+  const step = besideStep(probe.stepNs, recommendation.score.batchesPerSecond);
+  if (recommendation.limit === "step") {
+    return probe.kind === "live"
+      ? "the training step itself is the limit, not the loader"
+      : `${step}: the loader is not the limit`;
+  }
+  const gives = `the loader gives ${formatGBps(recommendation.loaderGBps)} GB/s`;
+  const takes =
+    probe.link === null ? "" : `, the link takes ${formatGBps(probe.link.pinnedBytesPerSecond / 1e9)}`;
+  return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
+}
+
+/** "the data add 1.2 ms to a 70 ms step"; empty without a step. */
+function besideStep(stepNs: number | null, batchesPerSecond: number): string {
+  if (stepNs === null) return "";
+  const step = `a ${formatMs(stepNs / 1e6)} step`;
+  const addedNs = 1e9 / batchesPerSecond - stepNs;
+  // Less than this is the step's own unevenness.
+  return addedNs < 0.001 * stepNs
+    ? `the data hide behind ${step}`
+    : `the data add ${formatMs(addedNs / 1e6)} to ${step}`;
+}
+
+/** What keeps the loader from being faster, where that is not the step. */
+function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): string {
+  const { numWorkers } = setting;
+  /** ", and more of them bring less"; empty where no such number of workers was measured. */
+  const others = (who: string, from: number) => {
+    const rates = tuning.tried.flatMap((one) =>
+      one.setting.numWorkers >= from && one.score !== null ? [one.score.batchesPerSecond] : [],
+    );
+    if (rates.length === 0) return "";
+    const isLess = Math.max(...rates) < (1 - tuning.method.tolerance) * score.batchesPerSecond;
+    return `, and ${who} bring ${isLess ? "less" : "hardly more"}`;
+  };
+  switch (limit) {
+    case "link":
+      return "the transfer itself is the limit";
+    case "workers":
+      return `making samples is the limit; ${busyWorkers(tuning, numWorkers)}${others("more of them", numWorkers + 1)}`;
+    case "process": {
+      const every = formatMs(1e3 / score.batchesPerSecond);
+      return `the training process makes the batches itself, one every ${every}${others("workers", 1)}`;
+    }
+    case "unknown":
+      return "what the limit is cannot be told, as it was not timed what making a batch takes there";
+    default:
+      // A running job's copies are a part of its loop.
+      if (tuning.probe.kind === "live") {
+        return "what the loop waits for is the hand-over of batches, not the making of samples";
+      }
+      return numWorkers === 0
+        ? "the training process takes longer to copy a batch than to make it"
+        : "the hand-over of batches is the limit, not the transfer";
+  }
+}
+
+/** "all 8 workers that 8 CPUs allow are busy". */
+function busyWorkers({ machine, method }: Tuning, workers: number): string {
+  const allowed = workers === method.maxWorkers ? ` that ${allowing(machine, workers)}` : "";
+  return workers === 1 ? `the one worker${allowed} is busy` : `all ${workers} workers${allowed} are busy`;
+}
+
+function allowing({ usableCpus, ranks }: Tuning["machine"], workers: number): string {
+  if (workers !== Math.max(1, Math.floor(usableCpus / ranks))) return "--max-workers allows";
+  const cpus = `${counted(usableCpus, "CPU")} ${usableCpus === 1 ? "allows" : "allow"}`;
+  return ranks === 1 ? cpus : `${cpus} each of ${ranks} ranks`;
+}
+
+/**
+ * "; with 16 workers pin_memory saves 0.4 to 0.6 ms a batch (a step takes 70 ms): it does not matter here", and no more
+ * than its interval allows. Nothing where it was not measured.
+ */
+function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: Recommendation): string {
+  if (probe.pinningOff !== null) return `; pinning was not tried: ${probe.pinningOff}`;
+  if (pinning === null) return "";
+  const { savedNsLow, savedNsHigh, numWorkers } = pinning;
+  const wholeMs = probe.stepNs === null ? 1e3 / score.batchesPerSecond : probe.stepNs / 1e6;
+  const whole = `${probe.stepNs === null ? "one" : "a step"} takes ${formatMs(wholeMs)}`;
+  const workers = counted(numWorkers, "worker");
+  const isHidden = limit === "step" && !setting.pinMemory;
+  if (savedNsLow === null || savedNsHigh === null) {
+    return `; what pin_memory does with ${workers} cannot be told: too few batches came`;
+  }
+  const ends = [savedNsLow / 1e6, savedNsHigh / 1e6] as const;
+  const mostMs = Math.max(...ends.map(Math.abs));
+  const verdict = isHidden || mostMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
+  if (savedNsLow < 0 && savedNsHigh > 0) {
+    // Where a running job's loop waited for fewer workers, that says nothing of what is recommended.
+    if (probe.kind === "live" && numWorkers !== setting.numWorkers) return "";
+    return `; whether pin_memory saves or costs time with ${workers} cannot be told, it is less than ${formatMs(mostMs)} a batch (${whole})${verdict}`;
+  }
+  const [least, most] = ends
+    .map((end) => formatMs(Math.abs(end)))
+    .sort((a, b) => parseFloat(a) - parseFloat(b));
+  const range = least === most ? most : `${least!.replace(" ms", "")} to ${most}`;
+  const verb = savedNsLow >= 0 ? "saves" : "costs";
+  return `; with ${workers} pin_memory ${verb} ${range} a batch (${whole})${verdict}`;
+}
+
+/** "70 ms", "0.4 ms", "0.05 ms". */
+function formatMs(ms: number): string {
+  return `${Number(roundUp(ms, ms >= 10 ? 0 : ms >= 0.1 ? 1 : 3))} ms`;
+}

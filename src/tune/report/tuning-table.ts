@@ -1,0 +1,363 @@
+import type { Show } from "../../draw/document-kind.js";
+import { formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
+import {
+  type Block,
+  type Column,
+  environment,
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  type Note,
+  note,
+  numberColumn,
+  type Report,
+  spared,
+  tables,
+  texts,
+  wordColumn,
+} from "../../draw/report.js";
+import { capital, counted, listed, timeText } from "../../draw/words.js";
+import { describeSetting, settingKey } from "../../results/loader-setting.js";
+import { countedCpus } from "../../results/naming/wording.js";
+import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import { formatSizeRounded } from "../../settings/units.js";
+import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
+import { readsStorage } from "../storage-reads.js";
+import { formatRate } from "./tuning-gain.js";
+import { tuningReasons } from "./tuning-reasons.js";
+
+/** What was tried and what is recommended. */
+export function tuningReport(tuning: Tuning, { plots }: Show): Report {
+  const { tool, probe, run } = tuning;
+  const [gain, ...reasons] = tuningReasons(tuning);
+  return {
+    command: "tune",
+    version: tool.version,
+    hasTerms: true,
+    name: `Tuning of ${probe.source}, ${timeText(run.startedAt)}`,
+    blocks: [
+      ...texts("alert", alerts(tuning)),
+      ...texts("answer", recommendationOf(tuning, gain)),
+      environment(factsOf(tuning)),
+      ...(tuning.tried.length === 0 ? [] : tables([grid(tuning)])),
+      ...texts("note", tuningNotes(tuning)),
+      ...plots.map((lines): Block => ({ type: "lines", lines })),
+      ...texts(
+        "finding",
+        reasons.map((text) => note(text)),
+      ),
+    ],
+  };
+}
+
+function alerts({ run, method }: Tuning): Note[] {
+  if (run.status === "aborted") return [note("interrupted: this is what was found until then", "warning")];
+  if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
+  if (run.status === "ended") {
+    return [note("the job ended before the search did: this is what was found until then", "warning")];
+  }
+  if (run.status === "budget") {
+    const what = method.search === "grid" ? "grid" : "search";
+    return [note(`the budget was used before the ${what} was done: --budget gives more`, "warning")];
+  }
+  return [];
+}
+
+function factsOf({ probe, machine, method, run }: Tuning): Fact[] {
+  const { batch, link, stepNs } = probe;
+  const ranks = machine.ranks === 1 ? "" : `, ${machine.ranks} ranks share them`;
+  const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
+  const copies = (rates: NonNullable<typeof link>): Fact => [
+    "Copies",
+    `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, nothing beside it`,
+  ];
+  const measured =
+    method.epochBatches === null
+      ? "batches arriving in the steady state"
+      : `an epoch of ${counted(method.epochBatches, "batch", "batches")} with its start`;
+  const search = method.search === "grid" ? "a grid" : "a search";
+  return [
+    ["Data", probe.source],
+    ["Batch", `${counted(batch.samples, "sample")}, ${formatSizeRounded(batch.bytes)}: ${batch.description}`],
+    [
+      "Device",
+      `${probe.device ?? "none: batches arrive in host memory"}${probe.runtime === null ? "" : `; ${probe.runtime}`}`,
+    ],
+    ...(link === null ? [] : [copies(link)]),
+    ...(stepNs === null ? [] : [["Step", `${roundUp(stepNs / 1e6, 1)} ms`] as const]),
+    [
+      "Host",
+      `${machine.cpuModel}, ${countedCpus(machine.usableCpus, machine.cpuQuota)}${ranks}, at most ${counted(method.maxWorkers, "worker")}`,
+    ],
+    ["Measured", `${measured}, ${search} of ${(run.searchNs / 1e9).toFixed(1)} s`],
+  ];
+}
+
+const columns: readonly Column[] = [
+  numberColumn("workers"),
+  wordColumn("pinned"),
+  numberColumn("prefetch"),
+  numberColumn("batches/s"),
+  spared(numberColumn("GB/s"), 4),
+  spared(numberColumn("first", "batch, s"), 3),
+  spared(numberColumn("/dev/shm"), 1),
+  spared(numberColumn("pinned", "memory"), 2),
+  wordColumn(""),
+];
+
+function grid({ tried, probe, recommendation }: Tuning): Grid {
+  const rows = tried.map((one) => {
+    const { setting, score, trials } = one;
+    const { numWorkers, pinMemory, prefetchFactor } = setting;
+    const firstNs = firstBatchNs(probe, one);
+    const fault = trials.find(({ failure }) => failure !== null)?.failure?.fault ?? null;
+    const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
+    const peak = (of: "sharedMemoryBytes" | "pinnedBytes") => {
+      const known = trials.flatMap((trial) => trial[of] ?? []);
+      return figure(known.length === 0 ? "-" : formatSizeRounded(Math.max(...known), Math.ceil));
+    };
+    return [
+      figure(String(numWorkers)),
+      figure(pinMemory ? "yes" : "no"),
+      figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
+      rateFigure(score, fault),
+      figure(score === null ? "" : formatGBps((score.batchesPerSecond * probe.batch.bytes) / 1e9)),
+      figure(firstNs === undefined ? "" : roundUp(firstNs / 1e9, 2)),
+      peak("sharedMemoryBytes"),
+      peak("pinnedBytes"),
+      figure(isChosen ? "<=" : ""),
+    ];
+  });
+  return { name: "Settings that were tried", columns, rows, labels: 3, keepsRepeats: true };
+}
+
+/**
+ * From a loader's start to its first batch. A trial of what is in force in a running job starts none, and its next batch
+ * comes at once: the first one of the script's own setting is left out, and of the others the longest counts.
+ */
+function firstBatchNs(
+  { kind, startingPoint }: Tuning["probe"],
+  { setting, trials }: Tuning["tried"][number],
+) {
+  if (kind !== "live") return trials.at(-1)?.arrivalsNs[0];
+  const isOwn = startingPoint !== null && settingKey(startingPoint) === settingKey(setting);
+  const firsts = trials.slice(isOwn ? 1 : 0).flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []);
+  return firsts.length === 0 ? undefined : Math.max(...firsts);
+}
+
+function rateFigure(score: TuningScore | null, fault: string | null): Figure {
+  if (score === null) return figure(fault ?? "-", "", fault === null ? "muted" : "failure");
+  const { batchesPerSecond, low, high, isSettled } = score;
+  const half = formatHalfWidth(relativeHalfWidth({ low, high }, batchesPerSecond));
+  const signs = `${isSettled ? "" : " *"}${fault === null ? "" : " !"}`;
+  return figure(formatRate(batchesPerSecond), half + signs);
+}
+
+/** The setting to take, and what it brings. */
+function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
+  if (recommendation === null) return [note("no setting could be measured", "failure")];
+  const { setting } = recommendation;
+  const flags = pythonArguments({
+    ...loaderKeywords(setting),
+    ...(probe.device === null ? {} : copyKeywords(probe, setting)),
+  });
+  return [flags.join(" "), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
+}
+
+/** A setting by the names that a DataLoader's arguments have; prefetch_factor is none of one without workers. */
+export function loaderKeywords(setting: LoaderSetting): Record<string, number | boolean> {
+  const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
+  return {
+    num_workers: numWorkers,
+    pin_memory: pinMemory,
+    ...(prefetchFactor === null ? {} : { prefetch_factor: prefetchFactor }),
+    persistent_workers: persistentWorkers,
+  };
+}
+
+/** How a batch is to be copied; nothing in a running job, whose script copies as it does: that is not seen. */
+export function copyKeywords(
+  { kind }: Tuning["probe"],
+  { nonBlocking }: LoaderSetting,
+): Record<string, boolean> {
+  return kind === "live" ? {} : { non_blocking: nonBlocking };
+}
+
+/** Arguments as Python has them: "num_workers=4", "pin_memory=True". */
+export function pythonArguments(values: Readonly<Record<string, number | boolean>>): string[] {
+  return Object.entries(values).map(([name, value]) => {
+    const text = String(value);
+    return `${name}=${typeof value === "boolean" ? capital(text) : text}`;
+  });
+}
+
+/** What must be known to read the table: failures, what was left out, and doubts. */
+function tuningNotes(tuning: Tuning): Note[] {
+  const { tried, probe } = tuning;
+  const isRough = tried.some(({ score }) => score?.isSettled === false);
+  const rough =
+    "* a rough figure: the trial ended while batches came that were made before the clock started";
+  return [
+    ...failures(tuning),
+    ...withoutRate(tuning),
+    ...skipped(tuning),
+    ...(isRough ? [note(rough, "muted")] : []),
+    ...storage(tuning),
+    ...copies(tuning),
+    ...ownedMemory(tuning),
+    ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
+    ...persistence(tuning),
+    ...probe.notes.map((text) => note(text, "muted")),
+  ];
+}
+
+/** Whether workers persist is no part of what was measured: a note says what it saves, and whom it harms. */
+function persistence({ recommendation, tried, probe }: Tuning): Note[] {
+  // A running job's script has decided that itself.
+  if (!recommendation?.setting.persistentWorkers || probe.kind === "live") return [];
+  const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
+  const firsts = chosen?.trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []) ?? [];
+  const until =
+    firsts.length === 0 ? "" : ` (${roundUp(median(firsts) / 1e9, 2)} s until the first batch here)`;
+  return [
+    note(
+      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.`,
+      "muted",
+    ),
+  ];
+}
+
+function failures({ tried }: Tuning): Note[] {
+  const failed = tried.flatMap(({ setting, trials }) =>
+    trials.flatMap(({ failure }) =>
+      failure === null ? [] : [{ failure, setting: describeSetting(setting) }],
+    ),
+  );
+  const byText = groupBy(failed, ({ failure: { message, hint } }) =>
+    hint === null ? message : `${message} ${hint}`,
+  );
+  return [...byText].map(([text, members]) => {
+    const settings = [...new Set(members.map(({ setting }) => setting))];
+    // Most messages name their setting.
+    const isNamed = settings.length === 1 && text.includes(settings[0]!);
+    return note(isNamed ? text : `${listed(settings)}: ${text}`, "failure");
+  });
+}
+
+/** A "-" for a rate is of a trial whose time was up. */
+function withoutRate({ tried }: Tuning): Note[] {
+  const none = tried.filter(
+    ({ score, trials }) => score === null && trials.every(({ failure }) => failure === null),
+  );
+  if (none.length === 0) return [];
+  const settings = listed(none.map(({ setting }) => describeSetting(setting)));
+  return [note(`${settings}: too few batches came for a rate`, "warning")];
+}
+
+/** Settings with one reason in one note. */
+function skipped({ skipped }: Tuning): Note[] {
+  // The need grows with the workers; the first of them says where it begins.
+  const kinds = groupBy(skipped, ({ reason }) => reason.replaceAll(/\d[\d.]*( [KMGT]?i?B\b)?/g, "#"));
+  return [...kinds.values()].map((members) => {
+    const { setting, reason } = members[0]!;
+    const more = members.length === 1 ? "" : `; and ${members.length - 1} more for the same reason`;
+    return note(`skipped: ${describeSetting(setting)}: ${reason}${more}`, "warning");
+  });
+}
+
+/** A stream that each worker delivers as a whole: a training that uses it so sees each sample several times an epoch. */
+function copies({ tried }: Tuning): Note[] {
+  const counts = new Map(
+    tried.map(({ setting, trials }) => [
+      setting.numWorkers,
+      Math.max(...trials.map(({ sampleCopies }) => sampleCopies ?? 1)),
+    ]),
+  );
+  const repeating = [...counts].filter(([, times]) => times > 1).sort(([a], [b]) => a - b);
+  const [workers, times] = repeating.at(-1) ?? [];
+  if (workers === undefined || times === undefined) return [];
+  return [
+    note(
+      `the IterableDataset does not share its samples out between workers: ${counted(workers, "worker")} deliver each one ${roundUp(times, times % 1 === 0 ? 0 : 1)} times, which counts once here. Have __iter__ take its part by torch.utils.data.get_worker_info().`,
+      "warning",
+    ),
+  ];
+}
+
+/** Of the memory available: what workers come to own is worth a word from here on. */
+const notableOwnedShare = 0.1;
+
+/** Memory that a short trial hardly shows, and that ends a training in the middle of an epoch. */
+function ownedMemory({ tried, machine }: Tuning): Note[] {
+  const growing = tried.flatMap(({ setting, trials }) =>
+    trials.flatMap(({ workerEpochBytes, workerPrivateBytes }) =>
+      workerEpochBytes == null || workerPrivateBytes === null
+        ? []
+        : [{ setting, bytes: workerEpochBytes, growth: workerEpochBytes - workerPrivateBytes }],
+    ),
+  );
+  const most = growing.sort((a, b) => b.growth - a.growth)[0];
+  if (most === undefined || most.growth * machine.ranks <= notableOwnedShare * machine.memoryAvailableBytes) {
+    return [];
+  }
+  const each = machine.ranks === 1 ? "" : " of each rank";
+  const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
+  return [
+    note(
+      `${counted(most.setting.numWorkers, "worker")}${each} will own ${size(most.bytes)} of memory at the end of an epoch, ${size(most.growth)} more than in the trial: reading a Python object makes the worker copy its page. Samples listed in an array or a tensor stay shared.`,
+      "warning",
+    ),
+  ];
+}
+
+/** Of a cold trial's files storage delivers all; where it is less than this, dropping them had no effect. */
+const coldShare = 0.5;
+
+/** Which rates have storage in them, or whether cold trials were cold. */
+function storage({ tried, probe }: Tuning): Note[] {
+  const trials = tried.flatMap(({ trials }) => trials.filter((one) => one.storageReadBytes !== null));
+  const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
+  const size = formatSizeRounded(readBytes);
+  if (probe.isCold === true) return coldness(trials, probe, size);
+  const measured = tried.filter(({ score }) => score !== null);
+  // Where a setting was measured from the page cache as well, that counted.
+  const reading = measured.filter(({ trials }) => trials.every((one) => readsStorage(one, probe)));
+  if (reading.length === 0) return [];
+  const isAll = reading.length === measured.length;
+  const where = isAll
+    ? "storage is part of all figures"
+    : `storage is part of the figures of ${listed(reading.map(({ setting }) => describeSetting(setting)))}, and not of the others`;
+  const advice = isAll ? "" : " Run it again to compare all of them from the page cache.";
+  return [note(`${size} came from storage: ${where}.${advice}`, "warning")];
+}
+
+function coldness(trials: readonly TrialRecord[], probe: Tuning["probe"], size: string): Note[] {
+  if (trials.length === 0) {
+    return [
+      note("whether all trials were cold cannot be told: the system does not count what it reads", "warning"),
+    ];
+  }
+  const { fileBytesPerBatch } = probe;
+  const warm = trials.filter((one) =>
+    fileBytesPerBatch == null
+      ? !readsStorage(one, probe)
+      : (one.storageReadBytes ?? 0) < coldShare * one.arrivalsNs.length * fileBytesPerBatch,
+  );
+  if (warm.length === 0) {
+    return [note(`all trials were cold, as a first epoch is: ${size} came from storage`, "muted")];
+  }
+  return [
+    note(
+      `--cold had no effect in ${warm.length} of ${counted(trials.length, "trial")}: the files were not read from storage. ${whyWarm(probe.kind)}`,
+      "warning",
+    ),
+  ];
+}
+
+/** What may have kept files in the page cache that were to leave it; of a data set only its author knows which it reads. */
+function whyWarm(kind: Tuning["probe"]["kind"]): string {
+  const other = kind === "torch" ? "The data set reads other files than those of --data, or their" : "Their";
+  return `${other} file system keeps them in memory, or does not count what it reads, or something else holds them there.`;
+}

@@ -1,0 +1,113 @@
+import { settingKey } from "../../results/loader-setting.js";
+import type { LoaderSetting } from "../../results/tuning.js";
+import { neverRuledOut, type Trials } from "../trials.js";
+import { bestOf, type ChoiceRule, cheapestWithin, compareCost, type Measured, shortfall } from "./choice.js";
+
+/** How often each is measured again at most. */
+const mostTurns = 4;
+/** Settings between which the choice may lie, beside the chosen and the best. */
+const mostOthers = 2;
+/** What would not have ended by this share of the budget is not measured again. */
+const lastShare = 0.9;
+/** The conclusion rests on so many trials of what it compares at least: one that was disturbed is outvoted then. */
+export const trialsOfClaim = 3;
+
+/**
+ * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: what is in doubt is
+ * measured anew, in turns, so that what the machine does meanwhile meets all of them alike. So is what the conclusion
+ * compares, the choice and the starting point, until their difference is certain or known to be small.
+ */
+export async function confirm(trials: Trials, spentShare: (furtherNs: number) => number): Promise<void> {
+  for (let turn = 0; turn < mostTurns; ++turn) {
+    const { measured, rule, startingPoint } = trials;
+    const claimed = inClaim(measured, startingPoint, rule);
+    const unseen = trials.probe.facts.kind === "live" ? seenOnce(measured, rule) : [];
+    const settings = [...claimed, ...inDoubt(measured, rule), ...unseen];
+    const again = new Map(settings.map((one) => [settingKey(one), one]));
+    if (again.size === 0) return;
+    for (const setting of again.values()) {
+      if (trials.isOver || spentShare(lastTrialNs(trials, setting)) > lastShare) return;
+      await trials.run(setting, { tolerance: neverRuledOut });
+    }
+  }
+}
+
+/** What the last trial of a setting took: the next one takes about as long. */
+function lastTrialNs(trials: Trials, setting: LoaderSetting): number {
+  return trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
+}
+
+/** The starting point and the choice, while what one gains over the other cannot be said yet; none where it can. */
+export function inClaim(
+  measured: readonly Measured[],
+  startingPoint: LoaderSetting,
+  rule: ChoiceRule,
+): LoaderSetting[] {
+  const chosen = cheapestWithin(measured, rule);
+  const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
+  if (chosen === null || start === undefined || start === chosen) return [];
+  const pair = [start, chosen];
+  const isSeen = pair.every(({ trials }) => trials >= trialsOfClaim);
+  const { share, uncertainty } = shortfall(start, chosen, { ...rule, overlapWorth: 1 });
+  const isClear = Math.abs(share) > uncertainty || uncertainty <= 2 * rule.tolerance;
+  return isSeen && isClear ? [] : pair.map(({ setting }) => setting);
+}
+
+/**
+ * A job is not as fast at all times: trials of one setting, half a minute apart, differed by up to 17 % on an H200
+ * (results/nvidia-h200/tune-live.txt), and its first seconds were the fastest. What comes nearer may be the faster one.
+ */
+const apartInTime = 0.17;
+
+/** The choice and what comes next to it, while one of them was measured but once; none where nothing comes near. */
+export function seenOnce(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {
+  const chosen = cheapestWithin(measured, rule);
+  const rival = bestOf(
+    measured.filter((one) => one !== chosen),
+    rule,
+  );
+  if (chosen === null || rival === null || shortfall(rival, chosen, rule).share > apartInTime) return [];
+  const pair = [chosen, rival];
+  return pair.some(({ trials }) => trials < 2) ? pair.map(({ setting }) => setting) : [];
+}
+
+/** A setting that has this share of the chosen one's workers, or less, is worth a second look where it nearly does. */
+const muchCheaper = 0.75;
+
+/** The settings between which the choice is not certain yet, the best first; none where it is. */
+export function inDoubt(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {
+  const best = bestOf(measured, rule);
+  const chosen = cheapestWithin(measured, rule);
+  if (best === null || chosen === null) return [];
+  const { tolerance } = rule;
+  const against = (one: Measured) => shortfall(one, best, rule);
+  /** Whether it may be within the tolerance, and is not so far away that this is mere want of trials. */
+  const mayDo = (one: Measured) => {
+    const { share, uncertainty } = against(one);
+    return share - uncertainty <= tolerance && share <= 3 * tolerance;
+  };
+  /** Whether it may beat the best, and was tried but once: that may have been bad luck. */
+  const mayWin = (one: Measured) => {
+    const { share, uncertainty } = against(one);
+    return one.trials < 2 && share - uncertainty < -tolerance;
+  };
+  const isWorth = (one: Measured) => {
+    if (mayWin(one)) return true;
+    if (compareCost(one.setting, chosen.setting) >= 0) return against(one).share < against(chosen).share;
+    const [few, many] = [one.setting.numWorkers, chosen.setting.numWorkers];
+    return few <= muchCheaper * many || few === many;
+  };
+  const others = measured
+    .filter((one) => one !== best && one !== chosen && mayDo(one) && isWorth(one))
+    .sort((a, b) => against(a).share - against(b).share)
+    .slice(0, mostOthers);
+  const isUncertain = (one: Measured) => {
+    const { share, uncertainty } = against(one);
+    if (mayWin(one)) return true;
+    return uncertainty > 1.5 * tolerance && Math.abs(share - tolerance) <= uncertainty;
+  };
+  const contenders = chosen === best ? others : [chosen, ...others];
+  return contenders.some(isUncertain)
+    ? [best, ...contenders.filter((one) => one === chosen || isUncertain(one))].map(({ setting }) => setting)
+    : [];
+}

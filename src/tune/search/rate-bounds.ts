@@ -1,0 +1,94 @@
+import type { Score } from "../score.js";
+
+/** What so many workers brought: a point of a curve. */
+export interface Point {
+  workers: number;
+  score: Score;
+  /** Of the loop's time, what it spent waiting for a batch; null where that is not known. */
+  waitingShare: number | null;
+}
+
+/** Rate over workers, as far as it was measured, of settings that differ in nothing else. */
+export type Curve = readonly Point[];
+
+/** The left end of every curve. (With num_workers=0 the training process makes the batches: that is no point of it.) */
+const origin: Point = {
+  workers: 0,
+  score: { batchesPerSecond: 0, low: 0, high: 0, isSettled: true },
+  waitingShare: null,
+};
+
+/** By this factor a worker may be faster than where it was timed what making a batch takes. */
+export const supplySlack = 1.15;
+/** Workers that bring this share of what they can make, or more, are what limits the loader. */
+export const busyShare = 0.7;
+/** A point that lies above a bound by no more than this share is noise, and does not disprove it. */
+const boundSlack = 0.05;
+
+/**
+ * The most that `workers` (at least 1) can bring, as far as the rates that were measured are right. Infinite where
+ * nothing bounds it. Intervals are left out: with them every neighbour of a noisy point would hold some hope, and a
+ * search that follows all of them measures a grid.
+ *
+ * - A curve rises to a plateau and then falls, each worker adding no more than the one before: it lies below every
+ *   line through two measured points, continued to the outside.
+ * - Workers bring no more than they make, `makeNsPerBatch` (null where it is not known) for a batch.
+ * - Where workers bring nearly all that they can make, fewer bring less; more of them save no more than the loop's
+ *   waiting.
+ *
+ * What a measured point exceeds is no bound: neither the time for a batch, nor a line, nor the loop's waiting.
+ */
+export function upperBound(curve: Curve, workers: number, makeNsPerBatch: number | null): number {
+  const left = [origin, ...curve.filter((point) => point.workers < workers)];
+  const right = curve.filter((point) => point.workers > workers);
+  const own = curve.find((point) => point.workers === workers);
+  if (own !== undefined) return own.score.batchesPerSecond;
+  const isExceeded = (boundAt: (count: number) => number, points: Curve) =>
+    points.some((point) => point.score.batchesPerSecond > (1 + boundSlack) * boundAt(point.workers));
+  const supplyOf = (count: number) =>
+    makeNsPerBatch === null ? Number.POSITIVE_INFINITY : (count * 1e9) / makeNsPerBatch;
+  const isTooSlow = isExceeded((count) => supplySlack * supplyOf(count), curve);
+  const supply = (count: number) => (isTooSlow ? Number.POSITIVE_INFINITY : supplyOf(count));
+  let bound = supplySlack * supply(workers);
+  for (const { workers: count, score } of right) {
+    const rate = score.batchesPerSecond;
+    const fewer = left.filter((point) => point.workers > 0);
+    if (rate > busyShare * supply(count) && !isExceeded(() => rate, fewer)) bound = Math.min(bound, rate);
+  }
+  for (const { waitingShare, score } of left) {
+    if (waitingShare === null) continue;
+    const unwaited = score.batchesPerSecond / (1 - waitingShare);
+    if (!isExceeded(() => unwaited, right)) bound = Math.min(bound, unwaited);
+  }
+  for (const side of [left, right]) {
+    for (const near of side) {
+      for (const far of side) {
+        if (Math.abs(far.workers - workers) <= Math.abs(near.workers - workers)) continue;
+        const beyond = curve.filter(
+          (point) => (point.workers - near.workers) * (near.workers - far.workers) > 0,
+        );
+        if (isExceeded((count) => continued(far, near, count), beyond)) continue;
+        bound = Math.min(bound, continued(far, near, workers));
+      }
+    }
+  }
+  return bound;
+}
+
+/** Batches a second at `workers` on the line from `far` through `near`. */
+function continued(far: Point, near: Point, workers: number): number {
+  const rate = near.score.batchesPerSecond;
+  const slope = (rate - far.score.batchesPerSecond) / (near.workers - far.workers);
+  return rate + slope * (workers - near.workers);
+}
+
+/** Batches a second on the straight lines between the curve's points; null beyond the last of them. */
+export function interpolated(curve: Curve, workers: number): number | null {
+  const points = [origin, ...[...curve].sort((a, b) => a.workers - b.workers)];
+  const right = points.findIndex((point) => point.workers >= workers);
+  if (right < 1) return null;
+  const from = points[right - 1]!;
+  const to = points[right]!;
+  const share = (workers - from.workers) / (to.workers - from.workers);
+  return from.score.batchesPerSecond + share * (to.score.batchesPerSecond - from.score.batchesPerSecond);
+}

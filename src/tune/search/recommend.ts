@@ -1,0 +1,122 @@
+import { settingKey } from "../../results/loader-setting.js";
+import type { LoaderSetting, Recommendation, TuningScore } from "../../results/tuning.js";
+import { median } from "../../stats/order-statistics.js";
+import { uncertainty } from "../pooled-score.js";
+import type { Score } from "../score.js";
+import { makeNsInProcess, type Trials, waitingShare } from "../trials.js";
+import { cheapestWithin, type Measured } from "./choice.js";
+
+/** The cheapest of the fastest settings, and what its figures say about the machine; null where none was measured. */
+export function recommend(trials: Trials): Recommendation | null {
+  const chosen = cheapestWithin(trials.measured, trials.rule);
+  if (chosen === null) return null;
+  const { setting, score } = chosen;
+  return {
+    setting,
+    score: toDocument(score),
+    limit: limitOf(trials, chosen),
+    loaderGBps: loaderGBps(score, trials.probe.facts.batch.bytes),
+    gain: gainOf(trials, chosen),
+    dataShareOfStep: dataShare(trials, chosen),
+    pinning: pinningAt(trials, setting.numWorkers),
+  };
+}
+
+/** The score as the document has it: an open end of its interval is null, as JSON has no infinity. */
+export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
+  return { batchesPerSecond, low: closedEnd(low), high: closedEnd(high), isSettled };
+}
+
+function closedEnd(value: number): number | null {
+  return Number.isFinite(value) && value > 0 ? value : null;
+}
+
+function gainOf({ measured, rule, startingPoint }: Trials, chosen: Measured): Recommendation["gain"] {
+  const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
+  if (start === undefined || settingKey(start.setting) === settingKey(chosen.setting)) return null;
+  const ratio = chosen.score.batchesPerSecond / start.score.batchesPerSecond;
+  if (Math.min(chosen.trials, start.trials) < 2) return { ratio, low: null, high: null };
+  const half = Math.hypot(...[chosen, start].map((one) => uncertainty(one.score, one.trials, rule.spread)));
+  return { ratio, low: closedEnd(ratio / (1 + half)), high: closedEnd(ratio * (1 + half)) };
+}
+
+/** A step that takes this much of the time hides the data. */
+const hiddenShare = 0.95;
+/** A link with so little left to give is the limit. */
+const fullLinkShare = 0.8;
+/** Workers that bring so much of what they could make are at work all the time. */
+const busyShare = 0.7;
+/** Making batches is the limit where it takes this share of the time that the data take, or more. */
+const mostOfTheTime = 0.5;
+
+function limitOf(
+  trials: Trials,
+  { setting, score }: Pick<Measured, "setting" | "score">,
+): Recommendation["limit"] {
+  const { kind, stepNs, link, batch, device } = trials.probe.facts;
+  const share = dataShare(trials, { setting, score });
+  if (share !== null && 1 - share >= hiddenShare) return "step";
+  const bytesPerSecond = score.batchesPerSecond * batch.bytes;
+  if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
+  // As it was under this very setting: the training process may be faster at it than a worker, with threads of its own.
+  // The middle one, as the middle trial stands for the setting's rate.
+  const known = (trials.find(setting)?.trials ?? []).flatMap(
+    (trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
+  );
+  const makeNs = known.length === 0 ? null : median(known);
+  // Where no worker was timed: it is no faster than the training process, and may well be slower.
+  const leastMakeNs = makeNs ?? trials.makeNsPerBatch;
+  if (leastMakeNs === null) return "unknown";
+  const batchNs = 1e9 / score.batchesPerSecond;
+  if (setting.numWorkers === 0) {
+    // Without a device there is nothing but making, and in a running job it is all that the loop waits for.
+    const isMaking =
+      device === null || kind === "live" || leastMakeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
+    return isMaking ? "process" : "hand-over";
+  }
+  if (leastMakeNs >= busyShare * setting.numWorkers * batchNs) return "workers";
+  return makeNs === null ? "unknown" : "hand-over";
+}
+
+/** Of the time from one batch to the next, what the data add to the step or are waited for; null without a step. */
+function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" | "score">): number | null {
+  const { kind, stepNs } = trials.probe.facts;
+  if (stepNs !== null) return Math.max(0, 1 - (stepNs * score.batchesPerSecond) / 1e9);
+  const tried = kind === "live" ? trials.find(setting) : null;
+  return tried === null ? null : waitingShare(tried);
+}
+
+/** Pinned against not pinned with the count of workers nearest to `workers` for which both were measured. */
+function pinningAt({ measured, rule }: Trials, workers: number): Recommendation["pinning"] {
+  const known = measured.map((one) => {
+    const meanNs = 1e9 / one.score.batchesPerSecond;
+    return { ...one.setting, meanNs, halfNs: meanNs * uncertainty(one.score, one.trials, rule.spread) };
+  });
+  const pairs = known.flatMap((pinned) => {
+    const twin = known.find(
+      (one) =>
+        !one.pinMemory &&
+        one.numWorkers === pinned.numWorkers &&
+        one.prefetchFactor === pinned.prefetchFactor,
+    );
+    return pinned.pinMemory && twin !== undefined ? [{ pinned, twin }] : [];
+  });
+  const distance = ({ pinned }: { pinned: LoaderSetting }) => Math.abs(pinned.numWorkers - workers);
+  const nearest = pairs.sort((a, b) => distance(a) - distance(b))[0];
+  if (nearest === undefined) return null;
+  const { pinned, twin } = nearest;
+  const savedNsPerBatch = twin.meanNs - pinned.meanNs;
+  const halfNs = Math.hypot(twin.halfNs, pinned.halfNs);
+  const isClosed = Number.isFinite(halfNs);
+  return {
+    numWorkers: pinned.numWorkers,
+    savedNsPerBatch,
+    savedNsLow: isClosed ? savedNsPerBatch - halfNs : null,
+    savedNsHigh: isClosed ? savedNsPerBatch + halfNs : null,
+  };
+}
+
+/** GB/s (1e9 bytes) that arrive from the loader. */
+export function loaderGBps(score: Score, batchBytes: number): number {
+  return (score.batchesPerSecond * batchBytes) / 1e9;
+}

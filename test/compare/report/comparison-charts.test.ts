@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { comparisonCharts } from "../../../src/compare/report/comparison-charts.js";
+import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
+import type { ForestChart } from "../../../src/draw/chart/chart.js";
+import { buildCellComparison, buildComparison } from "../../helpers/comparison.js";
+import { blocksOf, reportOf } from "../../helpers/drawn.js";
+import { MiB } from "../../helpers/result-document.js";
+
+const chartsOf = (...cells: Parameters<typeof buildCellComparison>[0][]) =>
+  comparisonCharts(buildComparison({ cells: cells.map(buildCellComparison) })) as ForestChart[];
+
+describe("a comparison's forest plot", () => {
+  it("has a row a cell with its change, interval and thresholds, sorted by change", () => {
+    const [chart] = chartsOf(
+      { sizeBytes: 16 * MiB, change: 0.01 },
+      { sizeBytes: 64 * MiB, change: -0.098, margin: 0.003, verdict: "slower", threshold: 0.05 },
+    );
+    expect(chart).toMatchObject({ kind: "forest", name: "throughput-changes", limitName: "threshold" });
+    expect(chart!.rows.map(({ label, figure }) => [label, figure])).toEqual([
+      ["H2D pinned 64 MiB x1", "−9.8 %"],
+      ["H2D pinned 16 MiB x1", "+1.0 %"],
+    ]);
+    const [slower] = chart!.rows;
+    expect(slower!.value).toBeCloseTo(-0.098);
+    expect(slower!.low).toBeLessThan(slower!.value);
+    expect(slower!.high).toBeGreaterThan(slower!.value);
+    expect(slower!.limits).toEqual([-0.05, 0.05]);
+    expect(chart!.kinds[slower!.kind]!.name).toMatch(/^slower: /);
+    expect(slower!.text).toMatch(/^H2D pinned 64 MiB x1: 55\.4 GB\/s before, .* now: −9\.8 %/);
+  });
+
+  it("shows times in a chart of their own", () => {
+    const charts = chartsOf({}, { mode: "latency", baseline: 6, change: 0.2, verdict: "slower" });
+    expect(charts.map(({ name }) => name)).toEqual(["throughput-changes", "latency-changes"]);
+    expect(charts[1]!.title).toContain("less is faster");
+  });
+
+  it("leaves out what has no change, and says so", () => {
+    const [chart] = chartsOf({}, { sizeBytes: 4096, change: null, verdict: "missing" });
+    expect(chart!.rows).toHaveLength(1);
+    expect(chart!.description).toContain("1 cell without a change is in the table alone");
+    expect(chartsOf({ change: null, verdict: "missing" })).toEqual([]);
+  });
+
+  it("shows of more than 60 cells those that are not the same, then the largest changes, and sums up all by kind", () => {
+    const many = Array.from({ length: 90 }, (_, index) => ({
+      sizeBytes: (index + 1) * MiB,
+      memory: index < 30 ? "pageable" : "pinned",
+      change: index / 10_000,
+      ...(index === 3 ? { verdict: "cannot be told" as const } : { verdict: "not slower" as const }),
+    }));
+    const [cells, kinds] = chartsOf(...many);
+    expect(cells!.rows).toHaveLength(60);
+    expect(cells!.title).toContain("60 most remarkable of 90 cells");
+    expect(cells!.rows.map(({ label }) => label)).toContain("H2D pageable 4 MiB x1");
+    expect(cells!.rows.map(({ label }) => label)).not.toContain("H2D pageable 3 MiB x1");
+    expect(kinds!.name).toBe("throughput-changes-by-kind");
+    expect(kinds!.rows.map(({ label }) => label)).toEqual(["H2D pageable, 30 cells", "H2D pinned, 60 cells"]);
+    expect(kinds!.rows[0]).toMatchObject({ low: 0, high: 0.0029 });
+  });
+});
+
+describe("a comparison's report", () => {
+  it("tells the verdict, both machines with what differs first, and when both were measured", () => {
+    const { baseline, candidate } = buildComparison();
+    const side = (driver: string, startedAt: string) => ({
+      fingerprint: { gpu: "NVIDIA H200", driver },
+      startedAt,
+    });
+    const report = reportOf(
+      comparisonKind,
+      buildComparison({
+        cells: [buildCellComparison({ change: -0.1, verdict: "slower" })],
+        baseline: { ...baseline, ...side("580", "2026-11-01T10:00:00Z") },
+        candidate: { ...candidate, ...side("590", "2026-11-20T10:00:00Z") },
+        outcome: "regression",
+      }),
+    );
+    expect(report.name).toMatch(/2026-11-01 10:00 UTC and 2026-11-20 10:00 UTC$/);
+    expect(blocksOf(report, "answer")).toMatchObject([
+      { text: expect.stringContaining("−10.0 %"), tone: "failure" },
+    ]);
+    const [machines] = blocksOf({ ...report, blocks: blocksOf(report, "fold").at(-1)!.blocks }, "table");
+    expect(machines!.grid.rows.map((row) => row.map(({ text }) => text))).toEqual([
+      ["driver", "580", "590"],
+      ["gpu", "NVIDIA H200", "NVIDIA H200"],
+    ]);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { describeHistory } from "../../../src/compare/history/courses.js";
+import { historyCharts } from "../../../src/compare/report/history-charts.js";
+import type { CurveChart } from "../../../src/draw/chart/chart.js";
+import type { HistoryEntry } from "../../../src/results/history-entry.js";
+import { buildCourse, buildEntry, buildFigure } from "../../helpers/history.js";
+
+const chartsOf = (entries: HistoryEntry[]): CurveChart[] => {
+  const history = { entries, notes: [] };
+  return historyCharts(describeHistory({ version: "0.1.0", path: "history", history, cells: null }));
+};
+
+/** Checks of one figure; a new driver comes with `driverFrom`. */
+function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINITY): HistoryEntry[] {
+  return factors.map((factor, day) => {
+    const entry = buildEntry(day, { series: [buildFigure({ figure: 55.4 * factor })] });
+    const driver = day < driverFrom ? "580.159.04" : "590.10";
+    return { ...entry, fingerprint: { ...entry.fingerprint, driver } };
+  });
+}
+
+describe("a history's charts", () => {
+  it("have a point a check, of which each says when it was and what it measured", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
+    expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned" });
+    const points = chart!.curves.filter(({ isJoined }) => !isJoined).flatMap(({ points }) => points);
+    expect(points.map(({ x }) => x)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect(points[0]!.text).toMatch(/^check 1 \(2026-01-01 05:00 UTC\): [−+]?\d/);
+  });
+
+  it("have dates on their axis, at the first check of each day", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
+    expect(chart!.x).toMatchObject({ label: "date of the check" });
+    expect(chart!.x.ticks!.map(chart!.x.format).slice(0, 2)).toEqual(["2026-01-01", "2026-01-02"]);
+    const hourly = checks(buildCourse({ checks: 60 })).map((entry, hour) => ({
+      ...entry,
+      startedAt: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
+    }));
+    const [byHour] = chartsOf(hourly);
+    expect(byHour!.x.ticks).toEqual([1, 25, 49]);
+    const [short] = chartsOf(hourly.slice(0, 40));
+    expect(short!.x.format(short!.x.ticks![1]!)).toBe("01-01 01:00");
+  });
+
+  it("say of the newest check how far it lies from those before, and mark a step at the end", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 30, steps: { 28: -0.5 } })));
+    expect(chart!.description).toMatch(
+      /Newest 27\.\d GB\/s, (49|50)\.\d % below the median of 29 checks before\./,
+    );
+    expect(chart!.rules).toMatchObject([{ axis: "x", value: 28.5 }]);
+  });
+
+  it("mark a step with an upright line between two checks that says what changed there", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 40, steps: { 20: -0.06 } }), 20));
+    expect(chart!.rules).toHaveLength(1);
+    const [rule] = chart!.rules;
+    expect(rule).toMatchObject({ axis: "x", value: 20.5 });
+    expect(rule!.label).toMatch(/^−[56]\.\d %: driver 580\.159\.04 → 590\.10$/);
+    const level = chart!.curves.find(({ name }) => name === "level")!;
+    expect(level.points.map(({ x }) => x)).toEqual([1, 20, 21, 40]);
+    expect(level.points[1]!.y - level.points[2]!.y).toBeGreaterThan(0.05);
+  });
+
+  it("draw a drift as a slope", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 60, drift: [0, 60, -0.002] })));
+    expect(chart!.description).toMatch(/drift from check 1 \(.*\) to 60 \(.*\): −11\.\d %/);
+    const { points } = chart!.curves.find(({ name }) => name === "level")!;
+    expect(points[0]!.y - points.at(-1)!.y).toBeGreaterThan(0.08);
+  });
+
+  it("tell checks of other outcomes apart", () => {
+    const entries = checks(buildCourse({ checks: 10 })).map((entry, day) => ({
+      ...entry,
+      outcome: day === 4 ? "regression" : day === 7 ? "an outcome to come" : "pass",
+    }));
+    const [chart] = chartsOf(entries);
+    const named = new Map(
+      chart!.curves.map(({ name, points, style }) => [name, { count: points.length, style }]),
+    );
+    expect(named.get("check: regression")!.count).toBe(1);
+    expect(named.get("check: an outcome to come")!.count).toBe(1);
+    const styles = [...named.values()].map(({ style }) => style);
+    expect(new Set(styles).size).toBe(styles.length);
+  });
+
+  it("are none of a single check, and none of an empty history", () => {
+    expect(chartsOf(checks([1]))).toEqual([]);
+    expect(chartsOf([])).toEqual([]);
+  });
+
+  it("have names of their own", () => {
+    const entries = checks(buildCourse({ checks: 10 })).map((entry) => ({
+      ...entry,
+      series: ["h2d", "d2h"].map((moved) =>
+        buildFigure({ id: `d0/${moved}/pinned/16777216/w1/throughput/wall/cold`, moved: moved as "h2d" }),
+      ),
+    }));
+    expect(chartsOf(entries).map(({ name }) => name)).toEqual(["history-h2d-pinned", "history-d2h-pinned"]);
+  });
+});

@@ -1,0 +1,179 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { validateXML } from "xmllint-wasm";
+import { junitReport } from "../../../src/compare/report/junit.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
+import {
+  buildCellComparison,
+  buildCellComparisons,
+  buildComparison,
+  buildGroup,
+  buildInconclusive,
+  buildMissing,
+  buildMixedCells,
+  buildNew,
+  buildSlower,
+  type ComparisonPart,
+  oddText,
+} from "../../helpers/comparison.js";
+
+/** The schema of Jenkins' xunit plugin, unchanged. */
+const schema = readFileSync(new URL("junit-10.xsd", import.meta.url), "utf8");
+
+const render = (part: ComparisonPart) => junitReport(buildComparison(part));
+
+/** The element of the test whose name begins so. */
+function testNamed(xml: string, name: string): string {
+  const test = xml.split("<testcase ").find((one) => one.includes(` name="${name}`));
+  return test?.split("</testcase>")[0] ?? "";
+}
+
+const notComparable = {
+  outcome: "not comparable",
+  cells: buildCellComparisons(2, { change: null, verdict: "not comparable", reason: "The driver differs." }),
+  differences: [{ fact: "driver", baseline: "580", candidate: "590", blocks: true, isOverruled: false }],
+} as const satisfies ComparisonPart;
+
+describe("the schema", () => {
+  const odd = { id: oddText, memory: oddText, reason: oddText };
+
+  it.each<[string, ComparisonPart]>([
+    ["a pass", {}],
+    ["every verdict", { outcome: "regression", cells: [...buildMixedCells(), ...notComparable.cells] }],
+    ["what is not comparable", notComparable],
+    ["a failure", { outcome: "failed", cells: [buildMissing()], notes: ["out of memory"] }],
+    ["strictness", { outcome: "inconclusive", cells: [buildInconclusive()], rule: { strict: true } }],
+    ["the emulated device", { backend: "emulated" }],
+    ["no cells", { cells: [] }],
+    ["no intervals", { cells: buildCellComparisons(3, { margin: null }) }],
+    [
+      "quotes, markup and control characters",
+      { outcome: "regression", cells: [buildCellComparison(odd), buildSlower(odd)], notes: [oddText] },
+    ],
+  ])("is kept by %s", async (_, part) => {
+    const result = await validateXML({
+      xml: { fileName: "report.xml", contents: render(part) },
+      schema: { fileName: "junit-10.xsd", contents: schema },
+    });
+    expect(result.errors).toEqual([]);
+    expect(result.valid).toBe(true);
+  });
+
+  it("would notice a report that breaks it", async () => {
+    const broken = render({}).replace(' classname="pinbench" name="comparison"', "");
+    expect((await validateXML({ xml: broken, schema })).valid).toBe(false);
+  });
+});
+
+describe("tests", () => {
+  it("are one a cell, and one for the comparison as a whole", () => {
+    const xml = render({ cells: buildCellComparisons(3) });
+    expect(xml.match(/<testcase /g)).toHaveLength(4);
+    expect(testNamed(xml, "comparison")).toContain(
+      "<system-out>Nothing is slower. Pinned: a loss of 3.3 % would show.</system-out>",
+    );
+    expect(xml).toContain(
+      '<testcase classname="pinbench.d0.h2d.pinned" name="H2D pinned 16 MiB x1" time="0">',
+    );
+    expect(testNamed(xml, "H2D pinned 16 MiB x1")).toContain("\nd0/h2d/pinned/16777216/w1/");
+  });
+
+  it("are named by ids if these are asked for", () => {
+    expect(junitReport(buildComparison(), { showsIds: true })).toContain(
+      '<testcase classname="pinbench.d0.h2d.pinned" name="d0/h2d/pinned/16777216/w1/',
+    );
+  });
+
+  it("have the time of the check as that of the whole, and none of what was there before", () => {
+    const took = { createdAt: "2026-11-20T10:02:30.500Z" };
+    const xml = render(took);
+    expect(testNamed(xml, "comparison")).toContain('time="150.5"');
+    expect(xml.match(/time="150\.5"/g)).toHaveLength(3);
+    expect(render({ ...took, command: "compare" })).not.toMatch(/ time="[^0]/);
+    expect(render({ createdAt: "2026-11-20T09:00:00.000Z" })).not.toMatch(/ time="[^0]/);
+  });
+
+  it("fail for a cell that is slower, with its figures", () => {
+    const failed = testNamed(render({ outcome: "regression", cells: [buildSlower()] }), "D2H");
+    expect(failed).toContain(
+      '<failure type="slower" message="61.3 GB/s before, 55.3 GB/s now: −9.9 % (−10.2 to −9.5 %); ' +
+        'confirmed by 5 fresh processes">',
+    );
+    expect(failed).toContain("The drop exceeds the threshold");
+  });
+
+  it("say of a cell that fails as one of many which these are", () => {
+    const cells = [1, 2, 4].map((workers) => buildSlower({ workers }));
+    expect(testNamed(render({ outcome: "regression", cells }), "D2H pinned 16 MiB x2")).toContain(
+      "; one of: D2H pinned: −9.9 %, 3 of 3 cells slower; confirmed by 5 fresh processes",
+    );
+  });
+
+  it("fail as a whole if a group fails and none of its cells does", () => {
+    const cells = [1, 2, 4].map((workers) => buildInconclusive({ workers }));
+    const groups = [buildGroup(cells, { change: -0.1, verdict: "probably slower" })];
+    const xml = render({ outcome: "regression", cells, groups });
+    expect(testNamed(xml, "comparison")).toContain(
+      '<failure type="regression" message="H2D pageable, 3 cells',
+    );
+    expect(xml).toContain('failures="1"');
+  });
+
+  it("are skipped for a cell that cannot be told, but fail where strictness was asked for", () => {
+    const cells = [buildInconclusive()];
+    expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="cannot be told"');
+    expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain(
+      '<failure type="cannot be told"',
+    );
+  });
+
+  it("are skipped for a cell that the candidate lacks, but fail where that is strict or comes of a failure", () => {
+    const cells = [buildMissing()];
+    expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="missing"');
+    expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain('<failure type="missing"');
+    const failed = render({ cells, outcome: "failed" });
+    expect(testNamed(failed, "H2D")).toContain('<error type="missing"');
+    expect(testNamed(failed, "comparison")).toContain('<error type="failed"');
+  });
+
+  it("pass for a new cell, and say that it is new", () => {
+    expect(testNamed(render({ cells: [buildNew()] }), "H2D")).toMatch(/>\s*<system-out>new: /);
+  });
+
+  it("fail as a whole where the results are not comparable", () => {
+    const xml = render(notComparable);
+    expect(testNamed(xml, "comparison")).toContain(
+      '<failure type="not comparable" message="Not comparable: driver differs.">',
+    );
+    expect(xml.match(/<skipped /g)).toHaveLength(2);
+    expect(xml).toContain('tests="3" failures="1" errors="0" time="86400" skipped="2"');
+  });
+
+  it("fail as a whole where a link lost lanes, which no cell is to blame for", () => {
+    const lost = { generation: 5, width: 8 };
+    const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
+    const xml = render({ outcome: "regression", linkLosses });
+    expect(testNamed(xml, "comparison")).toMatch(
+      /<failure type="regression" message="The link of GPU 0 runs at x8, the baseline's at x16\. /,
+    );
+  });
+
+  it("are counted", () => {
+    const xml = render({ outcome: "failed", cells: buildMixedCells() });
+    expect(xml).toContain(
+      '<testsuites name="pinbench check" tests="7" failures="1" errors="2" time="86400">',
+    );
+  });
+});
+
+it("says of the emulated device what it is, as a property and in its output", () => {
+  const xml = render({ backend: "emulated" });
+  const notice = emulatedNotice;
+  expect(xml).toContain(`<property name="pinbench.notice" value="${notice}"/>`);
+  expect(testNamed(xml, "comparison")).toContain(notice);
+});
+
+it("keeps line breaks in attributes and replaces what XML cannot hold", () => {
+  const xml = render({ cells: [buildCellComparison({ id: "a\nb\t\u0000\u001b\ud800" })] });
+  expect(xml).toContain('name="a&#10;b&#9;\ufffd\ufffd\ufffd"');
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { buildDiagnosis, buildSlowDiagnosis } from "../helpers/diagnosis.js";
+import { drawn } from "../helpers/drawn.js";
+
+const screen = fileScreen({ columns: 120 });
+const healthy = buildDiagnosis();
+const slow = buildSlowDiagnosis();
+
+describe("the text of a diagnosis", () => {
+  it("begins with why its verdict is what it is", () => {
+    expect(drawn(diagnosisKind, slow, "table", screen)).toMatch(
+      /^pinbench 0\.1\.0 doctor\n\n=> The link of device 1 /,
+    );
+  });
+
+  it("says of each finding what was seen, what it costs, what to do and how sure that is", () => {
+    const text = drawn(diagnosisKind, slow, "table", screen).replaceAll(/\s+/g, " ");
+    expect(text).toContain("costs 41.4 GB/s in each direction, estimated");
+    expect(text).toContain("seen NVML, while copies ran: gen5 x4, at most gen5 x16 0000:15:01.0");
+    expect(text).toContain("do Reseat the card");
+    expect(text).toContain("sure certain");
+  });
+
+  it("tells costs, risks and explanations apart, in this order", () => {
+    const text = drawn(diagnosisKind, slow, "table", screen);
+    const places = ["What costs", "What may cost", "What explains", "What was not seen"].map((title) =>
+      text.indexOf(title),
+    );
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  });
+
+  it("has a column for copies together only where there are some", () => {
+    expect(drawn(diagnosisKind, slow, "table", screen)).toContain("together");
+    expect(drawn(diagnosisKind, healthy, "table", screen)).not.toContain("together");
+  });
+});
+
+describe("the line for health checks", () => {
+  it("is OK where nothing is wrong", () => {
+    expect(drawn(diagnosisKind, healthy, "nhc", screen)).toMatch(
+      /^OK: {2}pinbench doctor: {2}Nothing costs [^\n]*\n$/,
+    );
+  });
+
+  it("is an error as NHC writes it, with the reason", () => {
+    expect(drawn(diagnosisKind, slow, "nhc", screen)).toBe(
+      `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${slow.reason}\n`,
+    );
+  });
+
+  it("is short, whatever the reason is", () => {
+    const line = drawn(diagnosisKind, { ...slow, reason: "x".repeat(5000) }, "nhc", screen);
+    expect(line.length).toBeLessThan(320);
+    expect(line).toMatch(/x\.\.\.\n$/);
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { CurveChart, Rule } from "../../../src/draw/chart/chart.js";
+import { chartWidth } from "../../../src/draw/chart/chart-frame.js";
+import { chartPicture } from "../../../src/draw/chart/draw-chart.js";
+
+const upright = (value: number, label: string): Rule => ({ axis: "x", value, label });
+
+function drawn(...rules: Rule[]): string {
+  const chart: CurveChart = {
+    kind: "curves",
+    name: "course",
+    title: "A course",
+    description: "None.",
+    x: { label: "check", scale: "linear", format: String },
+    y: { label: "change", scale: "linear", format: String },
+    curves: [
+      {
+        name: "checks",
+        style: 0,
+        isJoined: false,
+        points: [0, 60].map((x) => ({ x, y: x, low: null, high: null, text: `check ${x}` })),
+      },
+    ],
+    rules,
+  };
+  return chartPicture(chart).text;
+}
+
+const labelsIn = (picture: string) =>
+  [
+    ...picture.matchAll(/<text class="quiet halo" x="([\d.]+)"( text-anchor="end")? y="([\d.]+)">([^<]*)</g),
+  ].map(([, x, end, y, text]) => ({ x: Number(x), endsThere: end !== undefined, y: Number(y), text: text! }));
+
+describe("upright rules", () => {
+  it("have their labels above the frame, a row each, from left to right", () => {
+    const [first, second] = labelsIn(drawn(upright(10, "a new driver"), upright(20, "a new kernel")));
+    expect(second!.y).toBeGreaterThan(first!.y);
+    expect(second!.x).toBeGreaterThan(first!.x);
+    const top = Math.min(
+      ...[...drawn().matchAll(/class="grid"[^>]* y1="([\d.]+)"/g)].map(([, y]) => Number(y)),
+    );
+    const moved = [...drawn(upright(10, "a new driver")).matchAll(/class="grid"[^>]* y1="([\d.]+)"/g)];
+    expect(Math.min(...moved.map(([, y]) => Number(y)))).toBeGreaterThan(top);
+  });
+
+  it("have labels that end within the picture, however far to the right the rule is", () => {
+    const [label] = labelsIn(drawn(upright(60, "−6.0 %: driver 580.159.04 → 590.10")));
+    expect(label!.text).toBe("−6.0 %: driver 580.159.04 → 590.10");
+    expect(label!.endsThere).toBe(true);
+    expect(label!.x).toBeLessThan(chartWidth);
+    // No letter of this size is wider than its height, and few are wider than half of it.
+    expect(label!.x - label!.text.length * 7).toBeGreaterThan(0);
+  });
+
+  it("have labels that begin in the picture where neither side has room for them", () => {
+    const [label] = labelsIn(drawn(upright(30, "−6.0 %: driver 580.159.04 → 590.10, kernel 6.1 → 6.8")));
+    expect(label!.endsThere).toBe(false);
+    expect(label!.x + label!.text.length * 7).toBeLessThan(chartWidth);
+  });
+
+  it("have labels cut off that are longer than the picture is wide, and the whole text to read", () => {
+    const long = `−6.0 %: driver ${"5".repeat(200)}`;
+    const picture = drawn(upright(30, long));
+    expect(labelsIn(picture)[0]!.text).toMatch(/…$/);
+    expect(picture).toContain(`<title>${long}</title>`);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { StripChart, StripRow } from "../../../src/draw/chart/chart.js";
+import { chartFile } from "../../../src/draw/chart/draw-chart.js";
+import { faultsOfXml, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
+
+function buildStrips(rows: StripRow[], part: Partial<StripChart> = {}): StripChart {
+  return {
+    kind: "strips",
+    name: "gpus",
+    title: "Each GPU",
+    description: "1 is slow.",
+    x: { label: "change of speed", scale: "linear", format: (value) => `${100 * value} %` },
+    rows,
+    dotsName: "GPU",
+    marksName: "slow",
+    rules: [{ axis: "x", value: 0, label: "centre" }],
+    ...part,
+  };
+}
+
+const row = (part: Partial<StripRow> = {}): StripRow => ({
+  label: "H2D pinned 64 MiB",
+  figure: "55.4 GB/s",
+  dots: [-0.01, 0, 0.01],
+  marks: [],
+  ...part,
+});
+
+/** Where the dots of each row begin: circles, of which a path has a step to the right end of each. */
+const dotsIn = (picture: string) =>
+  ofClass(picture, "dots").map(({ attributes }) =>
+    [...attributes.d!.matchAll(/M(-?[\d.]+) (-?[\d.]+)/g)].map(([, x, y]) => ({
+      x: Number(x),
+      y: Number(y),
+    })),
+  );
+
+describe("a chart of strips", () => {
+  it("has a dot for each value, where it lies on the axis, in the row that it belongs to", () => {
+    const [first, second] = dotsIn(pictureOf(buildStrips([row(), row({ dots: [0.02] })])));
+    expect(first).toHaveLength(3);
+    expect(second).toHaveLength(1);
+    const [a, b, c] = first!;
+    expect(b!.x - a!.x).toBeCloseTo(c!.x - b!.x, 0);
+    expect(second![0]!.x).toBeGreaterThan(c!.x);
+    expect(Math.min(...second!.map(({ y }) => y))).toBeGreaterThan(Math.max(...first!.map(({ y }) => y)));
+  });
+
+  it("spreads dots of one value over the height of their row, the same at each drawing", () => {
+    const chart = buildStrips([row({ dots: Array<number>(50).fill(0) })]);
+    const [dots] = dotsIn(pictureOf(chart));
+    expect(new Set(dots!.map(({ x }) => x)).size).toBe(1);
+    expect(new Set(dots!.map(({ y }) => y)).size).toBeGreaterThan(25);
+    expect(pictureOf(chart)).toBe(pictureOf(chart));
+  });
+
+  it("has a mark that can be read for what is to be told apart, and a name for it in the legend", () => {
+    const marks = [{ value: -0.5, text: "n07 GPU 3: 27.7 GB/s" }];
+    const picture = pictureOf(buildStrips([row({ marks }), row()]));
+    expect(marksIn(picture)).toHaveLength(1);
+    const [dots] = dotsIn(picture);
+    expect(marksIn(picture)[0]!.x).toBeLessThan(Math.min(...dots!.map(({ x }) => x)) - 100);
+    expect(picture).toContain("<title>H2D pinned 64 MiB, n07 GPU 3: 27.7 GB/s</title>");
+    expect(picture).toMatch(/>slow<\/text>/);
+    expect(pictureOf(buildStrips([row()]))).not.toMatch(/>slow<\/text>/);
+  });
+
+  it("shows what is hostile as text, in a file that is well formed", async () => {
+    const label = '"/><script>alert(1)</script>\u0000';
+    const chart = buildStrips([row({ label, figure: label, marks: [{ value: 0, text: label }] })], {
+      title: label,
+      dotsName: label,
+    });
+    expect(await faultsOfXml([chartFile(chart)])).toEqual([]);
+    expect(chartFile(chart)).not.toContain("<script>");
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { escapeMarkdown } from "../../src/draw/markdown-text.js";
+
+describe("escapeMarkdown", () => {
+  it.each([
+    ["an image", "![x](https://evil.example/?leak)", String.raw`!\[x\](https\://evil.example/?leak)`],
+    ["an address that would become a link", "www.evil.example", String.raw`www\.evil.example`],
+    ["HTML", "<script>alert(1)</script>", String.raw`\<script\>alert(1)\</script\>`],
+    ["an entity, which is no character then", "&lt;b&gt; &#64;", String.raw`\&lt;b\&gt; \&#<!-- -->64;`],
+    ["the end of a cell and of a row", "a | b\n| c |", String.raw`a \| b \| c \|`],
+    ["emphasis and code", "*a* _b_ `c` ~~d~~", "\\*a\\* \\_b\\_ \\`c\\` \\~\\~d\\~\\~"],
+    ["a formula", "$\\href{x}{y}$", String.raw`\$\\href{x}{y}\$`],
+    ["a heading", "## Verified by us", String.raw`\## Verified by us`],
+    ["a list", "- a", String.raw`\- a`],
+    ["a numbered list", "12. a", String.raw`12\. a`],
+    ["a rule", "---", String.raw`\---`],
+    ["what makes a heading of the line above", "=", String.raw`\=`],
+    ["a heading behind blanks", "  ## Verified by us", String.raw`\## Verified by us`],
+    ["code, which blanks would make of it", "      ok", "ok"],
+    [
+      "a name that GitHub would send a message",
+      "@torvalds a@b.example",
+      "@<!-- -->torvalds a@<!-- -->b.example",
+    ],
+    ["the number of an issue", "#12 GH-3", "#<!-- -->12 GH-<!-- -->3"],
+  ])("shows %s as text", (_, text, escaped) => {
+    expect(escapeMarkdown(text)).toBe(escaped);
+  });
+
+  it("leaves alone what pinbench itself writes", () => {
+    for (const text of [
+      "64 KiB × 4 workers: 55.4 GB/s (±1.2 %)",
+      "d0: NVIDIA H200, PCIe 5.0 x16",
+      "2.5x",
+      "--verify every",
+      "-2.5 %",
+    ]) {
+      expect(escapeMarkdown(text)).toBe(text);
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import type { BarChart, Chart, CurveChart } from "../../../src/draw/chart/chart.js";
+import type { Chapter } from "../../../src/draw/page/chapter.js";
+import { withSharedAxes } from "../../../src/draw/page/shared-axes.js";
+import { gridOf, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
+
+function chapterOf(...charts: Chart[]): Chapter {
+  return { report: { command: "", version: "", name: "", hasTerms: false, blocks: [] }, charts, samples: [] };
+}
+
+/** A curve through these rates at 1, 2, 3 and so on. */
+function curves(rates: readonly number[], part: Partial<CurveChart> = {}): CurveChart {
+  const points = rates.map((y, index) => ({ x: index + 1, y, low: null, high: null, text: "" }));
+  return {
+    kind: "curves",
+    name: "h2d-by-size",
+    title: "H2D",
+    description: "",
+    x: { label: "size", scale: "log", ticks: points.map(({ x }) => x), format: String },
+    y: { label: "GB/s", scale: "linear", includes: [0], format: String },
+    curves: [{ name: "pinned", style: 3, isJoined: true, points }],
+    rules: [],
+    ...part,
+  };
+}
+
+const chartsOf = (...chapters: Chapter[]) => withSharedAxes(chapters).flatMap(({ charts }) => charts);
+
+describe("charts of one name in several results", () => {
+  it("show the same figure at the same place", () => {
+    const [small, large] = chartsOf(chapterOf(curves([5, 10])), chapterOf(curves([5, 10, 55]))).map(
+      pictureOf,
+    );
+    expect(marksIn(small!)).toEqual(marksIn(large!).slice(0, 2));
+    expect(gridOf(small!)).toEqual(gridOf(large!));
+    const marked = [small!, large!].map((svg) => ofClass(svg, "quiet").map(({ text }) => text));
+    expect(marked[0]).toEqual(marked[1]);
+  });
+
+  it("reach as far as intervals and rules of the others", () => {
+    const limit = curves([5, 10], { rules: [{ axis: "y", value: 63, label: "limit" }] });
+    const [plain] = chartsOf(chapterOf(curves([5, 10])), chapterOf(limit)) as [CurveChart];
+    expect(plain.y.includes).toContain(63);
+  });
+
+  it("have bars of one length for one value", () => {
+    const bars = (value: number): BarChart => ({
+      kind: "bars",
+      name: "h2d-at-once",
+      title: "",
+      description: "",
+      value: { label: "GB/s", scale: "linear", format: String },
+      groups: [{ name: "", style: 0, bars: [{ name: "", value, low: null, high: null, text: "same" }] }],
+    });
+    const [one, other] = chartsOf(chapterOf(bars(10)), chapterOf(bars(50))).map((chart) => {
+      const [bar] = ofClass(pictureOf(chart), "bar");
+      return Number(bar!.attributes.width);
+    });
+    expect(other).toBeCloseTo(5 * one!, 0);
+  });
+});
+
+describe("what has nothing to share", () => {
+  it.each([
+    ["a chart of another name", curves([1000], { name: "d2h-by-size" })],
+    [
+      "an axis that counts something else",
+      curves([1000], { y: { label: "µs", scale: "linear", format: String } }),
+    ],
+    ["a chart of a cell's samples", curves([1000], { name: "samples-distribution" })],
+  ])("is %s", (_, other) => {
+    const one = curves([5], { name: other.name === "d2h-by-size" ? "h2d-by-size" : other.name });
+    expect(chartsOf(chapterOf(one), chapterOf(other))).toEqual([one, other]);
+  });
+
+  it("is a single result", () => {
+    const one = curves([5, 10]);
+    expect(chartsOf(chapterOf(one))).toEqual([one]);
+  });
+});
+
+it("leaves the chapters that it was given as they were", () => {
+  const chapters = [chapterOf(curves([5])), chapterOf(curves([50]))];
+  const before = JSON.stringify(chapters);
+  withSharedAxes(chapters);
+  expect(JSON.stringify(chapters)).toBe(before);
+});

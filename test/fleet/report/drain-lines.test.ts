@@ -1,0 +1,131 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
+import { fleetKind, fleetKindFor } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
+import { buildFleet, buildLacking, buildMixedFleet, buildOutlier } from "../../helpers/fleet.js";
+
+const drain = (...args: Parameters<typeof buildFleet>) =>
+  drawn(fleetKind, buildFleet(...args), "drain", fileScreen());
+const list = (...args: Parameters<typeof buildFleet>) =>
+  drawn(fleetKind, buildFleet(...args), "nodelist", fileScreen());
+
+const healthy = Array.from({ length: 9 }, (_, i) => `n0${i + 1}`);
+const hostile = [
+  "$(touch /tmp/x)",
+  "`id`",
+  'a" b',
+  "n1\nscontrol shutdown",
+  "\u202en",
+  "\u001b[2J",
+  "n[1-9]",
+  "--all",
+  "ALL",
+  "all",
+  "aLl",
+  "n1,n2",
+];
+
+describe("the list of nodes", () => {
+  it("has all that are slow, or have no figures that count", () => {
+    expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
+  });
+
+  it("is an empty line where all is well", () => {
+    expect(list()).toBe("\n");
+  });
+
+  it("has no node of whose result nothing is known, and no suspect that was cleared", () => {
+    expect(
+      list({
+        nodes: [...healthy, buildLacking("broken.json", "unreadable", "It is no JSON.")],
+        cleared: [buildOutlier("n03", { confirmed: false })],
+      }),
+    ).toBe("\n");
+  });
+
+  it("has no name that Slurm or a shell would obey", () => {
+    const nodes = [...healthy, ...hostile];
+    expect(list({ nodes, outliers: [...hostile, "n05"].map((host) => buildOutlier(host)) })).toBe("n05\n");
+  });
+});
+
+describe("a name that Slurm does not know as a node's", () => {
+  // A NodeSet of slurm.conf is one that scontrol takes for all nodes of the set.
+  const outliers = ["gpus", "n05"].map((host) => buildOutlier(host));
+  const text = (format: "drain" | "nodelist") =>
+    drawn(fleetKindFor(new Set(healthy)), buildFleet({ nodes: [...healthy, "gpus"], outliers }), format);
+
+  it("is in no list of nodes", () => expect(text("nodelist")).toBe("n05\n"));
+
+  it("is drained by no line, and one says so", () => {
+    expect(text("drain").split("\n")).toEqual([
+      expect.stringMatching(/^scontrol update nodename="n05" /),
+      "# left out, as Slurm knows no node of this name: gpus",
+      "",
+    ]);
+  });
+});
+
+describe("lines that drain nodes", () => {
+  it("have a reason each, in the words of the report", () => {
+    expect(drawn(fleetKind, buildMixedFleet(), "drain", fileScreen())).toBe(
+      `scontrol update nodename="n007" state=drain reason="pinbench: GPU 1 50.0 % slower (H2D pinned 64 MiB x1)"
+scontrol update nodename="n042" state=drain reason="pinbench: all GPUs 11.1 % slower (D2H pinned 64 MiB x1)"
+scontrol update nodename="n097" state=drain reason="pinbench: its measurement did not end in time"
+scontrol update nodename="n[098-099]" state=drain reason="pinbench: it left no result"
+scontrol update nodename="n100" state=drain reason="pinbench: copies came back with wrong data"
+`,
+    );
+  });
+
+  it("are none where no node is to be drained", () => {
+    expect(drain()).toBe("# no node is to be drained\n");
+  });
+
+  it("are comments for nodes without figures where these are more than half: the run itself may have failed", () => {
+    const nodes = ["n1", ...["n2", "n3"].map((host) => buildLacking(host, "missing", "Nothing came."))];
+    expect(drain({ nodes, outliers: [buildOutlier("n1")] }).split("\n")).toEqual([
+      "# 2 of 3 nodes have no figures: look at the run first",
+      expect.stringMatching(/^scontrol update nodename="n1" /),
+      expect.stringMatching(/^# scontrol update nodename="n\[2-3\]" /),
+      "",
+    ]);
+  });
+
+  it("are comments for the slower part of a group, of which figures do not tell whether it is at fault", () => {
+    const slowPart = { hosts: ["n01", "n02"], reason: "The nodes fall into two parts." };
+    expect(drain({ group: { slowPart } })).toBe(
+      `# these are the slower of two parts of their group
+# scontrol update nodename="n[01-02]" state=drain reason="pinbench: slower part of its group"
+`,
+    );
+  });
+
+  it("say which names are left out, on a line that does nothing", () => {
+    const text = drain({
+      nodes: [...healthy, ...hostile],
+      outliers: hostile.map((host) => buildOutlier(host)),
+    });
+    expect(text.match(/^scontrol/gm)).toBeNull();
+    expect(text).toContain("# left out, as it is no name of one host: n1\\nscontrol shutdown\n");
+    expect(text.split("\n").filter((line) => line !== "" && !line.startsWith("# "))).toEqual([]);
+  });
+
+  it("give a shell the words that they show, and nothing to carry out, whatever a cell is called", () => {
+    const cell = 'x";$(touch hacked)`id`\\\u001b\n!!*';
+    const [outlier] = [buildOutlier("n05")];
+    const text = drain({
+      nodes: healthy,
+      outliers: [{ ...outlier, cells: [{ ...outlier.cells[0]!, cell }] }],
+    });
+    const program = `scontrol() { printf "%s|" "$@"; }\n${text}`;
+    const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", program], { encoding: "utf8" });
+    expect({ stdout, stderr }).toEqual({
+      stdout: expect.stringMatching(
+        /^update\|nodename=n05\|state=drain\|reason=pinbench: GPU 1 50\.0 % slower \([\w .;:%/+()-]*\)?\|$/,
+      ),
+      stderr: "",
+    });
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import type { StripChart } from "../../../src/draw/chart/chart.js";
+import { fleetCharts } from "../../../src/fleet/report/fleet-charts.js";
+import { pageOfDocuments } from "../../../src/kinds/draw-documents.js";
+import { buildFleet, buildLacking, buildOutlier } from "../../helpers/fleet.js";
+
+const chartsOf = (...args: Parameters<typeof buildFleet>) => fleetCharts(buildFleet(...args)) as StripChart[];
+
+describe("the chart of a group", () => {
+  it("has every GPU in each cell: those that are not slow as dots, and the slow ones as marks with their names", () => {
+    const [chart] = chartsOf({ outliers: [buildOutlier("n02")] });
+    expect(chart).toMatchObject({ name: "gpus", kind: "strips" });
+    expect(chart!.rows.map(({ label, dots, marks }) => [label, dots.length, marks.length])).toEqual([
+      ["H2D pinned 64 MiB x1", 7, 1],
+      ["D2H pinned 64 MiB x1", 8, 0],
+      ["H2D pinned 4 KiB x1 latency", 8, 0],
+    ]);
+    const [slow] = chart!.rows[0]!.marks;
+    expect(slow!.value).toBeCloseTo(-0.5, 2);
+    expect(slow!.text).toMatch(/^n02 GPU 1: 27\.7 GB\/s, 49\.\d % slower$/);
+  });
+
+  it("marks all GPUs of a node that is slow as a whole", () => {
+    const [chart] = chartsOf({ outliers: [buildOutlier("n02", { device: null, uuid: null })] });
+    expect(chart!.rows[0]!.marks.map(({ text }) => text.slice(0, 9))).toEqual(["n02 GPU 0", "n02 GPU 1"]);
+  });
+
+  it("draws one of several GPUs where they are very many, says so, and still marks each that is slow", () => {
+    const nodes = Array.from({ length: 3000 }, (_, i) => `n${i}`);
+    const [chart] = chartsOf({ nodes, outliers: ["n7", "n8", "n2999"].map((host) => buildOutlier(host)) });
+    expect(chart!.dotsName).toBe("GPU, one of 3");
+    expect(chart!.rows[0]!.dots).toHaveLength(Math.ceil((6000 - 3) / 3));
+    expect(chart!.rows[0]!.marks).toHaveLength(3);
+  });
+
+  it("is none where no node has figures", () => {
+    expect(chartsOf({ nodes: [buildLacking("n1", "late", "Too late.")] })).toEqual([]);
+  });
+});
+
+it("a page of a fleet obeys no name in it", async () => {
+  const name = '<img src=x onerror=alert(1)>"\u202e';
+  const document = buildFleet({ nodes: [name], outliers: [buildOutlier(name, { evidence: [name] })] });
+  const html = await pageOfDocuments([{ kind: "fleet", path: null, document }]);
+  expect(html).toContain("&lt;img src=x");
+  expect(html).not.toMatch(/<img|\u202e/);
+});

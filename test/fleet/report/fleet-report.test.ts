@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
+import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
+import {
+  buildFleet,
+  buildLacking,
+  buildMixedFleet,
+  buildOutlier,
+  pinnedTo,
+  smallCopy,
+} from "../../helpers/fleet.js";
+
+const wide = fileScreen({ columns: 1000 });
+const table = (...args: Parameters<typeof buildFleet>) =>
+  drawn(fleetKind, buildFleet(...args), "table", wide);
+/** The sentences that stand first, each on one line: running text is never wider than can be read. */
+const answerOf = (text: string) =>
+  (text.replaceAll(/\n {3}(?=\S)/g, " ").match(/^=> .*/gm) ?? []).map((line) => line.slice(3));
+
+describe("the answer of a fleet", () => {
+  it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
+    expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
+      "2 of 96 measured nodes are slow: GPU 1 of n007 (50 % slower in H2D pinned 64 MiB x1) and all GPUs of n042 (11 % slower in D2H pinned 64 MiB x1)",
+      "1 node copied wrong data: n100",
+      "3 of 100 nodes have no figures: 1 late and 2 missing",
+    ]);
+  });
+
+  it("counts several slow GPUs of a node as one node", () => {
+    const outliers = [0, 1].map((device) => buildOutlier("n02", { device }));
+    expect(answerOf(table({ outliers }))[0]).toBe(
+      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50 % slower in H2D pinned 64 MiB x1)",
+    );
+  });
+
+  it("names three nodes, and counts the others", () => {
+    const nodes = ["n1", "n2", "n3", "n4", "n5"];
+    const [first = ""] = answerOf(table({ nodes, outliers: nodes.map((host) => buildOutlier(host)) }));
+    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*\) and 2 more$/);
+  });
+
+  it("is that none is slow, or that so few nodes cannot tell", () => {
+    expect(answerOf(table())).toEqual(["none of 4 nodes (8 GPUs) is slow"]);
+    const few = table({ nodes: ["n1", "n2"], group: { tooFew: "2 nodes of this kind are too few." } });
+    expect(answerOf(few)).toEqual(["no node is called slow: 2 are too few to tell"]);
+    expect(few).toContain("2 nodes of this kind are too few");
+  });
+
+  it("says that nothing could be judged", () => {
+    const nodes = [buildLacking("n1", "missing", "Nothing came.")];
+    expect(answerOf(table({ nodes }))).toEqual([
+      "no node has figures to judge",
+      "1 of 1 node has no figures: 1 missing",
+    ]);
+  });
+
+  it("tells a group that is slow as a whole, and one that falls into two parts", () => {
+    const group = {
+      slowAsAWhole: "It reaches 71 % of what healthy machines do.",
+      slowPart: { hosts: ["n01", "n02"], reason: "The nodes fall into two parts." },
+    };
+    expect(answerOf(table({ group })).slice(1)).toEqual([
+      "The nodes fall into two parts",
+      "It reaches 71 % of what healthy machines do",
+    ]);
+  });
+});
+
+describe("the tables of a fleet", () => {
+  it("have what was cleared behind what is slow, and say what measuring again has found", () => {
+    const text = drawn(fleetKind, buildMixedFleet(), "table", wide);
+    expect(text).toMatch(/n007 .* slow again\n.*n042 .* slow again\n.*n063 .* not slow\n/);
+    expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/ again$/m);
+  });
+
+  it("have nodes without figures by reason, their names compressed", () => {
+    const nodes = ["n1", ...["n2", "n3", "n5"].map((host) => buildLacking(host, "missing", "Nothing came."))];
+    expect(table({ nodes })).toMatch(/missing +3 +n\[2-3,5\] +Nothing came\./);
+  });
+
+  it("name the first of very many nodes, and names that are none as they are", () => {
+    const hosts = Array.from({ length: 40 }, (_, i) => `n${3 * i + 10}`);
+    const lacking = (names: readonly string[]) =>
+      table({ nodes: ["n1", ...names.map((host) => buildLacking(host, "late", "Too late."))] });
+    expect(lacking(hosts)).toMatch(/late +40 +n10, n13, n16 and 37 more +Too late\./);
+    expect(lacking(["n 2", "n3"])).toMatch(/late +2 +n 2, n3 +Too late\./);
+  });
+
+  it("call cells by their ids where these are asked for", () => {
+    const outliers = [buildOutlier("n01")];
+    const text = drawn(
+      fleetKind,
+      buildFleet({ outliers }),
+      "table",
+      fileScreen({ columns: 400, showsIds: true }),
+    );
+    expect(text).toContain(` ${pinnedTo.cell} `);
+    expect(text).not.toContain("d0/");
+  });
+
+  it("show times in microseconds, with how much slower they make a copy", () => {
+    const cells = [{ ...smallCopy, figure: 14.4, centre: 7.2, change: -0.5, adjustedPValue: 0 }];
+    expect(table({ outliers: [buildOutlier("n01", { cells })] })).toMatch(
+      /n01 +1 +50\.0 % +H2D pinned 4 KiB x1 latency +14\.4 µs +7\.20 µs/,
+    );
+  });
+
+  it("tell one direction of a cell from the other", () => {
+    const cell = "bidir/pinned/67108864/w1/throughput/wall/cold";
+    const cells = [{ ...pinnedTo, cell, figure: 20, centre: 40, change: -0.5, adjustedPValue: 0 }];
+    const fleet = buildFleet({ outliers: [buildOutlier("n01", { cells })] });
+    fleet.groups[0]!.cells[0]!.cell = cell;
+    expect(drawn(fleetKind, fleet, "table", wide)).toContain("H2D+D2H pinned 64 MiB x1, of these H2D");
+  });
+});
+
+it("none of nodes that are slow as a whole is called healthy", () => {
+  const fleet = buildFleet({});
+  expect(drawn(fleetKind, fleet, "table", wide)).toMatch(/none of \d+ nodes \(\d+ GPUs\) is slow$/m);
+  fleet.groups[0]!.slowAsAWhole = "All of them together are slow.";
+  expect(drawn(fleetKind, fleet, "table", wide)).toMatch(
+    /none of \d+ nodes \(\d+ GPUs\) is slower than its like$/m,
+  );
+});
+
+it("a fleet as JSON is the document itself", () => {
+  const fleet = buildMixedFleet();
+  expect(JSON.parse(drawn(fleetKind, fleet, "json", wide))).toEqual(fleet);
+});

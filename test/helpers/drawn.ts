@@ -1,0 +1,43 @@
+import { type DocumentKind, drawDocument, printableReport } from "../../src/draw/document-kind.js";
+import type { Chapter } from "../../src/draw/page/chapter.js";
+import { printableDocument } from "../../src/draw/printable-text.js";
+import type { Block, Report } from "../../src/draw/report.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { resultPictures } from "../../src/report/page/result-charts.js";
+import { resultKind } from "../../src/report/result-report.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { type DocumentName, formatNames } from "../../src/settings/document-formats.js";
+
+/** A document in a format of its kind, as a file has it unless a screen is given. */
+export function drawn<Document>(
+  kind: DocumentKind<Document>,
+  document: Document,
+  format: string,
+  screen = fileScreen(),
+  { showsAll = false } = {},
+): string {
+  return drawDocument(kind, document, format, { screen, showsAll, plots: [] });
+}
+
+/** What is drawn of a document, all texts in it printable. */
+export function reportOf<Document>(kind: DocumentKind<Document>, document: Document): Report {
+  return printableReport(kind.report(document, { screen: fileScreen(), showsAll: false, plots: [] }));
+}
+
+/** The blocks of a type, in their order. */
+export function blocksOf<Type extends Block["type"]>(
+  { blocks }: Report,
+  type: Type,
+): Extract<Block, { type: Type }>[] {
+  return blocks.filter((block): block is Extract<Block, { type: Type }> => block.type === type);
+}
+
+/** What a page shows of a result. */
+export function resultChapter(document: ResultDocument): Chapter {
+  return { report: reportOf(resultKind, document), ...resultPictures(printableDocument(document)) };
+}
+
+/** What `--format` takes for a kind of document, but for the page. */
+export function textFormats(kind: DocumentName): string[] {
+  return formatNames(kind).filter((format) => format !== "html");
+}

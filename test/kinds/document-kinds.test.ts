@@ -1,0 +1,206 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { DocumentKind } from "../../src/draw/document-kind.js";
+import { page } from "../../src/draw/page/page.js";
+import { environment, figure, note, numberColumn, tables, texts, wordColumn } from "../../src/draw/report.js";
+import { isDocumentName, loadKind } from "../../src/kinds/document-kinds.js";
+import type { FoundDocument } from "../../src/kinds/read-documents.js";
+import { packageRoot } from "../../src/package-facts.js";
+import { documentFormats, formatNames } from "../../src/settings/document-formats.js";
+import { documentJsonSchema } from "../../src/settings/json-schema.js";
+import { checkShape } from "../../src/text-file.js";
+import { drawn, reportOf } from "../helpers/drawn.js";
+import { documentNames, documents, drawnAs, hostileTexts } from "../helpers/sample-documents.js";
+
+const found = (kind: (typeof documentNames)[number], text = "node-1") =>
+  ({ kind, document: documents[kind](text), path: null }) as unknown as FoundDocument;
+
+/** Clears the screen, hides a line, turns text around, sets a window's title, ends a line. */
+const control = "N\u001b[2J\u202e\u2067\u061c\u200f\u009b31m\u001b]0;x\u0007\r\n=> all is well";
+
+const rows = (csv: string) => csv.trimEnd().split("\n");
+
+/** What each format looks like, whatever the document. */
+const looks: Readonly<Record<string, (text: string) => void>> = {
+  table: (text) => expect(text).toMatch(/^pinbench \d/),
+  json: (text) => expect(JSON.parse(text)).toHaveProperty("schemaVersion", 1),
+  markdown: (text) => expect(text).toMatch(/^## pinbench[a-z ]*: \S/),
+  html: (text) => expect(text).toMatch(/^<!doctype html>.*<h2 .*<\/html>\n$/is),
+  csv: (text) =>
+    expect(new Set(rows(text).map((row) => row.replaceAll(/"[^"]*"/g, "").split(",").length)).size).toBe(1),
+  junit: (text) => expect(text).toMatch(/^<\?xml .*<\/testsuites>\n$/s),
+  github: (text) => expect(text).toMatch(/^::(error|notice|warning) /),
+  bmf: (text) => expect(JSON.parse(text)).toEqual(expect.any(Object)),
+  "benchmark-action": (text) => expect(JSON.parse(text)).toEqual(expect.any(Array)),
+  nodelist: (text) => expect(text.split("\n")).toHaveLength(2),
+  drain: (text) => expect(text).toMatch(/^(#|scontrol )/),
+  openmetrics: (text) => expect(text).toMatch(/# EOF\n$/),
+  python: (text) => expect(text).toMatch(/^num_workers=/m),
+  env: (text) => expect(text).toMatch(/^[A-Z_]+=/m),
+  nhc: (text) => expect(text.split("\n")).toHaveLength(2),
+};
+
+/** Values that hardly any number, text or list may have. */
+const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
+  number: [-1e300, 1e300, 0.5],
+  string: ["", "\n"],
+  object: [[], {}, 1],
+};
+
+/** All values that differ from this one in a single part, which has one of the wrong values instead. */
+function* withWrongPart(value: unknown): Generator<unknown> {
+  for (const wrong of wrongValues[typeof value] ?? []) yield wrong;
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, part] of Object.entries(value)) {
+    for (const other of withWrongPart(part)) {
+      yield Array.isArray(value) ? Object.assign([...value], { [key]: other }) : { ...value, [key]: other };
+    }
+  }
+}
+
+/** All documents that have, in the place of one list of this one, a hundred times one of its elements with a fault. */
+function withWrongLists(value: unknown): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return [...withWrongPart(value[0])].map((wrong) => Array(100).fill(wrong));
+  return Object.entries(value).flatMap(([key, part]) =>
+    withWrongLists(part).map((other) => ({ ...value, [key]: other })),
+  );
+}
+
+describe.each(documentNames)("%s", (kind) => {
+  it.each(formatNames(kind))("is drawn as %s", async (format) => {
+    looks[format]!(await drawnAs(found(kind), format));
+  });
+
+  it("is what its schema describes, and known by its name", async () => {
+    const { document } = found(kind);
+    expect((await loadKind(kind)).schema.safeParse(document).error).toBeUndefined();
+    expect(isDocumentName(kind)).toBe(true);
+    if (kind !== "result") expect(document).toHaveProperty("kind", kind);
+  });
+
+  it("has the schema that zod's says shipped with it; `npm run schema` writes it", async () => {
+    const file = `schema/${kind}-v1.json`;
+    const shipped = JSON.parse(readFileSync(join(packageRoot, file), "utf8"));
+    expect(shipped).toEqual(JSON.parse(JSON.stringify(documentJsonSchema((await loadKind(kind)).schema))));
+    expect(shipped).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: `urn:pinbench:schema:${kind}-v1`,
+      title: expect.stringContaining("version 1"),
+      description: expect.stringMatching(/\w/),
+    });
+    const { exports } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
+    expect(exports).toHaveProperty([`./${file}`], `./${file}`);
+  });
+
+  it("is refused at the first wrong element of a list: a hundred of them make no hundred faults", async () => {
+    const { schema } = await loadKind(kind);
+    const faults = withWrongLists(found(kind).document).flatMap((document) => {
+      const { error } = checkShape(schema, document);
+      return error === undefined ? [] : [error.issues.length];
+    });
+    expect(faults.length).toBeGreaterThan(10);
+    expect(Math.max(...faults)).toBeLessThan(5);
+  });
+
+  it("is the truth in JSON, whatever its texts hold", async () => {
+    const hostile = found(kind, control);
+    expect(JSON.parse(await drawnAs(hostile, "json"))).toEqual(JSON.parse(JSON.stringify(hostile.document)));
+  });
+
+  it("can be an SVG file if it has charts", async () => {
+    expect("svg" in documentFormats[kind]).toBe((await loadKind(kind)).pictures !== undefined);
+  });
+});
+
+it("takes no name for a kind that every object has", () => {
+  for (const name of ["constructor", "toString", "", undefined]) expect(isDocumentName(name)).toBe(false);
+});
+
+const markup =
+  "@org/team #1 ![x](https://evil.example/i.png) <img src=x onerror=y> | **ok** `code`\n```\n```\n# x";
+
+/** What Markdown has no other use for than to obey a text; the tags are pinbench's own. */
+const obeyed =
+  /@org|#1 |(?<!\\)\[|(?<!\\):\/\/|(?<!\\)<(?!!-- -->|\/?(?:details|summary)>)|\*\*ok|(?<!\\)`code|^# x/m;
+const fenced = /^(`{3,})\w*\n.*?^\1$/gms;
+
+describe("a document may be anybody's: a text that would act", async () => {
+  it.each(await hostileTexts(control))(
+    "on a terminal is shown as escapes in %s as %s",
+    (kind, format, text) => {
+      // Only what pinbench itself writes is left: line breaks.
+      expect(text.match(/(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu)).toBeNull();
+      // Code that a document holds has lines of its own.
+      if (kind !== "pinning") expect(text).not.toMatch(/^=> all is well/m);
+      if (["table", "csv", "junit", "github", "html"].includes(format))
+        expect(text).toContain("N\\x1b[2J\\u202e");
+      if (format === "markdown") expect(text).toContain("\\\\x1b");
+    },
+  );
+
+  it("is a comment in Python", async () => {
+    const text = await drawnAs(found("tuning", control), "python");
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    expect(lines.filter((line) => !/^\w+=\w+,$/.test(line))).toEqual([]);
+    expect(lines).not.toEqual([]);
+  });
+
+  it.each((await hostileTexts(markup)).filter(([, format]) => format === "markdown"))(
+    "on Markdown is text in %s",
+    (_, __, text) => {
+      expect(text).toContain("evil.example");
+      expect(text.replaceAll(fenced, "").match(obeyed)).toBeNull();
+    },
+  );
+
+  it.each((await hostileTexts(markup)).filter(([, format]) => format === "html"))(
+    "on a page is text in %s",
+    (_, __, text) => {
+      expect(text).toContain("&lt;img src=x onerror=y&gt;");
+      expect(text).not.toContain("<img");
+    },
+  );
+});
+
+describe("a new kind of document", () => {
+  const toyKind: DocumentKind<{ schemaVersion: 1; kind: "toy"; GBps: number; host: string }> = {
+    schema: z.object({
+      schemaVersion: z.literal(1),
+      kind: z.literal("toy"),
+      GBps: z.number(),
+      host: z.string(),
+    }),
+    report: ({ GBps, host }) => ({
+      ...{ command: "toy", version: "1.0.0", name: `Toy on ${host}`, hasTerms: false },
+      blocks: [
+        ...texts("answer", [note(`It reaches ${GBps} GB/s.`)]),
+        environment([["Host", host]]),
+        ...tables([
+          {
+            columns: [wordColumn("cell"), numberColumn("GB/s")],
+            rows: [[figure("all"), figure(String(GBps))]],
+          },
+        ]),
+      ],
+    }),
+    rows: ({ GBps }) => [["GBps"], [GBps]],
+  };
+  const toy = { schemaVersion: 1, kind: "toy", GBps: 55, host: "<b>node</b>\u001b[2J" } as const;
+
+  it.each(["table", "json", "markdown", "csv"])("is drawn as %s of one value that describes it", (format) => {
+    const text = drawn(toyKind, toy, format);
+    looks[format]!(text);
+    expect(text).toContain("55");
+    expect(text).not.toContain("\u001b");
+  });
+
+  it("is drawn as a page of it", () => {
+    const html = page([{ report: reportOf(toyKind, toy), charts: [], samples: [] }], "1.0.0");
+    looks.html!(html);
+    expect(html).toContain("It reaches 55 GB/s.");
+    expect(html).toContain("&lt;b&gt;node&lt;/b&gt;");
+  });
+});

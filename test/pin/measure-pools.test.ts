@@ -1,0 +1,310 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { NativeDriver, NativeError } from "../../src/native/contract.js";
+import type { NativePool, PoolOptions } from "../../src/native/pool-contract.js";
+import { PoolMeasurement } from "../../src/pin/measure-pools.js";
+import { shapeId } from "../../src/pin/pool-shapes.js";
+import { deviceFacts, FakeSession, nativeError, stopTheClock } from "../measure/support.js";
+
+const MiB = 1024 ** 2;
+const GiB = 1024 * MiB;
+
+/** Seconds that a GiB takes, about as on an H200 with 16 CPUs. */
+const usualCosts: Readonly<Record<string, number>> = {
+  "host-alloc 1 1": 0.49,
+  "host-alloc 16 16": 0.37,
+  "register 1 1": 0.46,
+  "register 1 16": 0.08,
+  "register 16 16": 0.08,
+  "register-huge 1 1": 0.16,
+  "register-huge 1 16": 0.0375,
+  "register-huge 16 16": 0.034,
+};
+
+/** A device whose pools take what a test says, by a clock that stands still but for them. */
+class FakeDevice extends FakeSession {
+  readonly asked: PoolOptions[] = [];
+  held = 0;
+  costs = usualCosts;
+  /** Called before each; throws where it is refused. */
+  beforeObtain: (options: PoolOptions) => void = () => undefined;
+  beforeCopy: () => void = () => undefined;
+
+  override async obtainPool(...[options]: unknown[]): Promise<never> {
+    const { way, pieces, threads, bytes } = options as PoolOptions;
+    this.asked.push(options as PoolOptions);
+    if (this.isAborted) throw nativeError("ABORTED");
+    this.beforeObtain(options as PoolOptions);
+    const ns = ((this.costs[`${way} ${pieces} ${threads}`] ?? 0.1) * 1e9 * bytes) / GiB;
+    vi.advanceTimersByTime(ns / 1e6);
+    ++this.held;
+    const pool: NativePool = {
+      obtainNs: ns,
+      touchNs: ns / 2,
+      registerNs: ns / 2,
+      hugePageBytes: null,
+      copy: async (_, sizeBytes, copies) => {
+        this.beforeCopy();
+        return Float64Array.from({ length: copies }, () => sizeBytes / 50);
+      },
+      release: async () => {
+        if (this.held > 0) --this.held;
+        return { releaseNs: ns / 4 };
+      },
+    };
+    return pool as never;
+  }
+
+  get driver(): NativeDriver {
+    return { openSession: async () => this } as unknown as NativeDriver;
+  }
+}
+
+const root = "/nowhere-of-pinbench";
+const ways = ["host-alloc", "register", "register-huge"] as const;
+
+function measurement(
+  device: FakeDevice,
+  more: { budgetMs?: number; sizesBytes?: number[]; signal?: AbortSignal } = {},
+) {
+  const { budgetMs = 60_000, sizesBytes = [GiB], signal = new AbortController().signal } = more;
+  return new PoolMeasurement({
+    driver: device.driver,
+    device: deviceFacts,
+    placement: { numaNode: null, cpus: [0], threads: 16 },
+    resources: { cpusUsable: 16, hugetlbFreeBytes: 0 },
+    sizesBytes,
+    shapes: { ways, pieces: null, threads: null },
+    root,
+    endMs: performance.now() + budgetMs,
+    signal,
+    onActivity: () => undefined,
+  });
+}
+
+const isWarmUp = ({ bytes }: PoolOptions) => bytes === 16 * MiB;
+const times = (found: PoolMeasurement, sizeBytes: number) =>
+  Object.fromEntries(
+    found.pools.filter((pool) => pool.sizeBytes === sizeBytes).map((pool) => [pool.id, pool.samples.length]),
+  );
+
+beforeEach(stopTheClock);
+afterEach(() => vi.useRealTimers());
+
+describe("what is measured in the time there is", () => {
+  it("is all of it once, what is cheap and what may be the best more often, the others not", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device, { sizesBytes: [GiB / 4, GiB, 16 * GiB] });
+    await found.measure();
+    expect(Object.values(times(found, GiB / 4))).toEqual(Array(8).fill(5));
+    expect(times(found, 16 * GiB)).toMatchObject({
+      "host-alloc/pieces-1/threads-1": 1,
+      "register/pieces-1/threads-1": 1,
+      "register-huge/pieces-1/threads-16": 3,
+      "register-huge/pieces-16/threads-16": 3,
+    });
+    expect(found.error).toBeNull();
+    expect(device).toMatchObject({ held: 0, isClosed: true });
+  });
+
+  it("leaves out what would take longer than there is, which the smaller size has told", async () => {
+    const found = measurement(new FakeDevice(), { sizesBytes: [GiB, 16 * GiB], budgetMs: 15_000 });
+    await found.measure();
+    const reasonOf = (id: string) =>
+      found.pools.find((pool) => pool.sizeBytes === 16 * GiB && pool.id === id)?.record();
+    expect(reasonOf("register-huge/pieces-1/threads-16")).toMatchObject({ outcome: "measured" });
+    expect(reasonOf("host-alloc/pieces-1/threads-1")).toMatchObject({
+      outcome: "omitted",
+      reason: expect.stringMatching(/^it would take about 7\.84 s, and .* left$/),
+    });
+  });
+
+  it("goes by the largest of several smaller sizes, which may take longer than in proportion", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ bytes }) => {
+      if (bytes === 2 * GiB) vi.advanceTimersByTime(5000);
+    };
+    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB, 4 * GiB], budgetMs: 50_000 });
+    await found.measure();
+    for (const pool of found.pools.filter(({ sizeBytes }) => sizeBytes === 4 * GiB)) {
+      expect(pool.record().reason, pool.id).toMatch(
+        /^it would take about 1\d(\.\d+)? s, and 4\.\d+ s was left$/,
+      );
+    }
+  });
+
+  it("goes to and fro over what is measured again", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device);
+    await found.measure();
+    const order = device.asked.filter((options) => !isWarmUp(options)).map((options) => shapeId(options));
+    const ids = found.pools.map(({ id }) => id);
+    const back = ids.toReversed();
+    expect(order).toEqual([...ids, ...back, ...ids, ...back, ...ids]);
+  });
+
+  it("begins with the quick ones where the smaller size has told which these are", async () => {
+    const device = new FakeDevice();
+    await measurement(device, { sizesBytes: [GiB, 8 * GiB] }).measure();
+    const first = device.asked.find(({ bytes }) => bytes === 8 * GiB);
+    expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
+  });
+
+  it("is what is quick, of large pools too, where nothing smaller was asked for", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
+    await found.measure();
+    const outcomes = Object.fromEntries(found.pools.map((pool) => [pool.id, pool.record().outcome]));
+    expect(outcomes).toMatchObject({
+      "register-huge/pieces-1/threads-16": "measured",
+      "register-huge/pieces-16/threads-16": "measured",
+      "host-alloc/pieces-1/threads-1": "omitted",
+    });
+    expect(found.pools.map(({ sizeBytes }) => sizeBytes)).toEqual(Array(8).fill(16 * GiB));
+    expect(device.held).toBe(0);
+  });
+
+  it("is nothing where there is no time, but that is said of each", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device, { budgetMs: 0 });
+    await found.measure();
+    expect(device.asked.filter((options) => !isWarmUp(options))).toEqual([]);
+    expect(found.pools.map(({ reason }) => reason)).toEqual(Array(8).fill("no time was left"));
+  });
+});
+
+describe("what is refused", () => {
+  it("has its limit looked for, in one piece and in several", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way, bytes, pieces }) => {
+      if (way === "host-alloc" && bytes / pieces > 100 * MiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device, { sizesBytes: [2 * GiB] });
+    await found.measure();
+    expect(found.limits).toMatchObject([
+      { way: "host-alloc", pieces: 1, refusedBytes: 104 * MiB, error: { code: "CUDA_ERROR_OUT_OF_MEMORY" } },
+      { way: "host-alloc", pieces: 16, refusedBytes: 1632 * MiB },
+    ]);
+    const [one, several] = found.limits;
+    expect(one!.largestBytes).toBeGreaterThan(95 * MiB);
+    expect(one!.largestBytes).toBeLessThanOrEqual(100 * MiB);
+    expect(several!.largestBytes).toBeGreaterThan(15 * 100 * MiB);
+    expect(several!.largestBytes).toBeLessThanOrEqual(16 * 100 * MiB);
+    expect(device.held).toBe(0);
+  });
+
+  it("is not asked for again, however it is obtained, nor with more", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way }) => {
+      if (way === "register") throw nativeError("CUDA_ERROR_NOT_SUPPORTED");
+    };
+    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB] });
+    await found.measure();
+    expect(found.limits.map(({ largestBytes, pieces }) => [pieces, largestBytes])).toEqual([
+      [1, 0],
+      [16, 0],
+    ]);
+    const tried = device.asked.filter(({ way, bytes }) => way === "register" && bytes === 2 * GiB);
+    expect(tried).toEqual([]);
+    const larger = found.pools.filter(
+      ({ shape, sizeBytes }) => shape.way === "register" && sizeBytes === 2 * GiB,
+    );
+    expect(larger.map((pool) => pool.record())).toMatchObject(
+      Array(3).fill({ outcome: "omitted", reason: "1 GiB was refused" }),
+    );
+  });
+
+  it("has no limit looked for when the time is over", async () => {
+    const device = new FakeDevice();
+    let refusals = 0;
+    device.beforeObtain = (options) => {
+      if (isWarmUp(options) || options.way !== "host-alloc") return;
+      vi.advanceTimersByTime(5000);
+      ++refusals;
+      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device, { budgetMs: 4000 });
+    await found.measure();
+    expect({ refusals, limits: found.limits }).toEqual({ refusals: 1, limits: [] });
+    expect(found.pools[0]!.record()).toMatchObject({ outcome: "refused" });
+  });
+
+  it("for want of threads has no limit of its size", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ threads }) => {
+      if (threads > 1) throw nativeError("TOO_MANY_THREADS");
+    };
+    const found = measurement(device);
+    await found.measure();
+    expect(found.limits).toEqual([]);
+    expect(found.pools.filter(({ isMeasured }) => isMeasured).map(({ shape }) => shape.threads)).toEqual([
+      1, 1, 1,
+    ]);
+  });
+});
+
+describe("a device that fails", () => {
+  it("while it copies, as one whose memory is full, leaves the times as they are, and is no limit of pools", async () => {
+    const device = new FakeDevice();
+    device.beforeCopy = () => {
+      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device);
+    await found.measure();
+    expect(found.pools.map((pool) => pool.record())).toMatchObject(
+      Array(8).fill({ outcome: "measured", h2dGigabytesPerSecond: null, d2hGigabytesPerSecond: null }),
+    );
+    expect(found.limits).toEqual([]);
+    expect(found.omitted).toEqual([
+      expect.stringMatching(/^copies of pools of 1 GiB: .*CUDA_ERROR_OUT_OF_MEMORY/),
+    ]);
+    expect(device.held).toBe(0);
+  });
+
+  it("and loses its context, ends all: the rest says so", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way }) => {
+      if (way === "register") throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
+    };
+    const found = measurement(device);
+    device.beforeObtain = (options) => {
+      if (options.way === "register" && !isWarmUp(options))
+        throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
+    };
+    await found.measure();
+    expect(found.error).toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
+    expect(found.pools.map((pool) => pool.record().outcome)).toEqual([
+      "measured",
+      "measured",
+      ...Array(6).fill("omitted"),
+    ]);
+    expect(found.pools[2]!.reason).toMatch(/^the device failed: /);
+    expect(found.pools.at(-1)!.reason).toBe("the device had failed before");
+    expect(device.isClosed).toBe(true);
+  });
+
+  it("is no fault of the program's, which is told as what it is", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = () => {
+      throw new RangeError("a fault");
+    };
+    await expect(measurement(device).measure()).rejects.toThrow("a fault");
+    expect(device.isClosed).toBe(true);
+  });
+});
+
+it("an abort ends it with what it has, and reaches the session", async () => {
+  const device = new FakeDevice();
+  const controller = new AbortController();
+  const found = measurement(device, { signal: controller.signal });
+  let measured = 0;
+  device.beforeObtain = (options) => {
+    if (isWarmUp(options) || ++measured < 4) return;
+    controller.abort();
+    throw nativeError("ABORTED") satisfies NativeError;
+  };
+  await found.measure();
+  expect(device).toMatchObject({ isAborted: true, isClosed: true, held: 0 });
+  expect(found.pools.filter(({ isMeasured }) => isMeasured)).toHaveLength(3);
+  expect(found.pools.at(-1)!.record()).toMatchObject({ outcome: "omitted", reason: "interrupted before" });
+  expect(found.error).toBeNull();
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
+import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
+import type { Pinning } from "../../src/pin/pinning-document.js";
+import { pinningKind } from "../../src/pin/pinning-report.js";
+import { drawn } from "../helpers/drawn.js";
+import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
+
+const GiB = 1024 ** 3;
+const hugetlb = { way: "register-hugetlb", pieces: 1, threads: 1 } as const;
+const tooFew =
+  "hugetlbfs has too few free pages: root sets them aside with sysctl vm.nr_hugepages, 512 of them for each GiB";
+
+/** As on an H200. */
+const usual = buildPinning([
+  ...h200Pools.map((pool) =>
+    buildPool(
+      pool,
+      [0, 1, 2].map((i) => (pool.obtain!.median / 16e9) * (1 + i / 100)),
+      { sizeBytes: GiB },
+    ),
+  ),
+  { ...buildUnmeasured(hugetlb, "refused", tooFew), sizeBytes: GiB },
+  ...h200Pools,
+  { ...buildUnmeasured(hugetlb, "omitted", "1 GiB was refused") },
+]);
+
+/** A machine that pins little and registers nothing, another program beside it, and an interrupt. */
+const limited = (() => {
+  const [one, pieces, ...others] = h200Pools;
+  const pools = [
+    buildPool(one!, [0.49, 0.5, 0.51], { sizeBytes: GiB }),
+    buildUnmeasured(one!, "refused", "cuMemHostAlloc failed with CUDA_ERROR_OUT_OF_MEMORY (out of memory)"),
+    buildUnmeasured(pieces!, "omitted", "it would take about 11.8 s, and 3.05 s was left"),
+    ...others.map((shape) => buildUnmeasured(shape, "omitted", "interrupted before")),
+  ];
+  const oom = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };
+  return buildPinning(pools, {
+    status: "aborted",
+    limits: [
+      {
+        ...{ way: "host-alloc", pieces: 1, threads: 1 },
+        ...{ largestBytes: 7.5 * GiB, refusedBytes: 7.515625 * GiB, error: oom },
+        reason: "Windows lets WSL pin only a part of the machine's memory, about half of it",
+      },
+      {
+        ...{ way: "register", pieces: 1, threads: 1 },
+        ...{
+          largestBytes: 0,
+          refusedBytes: GiB / 512,
+          error: { code: "CUDA_ERROR_NOT_SUPPORTED", message: "no" },
+        },
+        reason: "the driver registers no memory of programs here",
+      },
+    ],
+    others: ["device 0 was not measured alone: python3 (pid 4711) used it as well"],
+    omitted: ["a pool of 32 GiB: above the limit of 16 GiB (half of the 32 GiB of memory available)"],
+    labels: { rack: "7" },
+  });
+})();
+
+/** Without the programs, whose lines are not broken. */
+const withoutCode = (pinning: Pinning, columns: number, more = {}) =>
+  drawn(pinningKind, pinning, "table", fileScreen({ columns, ...more })).replace(/\nIn C, for .*/s, "");
+
+describe.each([
+  ["pin", usual],
+  ["pin-limited", limited],
+] as const)("the text of %s", (name, pinning) => {
+  it.each([60, 80])("is as it was looked at in %i columns, and no wider", async (columns) => {
+    const text = withoutCode(pinning, columns);
+    await expect(text).toMatchFileSnapshot(`snapshots/${name}-${columns}.txt`);
+    expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
+  });
+
+  it("is as it was looked at in ASCII, and for awk", async () => {
+    const ascii = withoutCode(pinning, 80, { isAscii: true });
+    expect(ascii).toMatch(/^[\x20-\x7e\n]*$/);
+    await expect(ascii).toMatchFileSnapshot(`snapshots/${name}-ascii.txt`);
+    await expect(withoutCode(pinning, 80, { isPlain: true })).toMatchFileSnapshot(
+      `snapshots/${name}-plain.txt`,
+    );
+  });
+
+  it("is as it was looked at in Markdown and CSV", async () => {
+    const screen = fileScreen();
+    await expect(drawn(pinningKind, pinning, "markdown", screen)).toMatchFileSnapshot(`snapshots/${name}.md`);
+    await expect(drawn(pinningKind, pinning, "csv", screen)).toMatchFileSnapshot(`snapshots/${name}.csv`);
+  });
+});
+
+it("limits are told for memory in one piece and in several", () => {
+  const refused = h200Pools.map((pool) => buildUnmeasured(pool, "refused", "out of memory"));
+  const error = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };
+  const limit = (way: "host-alloc" | "register", pieces: number, largestBytes: number) => ({
+    ...{ way, pieces, threads: pieces, largestBytes, error },
+    ...{ refusedBytes: largestBytes + GiB / 8, reason: "not known" },
+  });
+  const limits = [
+    limit("host-alloc", 4, 32 * GiB),
+    limit("host-alloc", 1, 8 * GiB),
+    limit("register", 1, 0),
+    limit("register", 4, 0),
+  ];
+  const text = withoutCode(buildPinning([h200Pools[0]!, ...refused.slice(1)], { limits }), 200);
+  expect(text.replaceAll(/\s+/g, " ")).toContain(
+    "Not all can be had: less than 32.2 GiB by host-alloc in 4 pieces, less than 8.13 GiB by host-alloc in one piece and none by register.",
+  );
+});
+
+it("the answer stands first: what to do, what it takes, and how much sooner that is", () => {
+  const [, answer] = /=> (.*?)\n=>/s.exec(withoutCode(usual, 200)) ?? [];
+  expect(answer).toBe(
+    "Obtain 16 GiB of pinned memory by huge pages, registered, touched by 16 threads: it is there in 600 ms, 13×\n   as fast as cuMemHostAlloc (7.87 s).",
+  );
+});
+
+it("programs stand below, as they are, also where lines are narrower", () => {
+  const text = drawn(pinningKind, usual, "table", fileScreen({ columns: 60 }));
+  const { c, python } = usual.recommendation!.code;
+  expect(text).toContain(`In C, for the CUDA runtime:\n\n${c}`);
+  expect(text).toContain(`In Python, for torch:\n\n${python}`);
+});
+
+it("where nothing can be had, or was measured, there is no program", () => {
+  const refused = buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)]);
+  expect(drawn(pinningKind, refused, "table", fileScreen())).toMatch(
+    /=> No pinned memory can be had in any of the ways/,
+  );
+  const cut = buildPinning([buildUnmeasured(hugetlb, "omitted", "interrupted before")], {
+    status: "aborted",
+  });
+  const text = drawn(pinningKind, cut, "table", fileScreen());
+  expect(text).toMatch(/=> Nothing was measured/);
+  expect(text).not.toContain("In C");
+  expect(drawn(pinningKind, cut, "markdown", fileScreen())).not.toContain("```");
+});
+
+it("names of hosts and devices are shown and not obeyed", () => {
+  const hostile = { ...usual, host: "node\u001b[2J", device: { ...usual.device, name: "H200\u202e" } };
+  const text = drawn(pinningKind, hostile, "table", fileScreen());
+  expect(text).toContain("node\\x1b[2J");
+  expect(text).toContain("H200\\u202e");
+  expect(drawn(pinningKind, hostile, "csv", fileScreen())).toContain("node\\x1b[2J");
+});

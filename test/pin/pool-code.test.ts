@@ -1,0 +1,181 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { PoolShape } from "../../src/pin/pinning-document.js";
+import { poolCode } from "../../src/pin/recommend-pool.js";
+import { poolWays } from "../../src/settings/choices.js";
+
+const GiB = 1024 ** 3;
+const anywhere = { device: 0, numaNode: null };
+
+/** Every form that the programs have. */
+const shapes: PoolShape[] = poolWays.flatMap((way) => [
+  { way, pieces: 1, threads: way === "host-alloc" ? 1 : 16 },
+  { way, pieces: 16, threads: 8 },
+]);
+const programs = shapes.map((shape) => ({ shape, ...poolCode(shape, 16 * GiB, anywhere) }));
+
+/** The nearest header of the CUDA runtime; there is one where there is a toolkit. */
+const include = [process.env.CUDA_HOME, process.env.CUDA_PATH, "/usr/local/cuda"]
+  .map((folder) => join(folder || "/nowhere", "include"))
+  .find((folder) => existsSync(join(folder, "cuda_runtime_api.h")));
+const has = (program: string) => {
+  try {
+    execFileSync(program, ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "pinbench-code-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** All programs of a language as files, in the order of `shapes`. */
+const written = (language: "c" | "python", extension: string) =>
+  programs.map((program, i) => {
+    const path = join(folder, `pool-${i}${extension}`);
+    writeFileSync(path, program[language]);
+    return path;
+  });
+
+/** What a compiler or an interpreter says of programs: nothing, if it accepts them without a warning. */
+const verdict = (program: string, args: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  return { status, said: stdout + stderr };
+};
+const accepted = { status: 0, said: "" };
+
+it("the code says what it obtains, and fits a terminal of 80 columns", () => {
+  for (const { shape, c, python } of programs) {
+    for (const code of [c, python]) {
+      expect(code).toContain("16 GiB of pinned memory");
+      expect(code).toContain(String(16 * GiB));
+      expect(code.split("\n").filter((line) => line.length > 80)).toEqual([]);
+      expect(code).toMatch(/^[\x20-\x7e\n]+\n$/);
+      expect(code).not.toMatch(/ \n|undefined|null\b/);
+    }
+    if (shape.pieces > 1) expect(c).toContain(`PIECES = ${shape.pieces}, THREADS = ${shape.threads}`);
+  }
+});
+
+it("the code is for the device that was measured, and says which node's memory that was", () => {
+  for (const shape of shapes) {
+    const { c, python } = poolCode(shape, GiB, { device: 3, numaNode: 1 });
+    expect(c).toMatch(/\bDEVICE = 3\b.*cudaSetDevice\(DEVICE\)/s);
+    expect(python).toMatch(/^DEVICE = 3$.*set_device\(DEVICE\)/ms);
+    expect(c).toContain("\n   numactl --cpunodebind=1 --preferred=1 ./a.out */\n");
+    expect(python).toContain("\n# numactl --cpunodebind=1 --preferred=1 python pool.py\n");
+  }
+  for (const { c, python } of programs) expect(c + python).not.toContain("numactl");
+});
+
+describe("each way is in its program:", () => {
+  const codeOf = (way: PoolShape["way"], pieces: number) =>
+    programs.find(({ shape }) => shape.way === way && shape.pieces === pieces)!;
+
+  it("what the driver allocates is one call in C, and pin_memory for torch", () => {
+    const { c, python } = codeOf("host-alloc", 1);
+    expect(c).toMatch(/cudaHostAlloc\(/);
+    expect(c).not.toContain("pthread");
+    expect(python).toContain("pin_memory=True");
+  });
+
+  it("huge pages are asked for, those of hugetlbfs taken", () => {
+    for (const pieces of [1, 16]) {
+      expect(codeOf("register-huge", pieces).c).toContain("MADV_HUGEPAGE");
+      expect(codeOf("register-huge", pieces).python).toContain("MADV_HUGEPAGE");
+      expect(codeOf("register-hugetlb", pieces).c).toContain("MAP_HUGETLB");
+      expect(codeOf("register-hugetlb", pieces).python).toContain("MAP_HUGETLB");
+      expect(codeOf("register", pieces).c).not.toMatch(/MADV_HUGEPAGE|MAP_HUGETLB/);
+    }
+  });
+});
+
+it.skipIf(include === undefined || !has("gcc"))("the C programs compile without a warning", () => {
+  const flags = [
+    "-std=gnu11",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Werror",
+    "-fsyntax-only",
+    `-isystem${include}`,
+  ];
+  expect(verdict("gcc", [...flags, ...written("c", ".c")])).toEqual(accepted);
+});
+
+it.skipIf(include === undefined || !has("g++"))(
+  "and as C++, in which most programs for CUDA are written",
+  () => {
+    const flags = ["-x", "c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", `-isystem${include}`];
+    expect(verdict("g++", [...flags, ...written("c", ".c")])).toEqual(accepted);
+  },
+);
+
+describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runtime without a GPU,", () => {
+  const sizeBytes = 21 * 1024 ** 2;
+  const ran = [
+    { way: "host-alloc", pieces: 5, threads: 3 },
+    { way: "register-huge", pieces: 1, threads: 3 },
+    { way: "register-huge", pieces: 5, threads: 3 },
+  ] as const;
+
+  it.each(ran)("obtain all of it, and give it back: %o", (shape) => {
+    const name = join(folder, `${shape.way}-${shape.pieces}`);
+    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes, anywhere).c);
+    const runtime = fileURLToPath(new URL("fake_cudart.c", import.meta.url));
+    execFileSync("gcc", ["-O1", `-isystem${include}`, `${name}.c`, runtime, "-o", name, "-lpthread"]);
+    const run = (env: NodeJS.ProcessEnv) => {
+      const { status, stdout, stderr } = spawnSync(name, [], { env, encoding: "utf8" });
+      const [, held, pinned] = /held (-?\d+), pinned in all (\d+)/.exec(stderr) ?? [];
+      return { status, stdout, held: Number(held), pinned: Number(pinned) };
+    };
+    const done = run({});
+    expect(done).toMatchObject({ status: 0, stdout: `${sizeBytes} bytes are pinned\n`, held: 0 });
+    expect(done.pinned).toBeGreaterThanOrEqual(sizeBytes);
+    // To whole huge pages.
+    expect(done.pinned).toBeLessThan(sizeBytes + 2 * 1024 ** 2);
+    for (const nth of new Set([1, shape.pieces])) {
+      expect(run({ FAIL_AT: String(nth) })).toMatchObject({ status: 1, stdout: "", held: 0 });
+    }
+  });
+});
+
+describe.skipIf(!has("python3"))("the Python modules", () => {
+  it("are Python", () => {
+    const parse = "import ast, sys\nfor path in sys.argv[1:]: ast.parse(open(path).read(), path)";
+    expect(verdict("python3", ["-c", parse, ...written("python", ".py")])).toEqual(accepted);
+  });
+
+  it.each([
+    { way: "host-alloc", pieces: 1, threads: 1 },
+    { way: "host-alloc", pieces: 3, threads: 2 },
+    { way: "register-huge", pieces: 1, threads: 3 },
+    { way: "register", pieces: 5, threads: 3 },
+  ] as const)("obtain all of it, and give it back, with a torch without a GPU: %o", (shape) => {
+    const path = join(folder, `${shape.way}-${shape.pieces}.py`);
+    writeFileSync(path, poolCode(shape, 21 * 1024 ** 2, anywhere).python);
+    const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
+    const run = (env: NodeJS.ProcessEnv) =>
+      spawnSync("python3", [path], {
+        env: { ...process.env, PYTHONPATH: torch, PYTHONDONTWRITEBYTECODE: "1", ...env },
+        encoding: "utf8",
+      });
+    const { status, stdout, stderr } = run({});
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "held 0\n" });
+    const [, pinned] = /^(\d+) bytes are pinned\n$/.exec(stdout) ?? [];
+    expect(Number(pinned)).toBeGreaterThanOrEqual(21 * 1024 ** 2);
+    expect(Number(pinned)).toBeLessThan(23 * 1024 ** 2);
+    if (shape.way === "host-alloc") return;
+    const failed = run({ FAIL_AT: String(shape.pieces) });
+    expect(failed.status).toBe(1);
+    expect(failed.stderr).toMatch(/RuntimeError: cudaHostRegister: 2\nheld 0\n$/);
+  });
+});

@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { type Refusal, refusalReason } from "../../src/pin/refusal-reason.js";
+
+const GiB = 1024 ** 3;
+const plain: Refusal = {
+  way: "host-alloc",
+  code: "CUDA_ERROR_OUT_OF_MEMORY",
+  largestBytes: 4 * GiB,
+  refusedBytes: 16 * GiB,
+  machine: {
+    virtualization: null,
+    memoryAvailableBytes: 60 * GiB,
+    cgroupMemoryLimitBytes: null,
+    memoryTotalBytes: 64 * GiB,
+    memlockLimitBytes: null,
+  },
+  confidentialComputing: false,
+};
+const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> = {}) =>
+  refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
+
+it("a refusal is told with what is most likely behind it", () => {
+  expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(/^Windows lets WSL pin only a part/);
+  expect(reasonOf({ way: "register-huge", confidentialComputing: true })).toMatch(/confidential computing/);
+  expect(reasonOf({ way: "register", largestBytes: 0, code: "CUDA_ERROR_NOT_SUPPORTED" })).toMatch(
+    /registers no memory of programs/,
+  );
+  expect(reasonOf({}, { memlockLimitBytes: 5 * GiB })).toBe(
+    "the limit of locked memory is 5 GiB: ulimit -l unlimited raises it",
+  );
+  const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
+  expect(reasonOf({ refusedBytes: 5 * GiB }, inCgroup)).toMatch(/^the cgroup has 8 GiB/);
+  // Less than a page may be locked where nothing can be had.
+  expect(reasonOf({ way: "register", largestBytes: 0 }, { memlockLimitBytes: 65536 })).toMatch(
+    /^the limit of locked/,
+  );
+  expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
+});
+
+it("where nothing is known, nothing is claimed", () => {
+  expect(reasonOf({})).toMatch(/^not known/);
+  // More than may be locked was pinned.
+  expect(reasonOf({}, { memlockLimitBytes: GiB })).toMatch(/^not known/);
+  // There was plenty left of it.
+  const plenty = { cgroupMemoryLimitBytes: 48 * GiB, memoryAvailableBytes: 40 * GiB };
+  expect(reasonOf({}, plenty)).toMatch(/^not known/);
+  // What the driver allocates itself it may, under confidential computing too.
+  expect(reasonOf({ confidentialComputing: true })).toMatch(/^not known/);
+  expect(reasonOf({}, { cgroupMemoryLimitBytes: 64 * GiB, memlockLimitBytes: 32 * GiB })).toMatch(
+    /^not known/,
+  );
+});
+
+it("the limit of locked memory is meant where it lies between what was had and what was refused", () => {
+  const reason = (largestBytes: number, refusedBytes: number) =>
+    reasonOf({ largestBytes, refusedBytes }, { memlockLimitBytes: 5 * GiB });
+  expect(reason(5 * GiB, 5 * GiB + 1)).toMatch(/^the limit of locked/);
+  expect(reason(5 * GiB, 5 * GiB)).toMatch(/^not known/);
+  expect(reason(5 * GiB + 1, 6 * GiB)).toMatch(/^not known/);
+  const unsupported = { way: "register", largestBytes: 0, code: "CUDA_ERROR_NOT_SUPPORTED" } as const;
+  expect(reasonOf(unsupported, { memlockLimitBytes: 5 * GiB })).toMatch(/registers no memory/);
+});
+
+it("a driver that registers nothing is meant only where registering was tried, and nothing was had", () => {
+  expect(reasonOf({ way: "register", largestBytes: 1 })).toMatch(/^not known/);
+  expect(reasonOf({ way: "host-alloc", largestBytes: 0 })).toMatch(/^not known/);
+});
+
+it("the cgroup is meant above half of what is available, and where it has less than the machine", () => {
+  const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
+  expect(reasonOf({ refusedBytes: 3 * GiB }, inCgroup)).toMatch(/^not known/);
+  expect(reasonOf({ refusedBytes: 3 * GiB + 1 }, inCgroup)).toMatch(/^the cgroup/);
+  const whole = { memoryAvailableBytes: 6 * GiB, memoryTotalBytes: 8 * GiB };
+  expect(reasonOf({}, { ...whole, cgroupMemoryLimitBytes: 8 * GiB })).toMatch(/^not known/);
+  expect(reasonOf({}, { ...whole, cgroupMemoryLimitBytes: null })).toMatch(/^not known/);
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { ChartPoint, CurveChart } from "../../../src/draw/chart/chart.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import { rateCharts } from "../../../src/tune/report/tuning-charts.js";
+import { buildFailure, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+
+const chartOf = (part: TuningPart = {}) => rateCharts(buildTuning(part))[0] as CurveChart;
+
+const pointsOf = (chart: CurveChart, name: string): readonly ChartPoint[] =>
+  chart.curves.find((curve) => curve.name === name)?.points ?? [];
+
+describe("a tuning's chart", () => {
+  it("has the rate against workers, a curve for pinned and one for not pinned, with intervals", () => {
+    const chart = chartOf();
+    expect(chart).toMatchObject({ name: "rate-by-workers", y: { label: "batches/s", includes: [0] } });
+    expect(pointsOf(chart, "not pinned").map(({ x, y }) => [x, y])).toEqual(
+      expect.arrayContaining([
+        [0, 20],
+        [8, 72],
+        [16, 72.5],
+      ]),
+    );
+    expect(pointsOf(chart, "pinned").map(({ x }) => x)).toEqual([0, 16]);
+    expect(pointsOf(chart, "pinned")[1]).toMatchObject({ low: 70 * 0.99, high: 70 * 1.01 });
+  });
+
+  it("joins no line to what was measured without workers", () => {
+    for (const { x, isApart } of pointsOf(chartOf(), "not pinned")) expect(isApart ?? false).toBe(x === 0);
+  });
+
+  it("leaves what was not tried open, at the most that the others allow", () => {
+    const open = pointsOf(chartOf(), "not pinned: at most (not tried)");
+    expect(open.length).toBeGreaterThan(0);
+    for (const { x, y, isOpen, text } of open) {
+      expect(isOpen).toBe(true);
+      expect([0, 8, 16]).not.toContain(x);
+      expect(y).toBeLessThanOrEqual(72.5 * 1.15 * 1.01);
+      expect(text).toContain("not tried: at most about");
+    }
+  });
+
+  it("has what was skipped and what failed on the axis, with the reason", () => {
+    const failing = buildTried(usualSetting(12, false), null, { failure: buildFailure() });
+    const chart = chartOf({
+      tried: [...buildTuning().tried, failing],
+      skipped: [{ setting: usualSetting(16, true, 4), reason: "/dev/shm is too small" }],
+    });
+    expect(pointsOf(chart, "skipped")).toMatchObject([
+      { x: 16, y: 0, isOpen: true, text: expect.stringContaining("not tried: /dev/shm is too small") },
+    ]);
+    expect(pointsOf(chart, "failed")).toMatchObject([
+      { x: 12, y: 0, isOpen: true, text: expect.stringContaining("A worker was killed") },
+    ]);
+  });
+
+  it("marks the recommendation, and the rate of what there is now", () => {
+    expect(chartOf().rules).toEqual([
+      { axis: "y", value: 20, label: "DataLoader's defaults: 20.0" },
+      { axis: "x", value: 8, label: "recommended: 8 workers, not pinned, 72.0 batches/s" },
+    ]);
+  });
+
+  it("draws no interval that is wider than its rate", () => {
+    const wide = buildTried(usualSetting(4, false), 50);
+    wide.score = { ...wide.score!, low: 1, high: 4000 };
+    const chart = chartOf({ tried: [...buildTuning().tried, wide] });
+    const point = pointsOf(chart, "not pinned").find(({ x }) => x === 4);
+    expect(point).toMatchObject({ low: null, high: null, text: "4 workers: 50.0 batches/s" });
+  });
+
+  it("is none where nothing has a rate", () => {
+    const tuning = buildTuning({ tried: [buildTried(usualSetting(0, false), null)], recommendation: null });
+    expect(rateCharts(tuning)).toEqual([]);
+  });
+});

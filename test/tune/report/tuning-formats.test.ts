@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process";
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
+import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
+import { drawn, textFormats } from "../../helpers/drawn.js";
+import { testPython } from "../../helpers/test-python.js";
+import { buildTuning, type TuningPart } from "../../helpers/tuning.js";
+
+const render = (format: string, part: TuningPart = {}, level: 0 | 1 = 0) =>
+  drawn(tuningKind, buildTuning(part), format, fileScreen({ chalk: new Chalk({ level }) }));
+const of = (setting: LoaderSetting): TuningPart => ({ recommendation: { setting } });
+
+describe("python", () => {
+  /** What Python makes of the text where a call's arguments stand. */
+  const evaluated = (part: TuningPart) => {
+    const program = `import json, sys\nprint(json.dumps(eval("dict(" + chr(10) + sys.stdin.read() + ")")))`;
+    const input = render("python", part);
+    return JSON.parse(execFileSync(testPython, ["-c", program], { input, encoding: "utf8" })) as unknown;
+  };
+
+  it.each([
+    [
+      usualSetting(8, true, 4),
+      { num_workers: 8, pin_memory: true, prefetch_factor: 4, persistent_workers: true },
+    ],
+    [usualSetting(0, false), { num_workers: 0, pin_memory: false, persistent_workers: false }],
+  ])("are the arguments of a DataLoader: %j", (setting, keywords) => {
+    expect(evaluated(of(setting))).toEqual(keywords);
+  });
+
+  it("has the reasons above them, and how to copy below", () => {
+    const lines = render("python").split("\n");
+    expect(lines[0]).toMatch(/^# 8 workers, not pinned: 72\.0 ±1\.0 % batches\/s/);
+    expect(lines[1]).toMatch(/^# The loader gives 2\.77 GB\/s/);
+    expect(lines[2]).toBe("num_workers=8,");
+    expect(lines.slice(-2)).toEqual(["# batch.to(device, non_blocking=False)", ""]);
+    for (const probe of [{ device: null }, { kind: "live" } as const]) {
+      expect(render("python", { probe })).not.toContain("non_blocking");
+    }
+  });
+
+  it("is a comment where there is nothing to recommend", () => {
+    expect(evaluated({ recommendation: null })).toEqual({});
+    expect(render("python", { recommendation: null })).toBe(
+      "# pinbench tune: no setting could be measured\n",
+    );
+  });
+});
+
+describe("env", () => {
+  it("says nothing of how a running job copies, which is not seen", () => {
+    expect(render("env", { ...of(usualSetting(8, true)), probe: { kind: "live" } })).toBe(
+      "PINBENCH_NUM_WORKERS=8 PINBENCH_PIN_MEMORY=1 PINBENCH_PREFETCH_FACTOR=2 PINBENCH_PERSISTENT_WORKERS=1\n",
+    );
+  });
+
+  it.each([
+    [
+      usualSetting(8, true),
+      "PINBENCH_NUM_WORKERS=8 PINBENCH_PIN_MEMORY=1 PINBENCH_PREFETCH_FACTOR=2 PINBENCH_PERSISTENT_WORKERS=1 PINBENCH_NON_BLOCKING=1\n",
+    ],
+    [
+      usualSetting(0, false),
+      "PINBENCH_NUM_WORKERS=0 PINBENCH_PIN_MEMORY=0 PINBENCH_PERSISTENT_WORKERS=0 PINBENCH_NON_BLOCKING=0\n",
+    ],
+  ])("is a line of assignments: %j", (setting, line) => {
+    expect(render("env", of(setting))).toBe(line);
+  });
+
+  it("reaches a command by way of export", () => {
+    const script = 'export $(cat); exec env | grep "^PINBENCH_[NP][UI][MN]_" | sort';
+    const input = render("env", of(usualSetting(8, true)));
+    expect(execFileSync("sh", ["-c", script], { input, encoding: "utf8" })).toBe(
+      "PINBENCH_NUM_WORKERS=8\nPINBENCH_PIN_MEMORY=1\n",
+    );
+  });
+
+  it("is empty where there is nothing to recommend", () => {
+    expect(render("env", { recommendation: null })).toBe("");
+  });
+});
+
+it("json is the document", () => {
+  expect(JSON.parse(render("json"))).toEqual(buildTuning());
+});
+
+it("only the table has colours, and every format ends with one line break", () => {
+  for (const format of textFormats("tuning")) {
+    const [plain, coloured] = [render(format), render(format, {}, 1)];
+    expect(coloured === plain, format).toBe(format !== "table");
+    expect(plain, format).toMatch(/[^\n]\n$/);
+  }
+});

@@ -1,0 +1,329 @@
+import { stripVTControlCharacters } from "node:util";
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
+import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
+import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
+import { drawn } from "../../helpers/drawn.js";
+import { evenly } from "../../helpers/tune.js";
+import {
+  buildFailure,
+  buildScore,
+  buildTrial,
+  buildTried,
+  buildTuning,
+  type TuningPart,
+} from "../../helpers/tuning.js";
+
+const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>
+  drawn(tuningKind, buildTuning(part), "table", fileScreen({ chalk: new Chalk({ level }) }));
+
+/** What stands in the line that has all of `parts`. */
+const columnsOf = (text: string, ...parts: string[]) =>
+  text
+    .split("\n")
+    .find((line) => parts.every((part) => line.includes(part)))
+    ?.trim()
+    .split(/\s{2,}/);
+
+/** The row of a setting. */
+const rowOf = (text: string, workers: number, pinned: boolean) =>
+  text
+    .split("\n")
+    .find((line) => new RegExp(`^ +${workers}   ${pinned ? "yes" : "no"} `).test(line))
+    ?.trim()
+    .split(/\s{2,}/);
+
+/** The text without its line breaks. */
+const flat = (text: string) => text.replaceAll(/\s+/g, " ");
+
+const sixteen = usualSetting(16, false);
+
+describe("the header", () => {
+  it("says what was measured, with what, on what", () => {
+    const text = render();
+    expect(text.split("\n")[0]).toBe("pinbench 0.1.0 tune");
+    expect(columnsOf(text, "Data ")?.[1]).toBe("train_data.py:make_dataset");
+    expect(flat(text)).toContain("Batch 64 samples, 36.8 MiB: float32 [64, 3, 224, 224] + int64 [64]");
+    expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200; torch 2.11.0, Python 3.12.3");
+    expect(flat(text)).toContain("Copies 55.3 GB/s pinned, 11.2 not pinned, one batch, nothing beside it");
+    expect(columnsOf(text, "Host ")?.[1]).toBe("A CPU, 16 CPUs, at most 16 workers");
+    expect(columnsOf(text, "Measured ")?.[1]).toBe("batches arriving in the steady state, a search of 9.4 s");
+    expect(text).not.toContain("Step ");
+  });
+
+  it("says what else there is, and what is not", () => {
+    const text = render({
+      probe: { device: null, runtime: null, link: null, stepNs: 70.02e6 },
+      machine: { cpuQuota: 2.5, usableCpus: 3, ranks: 3 },
+      method: { maxWorkers: 1, search: "grid", epochBatches: 200 },
+    });
+    expect(columnsOf(text, "Device ")?.[1]).toBe("none: batches arrive in host memory");
+    expect(text).not.toContain("Copies ");
+    expect(columnsOf(text, "Step ")?.[1]).toBe("70.1 ms");
+    expect(columnsOf(text, "Host ")?.[1]).toBe(
+      "A CPU, 3 CPUs (quota 2.5), 3 ranks share them, at most 1 worker",
+    );
+    expect(columnsOf(text, "Measured ")?.[1]).toBe("an epoch of 200 batches with its start, a grid of 9.4 s");
+  });
+
+  it.each([
+    ["complete", "adaptive", undefined],
+    ["aborted", "adaptive", "! interrupted: this is what was found until then"],
+    ["budget", "adaptive", "! the budget was used before the search was done: --budget gives more"],
+    ["budget", "grid", "! the budget was used before the grid was done: --budget gives more"],
+  ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
+    const text = render({ run: { status }, method: { search } });
+    expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
+  });
+});
+
+describe("a row of the table", () => {
+  it("is a setting with its rate, and what it took", () => {
+    const text = render();
+    expect(rowOf(text, 0, false)).toEqual(["0", "no", "-", "20.0 ±1.0 %", "0.77", "0.13", "0 B", "0 B"]);
+    expect(rowOf(text, 16, true)).toEqual([
+      "16",
+      "yes",
+      "2",
+      "70.0 ±1.0 %",
+      "2.69",
+      "0.13",
+      "1.22 GiB",
+      "1.31 GiB",
+    ]);
+  });
+
+  it("has a mark where the setting is recommended", () => {
+    const marked = render()
+      .split("\n")
+      .filter((line) => line.endsWith("<="));
+    expect(marked).toHaveLength(1);
+    expect(marked[0]).toMatch(/^ +8 +no +2 /);
+  });
+
+  it("has the most memory of several trials, and what is not known is left open", () => {
+    const one = buildTried(sixteen, 72, { sharedMemoryBytes: 1e6, pinnedBytes: null });
+    const [trial] = one.trials;
+    const tried = [{ ...one, trials: [{ ...trial!, sharedMemoryBytes: 2 ** 20 }, trial!] }];
+    expect(rowOf(render({ tried }), 16, false)?.slice(-2)).toEqual(["1 MiB", "-"]);
+  });
+
+  it("has no start of a loader that a running job had already, and of others the one that was seen", () => {
+    const script = { ...usualSetting(4, false), persistentWorkers: false };
+    const probe = { kind: "live", startingPoint: script } as const;
+    const trialsFrom = (setting: typeof script, ...firstNs: number[]) => ({
+      ...buildTried(setting, 72),
+      trials: firstNs.map((first) => buildTrial({ arrivalsNs: evenly(10, 10e6, first) })),
+    });
+    const first = (...tried: ReturnType<typeof trialsFrom>[]) =>
+      tried.map(({ setting }) => rowOf(render({ probe, tried }), setting.numWorkers, setting.pinMemory)?.[5]);
+    expect(first(trialsFrom(script, 20e6, 720e6, 20e6), trialsFrom(sixteen, 930e6, 20e6))).toEqual([
+      "0.72",
+      "0.93",
+    ]);
+    // The empty cell is none.
+    expect(first(trialsFrom(script, 20e6))).toEqual(["0 B"]);
+  });
+
+  it("has a note where it has no rate and no fault", () => {
+    const text = render({
+      tried: [buildTried(sixteen, null, { arrivalsNs: [1e9] }), buildTried(usualSetting(0, false), 20)],
+    });
+    expect(rowOf(text, 16, false)?.[3]).toBe("-");
+    expect(flat(text)).toContain("16 workers, not pinned: too few batches came for a rate");
+  });
+
+  it("has the name of a fault for its rate", () => {
+    const tried = [buildTried(sixteen, null, { arrivalsNs: [], failure: buildFailure() })];
+    expect(rowOf(render({ tried }), 16, false)?.[3]).toBe("worker-killed");
+  });
+
+  it("has a rough figure's mark, and no interval where that is open", () => {
+    const rough = buildScore(72, { low: null, high: null, isSettled: false });
+    const tried = [{ ...buildTried(sixteen, 72), score: rough }];
+    const text = render({ tried });
+    expect(rowOf(text, 16, false)?.[3]).toBe("72.0 ±? *");
+    expect(flat(text)).toContain("* a rough figure: the trial ended while batches came");
+  });
+
+  it("is left out with the table, where nothing was tried", () => {
+    const text = render({ tried: [], recommendation: null });
+    expect(text).not.toContain("batches/s");
+    expect(text).toContain("=> no setting could be measured");
+  });
+});
+
+describe("notes", () => {
+  it("say what failed and what to do, once for settings that failed alike", () => {
+    const failure = buildFailure({ message: "A batch cannot be pinned.", hint: "Give it a pin_memory()." });
+    const tried = [
+      buildTried(usualSetting(0, true), null, { failure }),
+      buildTried(usualSetting(16, true), null, { failure }),
+    ];
+    expect(flat(render({ tried }))).toContain(
+      " 0 workers, pinned and 16 workers, pinned: A batch cannot be pinned. Give it a pin_memory(). ",
+    );
+  });
+
+  it("do not name a setting twice, which the message names", () => {
+    const tried = [buildTried(sixteen, null, { failure: buildFailure() })];
+    expect(flat(render({ tried })).match(/16 workers, not pinned/g)).toHaveLength(1);
+  });
+
+  it("say why settings were skipped, once for a reason", () => {
+    const text = render({
+      skipped: [
+        { setting: usualSetting(9, false), reason: "it needs 980.1 MiB of memory, and 64 MiB are available" },
+        { setting: usualSetting(10, false), reason: "it needs 1.1 GiB of memory, and 64 MiB are available" },
+        { setting: usualSetting(40, true), reason: "40 workers are more than the 16 that 16 CPUs allow" },
+      ],
+    });
+    expect(flat(text)).toContain(
+      "skipped: 9 workers, not pinned: it needs 980.1 MiB of memory, and 64 MiB are available; and 1 more for the same reason",
+    );
+    expect(flat(text)).toContain(
+      "skipped: 40 workers, pinned: 40 workers are more than the 16 that 16 CPUs allow",
+    );
+  });
+
+  it("say when workers come to own much of the memory over an epoch", () => {
+    const own = (workerEpochBytes: number | null) =>
+      flat(
+        render({
+          machine: { memoryAvailableBytes: 2 ** 36 },
+          tried: [buildTried(sixteen, 72, { workerPrivateBytes: 2 ** 30, workerEpochBytes })],
+        }),
+      );
+    expect(own(9 * 2 ** 30)).toContain(
+      "16 workers will own 9 GiB of memory at the end of an epoch, 8 GiB more",
+    );
+    expect(own(7 * 2 ** 30)).not.toContain("will own");
+    expect(own(null)).not.toContain("will own");
+  });
+
+  it("say when each worker delivers all samples of a stream", () => {
+    const delivered = (sampleCopies: number | null) =>
+      flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
+    expect(delivered(16)).toContain(
+      "between workers: 16 workers deliver each one 16 times, which counts once",
+    );
+    expect(delivered(1)).not.toContain("does not share");
+    expect(delivered(null)).not.toContain("does not share");
+  });
+
+  it("say of which figures storage is a part", () => {
+    const read = (storageReadBytes: number | null) =>
+      flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
+    expect(read(1e9)).toContain("953.7 MiB came from storage: storage is part of all figures.");
+    expect(read(7e6)).not.toContain("storage");
+    const tiny = { batch: { samples: 4, bytes: 128, description: "float32 [4, 8]" } };
+    const tried = [buildTried(sixteen, 72, { storageReadBytes: 2 ** 20 })];
+    expect(render({ probe: { ...buildTuning().probe, ...tiny }, tried })).not.toContain("storage");
+    expect(read(null)).not.toContain("storage");
+    const some = [buildTried(sixteen, 72, { storageReadBytes: 1e9 }), buildTried(usualSetting(4, false), 30)];
+    expect(flat(render({ tried: some }))).toContain(
+      `storage is part of the figures of ${describeSetting(sixteen)}, and not of the others.`,
+    );
+    const repeated = buildTried(sixteen, 72, { storageReadBytes: 1e9 });
+    repeated.trials.push(buildTrial());
+    expect(flat(render({ tried: [repeated] }))).not.toContain("storage");
+  });
+
+  it("hold what came from storage against the files that a trial read, not against the batches made of them", () => {
+    // 20 trials of 10 batches of 36.8 MiB, each batch made from files of 2 MiB; the first trial came from storage.
+    const files = { fileBytesPerBatch: 2 * 2 ** 20 };
+    const tried = Array.from({ length: 20 }, (_, trial) =>
+      buildTried(usualSetting(trial, false), 72, { storageReadBytes: trial === 0 ? 6 * 2 ** 20 : 0 }),
+    );
+    expect(flat(render({ probe: files, tried }))).toContain(
+      "6 MiB came from storage: storage is part of the figures of 0 workers, not pinned, and not of the others.",
+    );
+    expect(flat(render({ tried }))).not.toContain("storage");
+  });
+
+  it("say that cold trials were, and where dropping the files had no effect", () => {
+    const cold = (...readBytes: (number | null)[]) =>
+      flat(
+        render({
+          probe: { fileBytesPerBatch: 2e6, isCold: true },
+          tried: readBytes.map((storageReadBytes, i) =>
+            buildTried(usualSetting(i, false), 72, { storageReadBytes }),
+          ),
+        }),
+      );
+    expect(cold(20e6, 25e6)).toContain(
+      "all trials were cold, as a first epoch is: 42.9 MiB came from storage",
+    );
+    expect(cold(20e6, 0)).toContain("--cold had no effect in 1 of 2 trials");
+    const unknown = render({
+      probe: { isCold: true },
+      tried: [buildTried(sixteen, 72, { storageReadBytes: 2 * 2 ** 20 })],
+    });
+    expect(flat(unknown)).toContain("--cold had no effect in 1 of 1 trial");
+    expect(flat(unknown)).toContain(
+      "The data set reads other files than those of --data, or their file system",
+    );
+    expect(cold(null)).toContain("whether all trials were cold cannot be told");
+  });
+
+  it("say why no workers were tried, and what the probe has to say", () => {
+    const text = render({
+      probe: { workersOff: "the batches are cuda tensors", notes: ["This is a model."] },
+    });
+    expect(text).toContain("  no workers were tried: the batches are cuda tensors\n");
+    expect(text).toContain("  This is a model.\n");
+  });
+});
+
+describe("persistent workers", () => {
+  const text = (part: TuningPart = {}) => flat(render(part));
+
+  it("have a note: what they save, and that they keep a data set that is changed between epochs", () => {
+    expect(text()).toContain(
+      "persistent_workers=True was not compared with False: it saves starting the workers in every epoch (0.13 s until the first batch here). Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them.",
+    );
+  });
+
+  it("have none where there are none, or the script of a running job has decided on them", () => {
+    expect(text({ recommendation: { setting: usualSetting(0, false) } })).not.toContain(
+      "persistent_workers=True",
+    );
+    const setting = { ...usualSetting(8, false), persistentWorkers: false };
+    expect(text({ recommendation: { setting } })).not.toContain("was not compared");
+    expect(text({ probe: { kind: "live" } })).not.toContain("was not compared");
+  });
+});
+
+describe("the outcome", () => {
+  it("begins with the settings as keyword arguments and what they bring, and ends with what the limit is", () => {
+    expect(flat(render())).toMatch(/^pinbench 0\.1\.0 tune => num_workers=8 pin_memory=False /);
+    expect(flat(render())).toContain(
+      "=> num_workers=8 pin_memory=False prefetch_factor=2 persistent_workers=True non_blocking=False => 8 workers, not pinned: ",
+    );
+    expect(flat(render()).trimEnd()).toMatch(/=> The loader gives 2\.77 GB\/s, the link takes 55\.3: .*\.$/);
+  });
+
+  it("says nothing of how a running job copies, which is not seen", () => {
+    const text = render({ probe: { kind: "live", startingPoint: usualSetting(4, true) } });
+    expect(text).toContain("=> num_workers=8 pin_memory=False");
+    expect(text).not.toContain("non_blocking");
+  });
+
+  it("has no prefetch_factor without workers, and no copies without a device", () => {
+    const text = render({ recommendation: { setting: usualSetting(0, false) }, probe: { device: null } });
+    expect(text).toContain("=> num_workers=0 pin_memory=False persistent_workers=False\n");
+  });
+});
+
+it("is as wide as a terminal, and the same but for colours with them", () => {
+  const tried = [
+    ...buildTuning().tried,
+    buildTried(usualSetting(4, false), null, { failure: buildFailure({ hint: "word ".repeat(60).trim() }) }),
+  ];
+  const plain = render({ tried });
+  for (const line of plain.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  const coloured = render({ tried }, 1);
+  expect(coloured).not.toBe(plain);
+  expect(stripVTControlCharacters(coloured)).toBe(plain);
+});
