@@ -30,6 +30,8 @@ class Inner:
         self.is_discarded = False
         # What could be reached as workers were raised from none.
         self.state = None
+        # A weak reference to the iterator that has it.
+        self.user = None
         # Whether it has made a batch since its workers were started.
         self.has_begun = False
         self.folder = folder
@@ -115,7 +117,11 @@ class Inner:
 
     def _like(self, loader):
         """A twin that differs in what is tuned and in where the indices come from, and in nothing else."""
-        twin = object.__new__(type(loader))
+        kind = type(loader)
+        if hasattr(kind, "__del__"):
+            # What the script does as its loader goes is not to be done as a twin goes.
+            kind = type(kind.__name__, (kind,), {"__del__": lambda self: None})
+        twin = object.__new__(kind)
         twin.__dict__.update(loader.__dict__)
         workers = self.setting["numWorkers"]
         changes = {

@@ -1,7 +1,7 @@
 """The iterator that the training loop gets: batches in the sampler's order, whatever makes them."""
 
-import contextlib
 import time
+import weakref
 
 from . import deaths, evidence, failures, open_files
 from .aside import Aside, lists_kept
@@ -23,25 +23,30 @@ class LiveIterator:
         self._loader = loader
         self._watched = watched
         self._reporting = Reporting(watched)
-        watched.session.obey()
-        asked = watched.asked
-        if asked is not None and asked["atBatch"] <= watched.delivered and not asked.get("discard"):
-            if watched.way_of(loader, asked["setting"]) == HANDED:
-                watched.asked = None
-                watched.setting, watched.change = asked["setting"], asked["change"]
-                self._reporting.changed(asked["change"])
+        self._seen = lists_kept()
+        self._inners = []
+        self.begin()
+
+    def begin(self):
+        """An epoch; another one where the script's workers persist, for then torch has one iterator for all epochs."""
+        for inner in self._inners:
+            if not self._watched.persists(inner):
+                deaths.end(inner)
         # What was reached as workers were raised from none: what changes then does not reach them.
         self._state = None
         # When the loop got its last batch, the indices of it, and those before.
         self._returned_ns = self._drawn = self._delivering = None
-        self._seen = lists_kept()
         self._is_first = True
-        if is_stream(loader) and watched.is_told:
-            watched.files_at_epoch = open_files.positions()
         # The oldest delivers; only the last one draws.
-        self._inners = [self._begin_epoch()]
-        watched.epochs += 1
-        self._reporting.epoch("begin")
+        self._inners = []
+        self._guarded(self._prepare)
+        self._inners.append(self._begin_epoch())
+        self._watched.epochs += 1
+        self._guarded(self._reporting.epoch, "begin")
+
+    @property
+    def is_under_way(self):
+        return bool(self._inners)
 
     def __iter__(self):
         return self
@@ -72,6 +77,19 @@ class LiveIterator:
             self._state = None
             if not all(inner.is_own for inner in self._inners):
                 self._take_back()
+
+    def _prepare(self):
+        """Before an epoch: what pinbench asks for then."""
+        watched = self._watched
+        watched.session.obey()
+        asked = watched.asked
+        if asked is not None and asked["atBatch"] <= watched.delivered and not asked.get("discard"):
+            if watched.way_of(self._loader, asked["setting"]) == HANDED:
+                watched.asked = None
+                watched.setting, watched.change = asked["setting"], asked["change"]
+                self._reporting.changed(asked["change"])
+        if is_stream(self._loader) and watched.is_told:
+            watched.files_at_epoch = open_files.positions()
 
     def _before(self, began_ns):
         watched = self._watched
@@ -177,40 +195,44 @@ class LiveIterator:
         return own
 
     def _begin_epoch(self):
-        """The generators are left as the script's own loader would leave them, so that epochs are shuffled alike."""
-        loader, watched = self._loader, self._watched
-        own = watched.own
-        own_draws = watched.epochs == 0 or not own["persistentWorkers"]
-        feed = Feed(iter(loader._index_sampler))
-        inner = watched.persisting() or self._inner(watched.setting, watched.change)
-        self._look(inner)
-        is_drawing = own_draws and inner.draws
-        if own_draws and not is_drawing:
-            draw_seed(loader)
-        with contextlib.nullcontext() if is_drawing else unchanged_randomness(loader):
-            inner = self._start_or_fall_back(inner, feed)
-        if own_draws and own["numWorkers"] > 0:
-            # As torch does, once for the iterator and once for its workers: a sampler may draw when it is asked.
-            feed.indices = iter(loader._index_sampler)
-        self._feed = feed
+        watched = self._watched
+        feed = self._feed = Feed()
+        inner = watched.persisting(self) or self._inner(watched.setting, watched.change)
+        self._guarded(self._look, inner)
+        if watched.setting != inner.setting:
+            inner = self._inner(watched.own, 0)
+        if inner.is_own:
+            inner.begin(feed)
+        else:
+            inner = self._begin_tried(inner, feed)
+        inner.user = weakref.ref(self)
         watched.put_in_force(inner)
-        if not inner.is_own:
-            deaths.watch(inner)
-        inner.open()
         return inner
 
-    def _start_or_fall_back(self, inner, feed):
-        """What has been started: under the script's own setting where that of `inner` does not come to life."""
+    def _begin_tried(self, inner, feed):
+        """The generators are left as the script's own loader would leave them, so that epochs are shuffled alike."""
+        loader, own = self._loader, self._watched.own
+        workers = own["numWorkers"]
+        feed.indices = iter(loader._index_sampler)
+        if self._watched.epochs == 0 or not own["persistentWorkers"]:
+            draw_seed(loader)
+            if workers > 0:
+                # As torch does, once for the iterator and once for its workers.
+                feed.indices = iter(loader._index_sampler)
         try:
-            inner.start(feed, is_at_begin=True)
-            return inner
+            with unchanged_randomness(loader):
+                inner.start(feed)
+            deaths.watch(inner)
         except Exception as error:
-            if inner.is_own:
-                raise
             told = failures.describe(error, inner, has_started=False)
             deaths.end(inner)
             self._failed(inner.change, told)
-        return self._start_own(feed)
+            inner = self._start_own(feed)
+        if workers > 0:
+            # Torch asks the sampler before the loop does.
+            feed.draw_ahead(workers * own["prefetchFactor"])
+            inner.open()
+        return inner
 
     def _inner(self, setting, change):
         watched = self._watched
@@ -250,6 +272,9 @@ class LiveIterator:
         self._reporting.changed(asked["change"])
 
     def _next_batch(self):
+        if self._is_first and self._inners and not self._inners[-1].gate.is_open:
+            # Where the script has no workers torch asks the sampler now.
+            self._inners[-1].open()
         while self._inners:
             inner = self._inners[0]
             try:

@@ -11,6 +11,10 @@ from .verdict import way_of
 _STEPS = 64
 
 
+def _none():
+    return None
+
+
 class Watched:
     """`strangeness`: why it cannot be tuned at all, None where it can."""
 
@@ -34,6 +38,8 @@ class Watched:
         self.files_at_epoch = {}
         # With which the next epoch begins, and the number of the change that brought it.
         self.setting, self.change = self.own, 0
+        # The loop's last iterator of it, for as long as that is there.
+        self.iterator = _none
         # The inner loader whose workers persist from one epoch to the next, however the epoch ends.
         self._persisting = None
         # What its first batch holds, until that is told.
@@ -87,11 +93,22 @@ class Watched:
         self.setting, self.change = inner.setting, inner.change
         self._persisting = inner if inner.setting["persistentWorkers"] else None
 
-    def persisting(self):
-        """The inner loader to begin an epoch with, where one has persisted under the setting in force."""
+    def persists(self, inner):
+        """Whether it begins the next epoch as well."""
+        return inner is self._persisting
+
+    def persisting(self, user):
+        """The inner loader to begin an epoch with, where one has persisted under the setting in force. Its batches may still
+        be another iterator's of the loop than `user`.
+        """
         inner = self._persisting
-        if inner is not None and inner.setting != self.setting:
+        if inner is None:
+            return None
+        other = inner.user()
+        is_used = other is not None and other is not user and other.is_under_way
+        if inner.setting != self.setting or is_used and not inner.is_own:
             self._persisting = None
-            inner.end()
+            if not is_used:
+                inner.end()
             return None
         return inner
