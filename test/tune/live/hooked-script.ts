@@ -91,21 +91,27 @@ export async function runConversing(
 
 /**
  * What pinbench does at its socket in each process: `loader` is tuned, and given one setting after the other. `onAsked` is
- * called after each request.
+ * called after each request. Where it `rests`, the search is over with the last change.
  */
 export async function playPinbench(
   path: string,
   changes: readonly Change[],
-  { loader = 1, onAsked = () => undefined as void } = {},
+  { loader = 1, onAsked = () => undefined as void, rests = false } = {},
 ): Promise<{ said: Said[][]; close: () => void }> {
   const said: Said[][] = [];
-  const server = createServer((socket) => said.push(converse(socket, changes, loader, onAsked)));
+  const server = createServer((socket) => said.push(converse(socket, changes, { loader, onAsked, rests })));
   server.listen(path);
   await once(server, "listening");
   return { said, close: () => server.close() };
 }
 
-function converse(socket: Socket, changes: readonly Change[], loader: number, onAsked: () => void): Said[] {
+interface Manner {
+  loader: number;
+  onAsked: () => void;
+  rests: boolean;
+}
+
+function converse(socket: Socket, changes: readonly Change[], { loader, onAsked, rests }: Manner): Said[] {
   const heard: Said[] = [];
   const send = (command: object) => socket.write(`${JSON.stringify(command)}\n`);
   let asked = 0;
@@ -118,7 +124,11 @@ function converse(socket: Socket, changes: readonly Change[], loader: number, on
     if (message.type === "loader" && message.loader === loader) send({ type: "target", loader });
     const isReady = ["loader", "changed", "failed"].includes(message.type);
     const next = changes[asked];
-    if (message.loader !== loader || !isReady || next === undefined) return;
+    if (message.loader !== loader || !isReady) return;
+    if (next === undefined) {
+      if (rests) send({ type: "rest" });
+      return;
+    }
     const [atBatch, setting] = next;
     send({ type: "change", loader, change: ++asked, atBatch, setting });
     onAsked();

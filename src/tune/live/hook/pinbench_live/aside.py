@@ -12,7 +12,7 @@ from .feed import Feed
 from .inner import Inner, is_stream, unchanged_randomness
 
 # The loop is not held any longer, whatever pinbench does.
-_MOST_SECONDS = 30
+_MOST_SECONDS = 10
 # pinbench is listened to so often while a step is imitated.
 _SLICE_SECONDS = 0.05
 # A step that took so many times the middle one was something else: a checkpoint that was saved.

@@ -19,6 +19,7 @@ _MOST_LEAVES, _MOST_BYTES = 10_000, 1 << 26
 _STREAM_WORKERS, _STREAM_BATCHES = 2, 6
 # A worker that is not forked imports all that the script does.
 _START_SECONDS = 25
+_POLL_SECONDS = 0.001
 
 
 class Comparison:
@@ -66,6 +67,12 @@ class Comparison:
             self._conclude()
         return is_over
 
+    def wait(self, seconds):
+        """Until something has come, or so long."""
+        end = time.monotonic() + seconds
+        while not self.poll() and time.monotonic() < end:
+            time.sleep(_POLL_SECONDS)
+
     def end(self, grace=1):
         if self._inner is not None:
             inner, self._inner = self._inner, None
@@ -106,6 +113,11 @@ def digest(batch):
         found.update(b"%d " % len(data))
         found.update(data)
     return found.digest()
+
+
+def opaque(batch):
+    """The name of a type in it of which only the object itself says what it is; None where there is none."""
+    return next((leaf.__name__ for leaf in leaves.leaves(batch, _MOST_LEAVES) if isinstance(leaf, type)), None)
 
 
 def _bytes_of(leaf, most):

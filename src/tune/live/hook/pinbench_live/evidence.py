@@ -1,9 +1,9 @@
 """Whether workers can be raised without harm to the job: what shows on a few of the script's own batches."""
 
 from . import open_files
-from .comparison import Comparison, digest
+from .comparison import Comparison, digest, opaque
 from .inner import forks, is_stream
-from .observer import Observer, roots_of
+from .observer import Observer, order_of, roots_of
 from .probe import probe_module
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
 
@@ -26,6 +26,7 @@ _RANDOM = "making batches draws random numbers in the training process, and work
 _SAMPLER = "the sampler draws random numbers batch by batch, and more workers have it draw earlier"
 _CHANGES = "making a batch changes %s, of which workers have copies of their own"
 _ITERATES = "the data set holds an iterator (%s), of which workers would have copies of their own"
+_OPAQUE = "batches hold objects of the type %s, and whether another process' are the same cannot be told"
 _DIFFERS = "a worker made other batches of the same indices than the script's own setting"
 
 
@@ -39,7 +40,7 @@ class Evidence:
         self._is_stream = is_stream(loader)
         self._is_made_here = watched.own["numWorkers"] == 0
         self._drawn, self._digests = [], []
-        self._files = self._moved = self._states = self._reachable = None
+        self._files = self._moved = self._states = self._reachable = self._order = self._opaque = None
         self._draws = self._is_random = False
         self._changed = None
         self._observer = None
@@ -51,7 +52,10 @@ class Evidence:
             if self._comparison.poll():
                 self._conclude()
             return
-        changed = None if is_first or self._reachable is None else self._reachable.changed()
+        changed = None
+        if self._reachable is not None:
+            # Between two epochs it may do so.
+            changed = None if is_first else self._order.changed() or self._reachable.changed()
         if changed is not None:
             self.verdict = Verdict(REFUSED, LOOP_CHANGES % changed)
             return
@@ -76,8 +80,14 @@ class Evidence:
             self._see_making()
         self._drawn.append(drawn)
         self._digests.append(digest(batch))
+        self._opaque = self._opaque or opaque(batch)
         if len(self._drawn) == _BATCHES:
             self._judge()
+
+    def wait(self, seconds):
+        """For the worker, where there is one: the loop is held, but for no longer than that."""
+        if self._comparison is not None:
+            self._comparison.wait(seconds)
 
     def end(self):
         making.observe(None)
@@ -107,6 +117,7 @@ class Evidence:
         if self._drawn:
             self._changed = self._changed or seen.first_changed
         self._reachable = roots_of(self._loader)
+        self._order = order_of(self._loader)
 
     def _judge(self):
         watched = self._watched
@@ -164,6 +175,8 @@ class Evidence:
         for kind, name in roots_of(self._loader).held:
             if kind == "iterator":
                 return _ITERATES % name
+        if self._opaque is not None:
+            return _OPAQUE % self._opaque
         return None if compared.digests == self._digests else _DIFFERS
 
 

@@ -7,10 +7,12 @@ from . import deaths, evidence, failures, open_files
 from .aside import Aside, lists_kept
 from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
-from .observer import roots_of
+from .observer import order_of, roots_of
 from .reporting import Reporting
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
 
+# The loop is held for so long with each batch while a change waits for evidence.
+_EVIDENCE_SECONDS = 0.02
 _NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 
 
@@ -33,7 +35,7 @@ class LiveIterator:
             if not self._watched.persists(inner):
                 deaths.end(inner)
         # What was reached as workers were raised from none: what changes then does not reach them.
-        self._state = None
+        self._state = self._order = None
         # When the loop got its last batch, the indices of it, and those before.
         self._returned_ns = self._drawn = self._delivering = None
         self._is_first = True
@@ -83,7 +85,7 @@ class LiveIterator:
         watched = self._watched
         watched.session.obey()
         asked = watched.asked
-        if asked is not None and asked["atBatch"] <= watched.delivered and not asked.get("discard"):
+        if asked is not None and asked["atBatch"] <= watched.delivered:
             if watched.way_of(self._loader, asked["setting"]) == HANDED:
                 watched.asked = None
                 watched.setting, watched.change = asked["setting"], asked["change"]
@@ -110,12 +112,15 @@ class LiveIterator:
         if all(inner.setting["numWorkers"] == 0 for inner in self._inners):
             self._state = None
             return
-        changed = self._state.changed()
+        changed = self._order.changed() or self._state.changed()
         if changed is not None:
             self._refuse(evidence.LOOP_CHANGES % changed)
 
     def _after(self, batch, began_ns):
         watched = self._watched
+        if self._state is not None and self._order.changed() is not None:
+            # By itself, as it was asked.
+            self._order = order_of(self._loader)
         self._returned_ns = time.perf_counter_ns()
         if watched.evidence is not None:
             watched.evidence.after(self._drawn, batch, (self._returned_ns - began_ns) / 1e9)
@@ -142,10 +147,12 @@ class LiveIterator:
         watched, setting = self._watched, asked["setting"]
         way = watched.way_of(self._loader, setting)
         if way is None:
+            if watched.evidence is not None:
+                watched.evidence.wait(_EVIDENCE_SECONDS)
             return
         watched.asked = None
-        if way == HANDED and asked.get("discard"):
-            way = DISCARDED  # another rank's are not safe to hand over
+        if way == DISCARDED and not watched.is_target:
+            way = REFUSED  # the search is over
         if setting == self._inners[-1].setting:
             # What makes batches need not be started anew.
             self._reporting.flush()
@@ -247,6 +254,7 @@ class LiveIterator:
         elif watched.own["numWorkers"] == 0 and inner.setting["numWorkers"] > 0:
             inner.state = inner.state or roots_of(self._loader)
             self._state = self._state or inner.state
+            self._order = self._order or order_of(self._loader)
 
     def _change(self, asked):
         watched = self._watched
@@ -284,6 +292,8 @@ class LiveIterator:
                     deaths.end(self._inners.pop(0), self._watched.patience.grace())
                     continue
                 self._end_epoch()
+                if self._feed.error is not None:
+                    raise self._feed.error from None
                 raise
             except Exception as error:
                 if self._falls_back(inner, error):

@@ -57,6 +57,11 @@ def roots_of(owner):
     return Reachable({"dataset": owner.dataset, "collate_fn": owner.collate_fn})
 
 
+def order_of(loader):
+    """What its sampler can reach beside the data set."""
+    return Reachable({"sampler": loader._index_sampler}, without=loader.dataset)
+
+
 def read(path):
     """What a worker has seen; None where it has left nothing."""
     try:

@@ -32,13 +32,15 @@ _ITERATORS = tuple({type(iter(each)) for each in ([], (), {}, set(), "", b"", ra
 
 
 class Reachable:
-    """`roots`: objects by the name that a reader knows them by. Nothing of the user's own code is run."""
+    """`roots`: objects by the name that a reader knows them by; `without` is not entered. Nothing of the user's own code is
+    run.
+    """
 
-    def __init__(self, roots):
+    def __init__(self, roots, without=None):
         # What forked workers would share, or each begin with a copy of: (kind, name).
         self.held = []
         self._nodes = []
-        self._entered = set()
+        self._entered = {id(without)}
         self._classes = set()
         waiting = collections.deque((name, value) for name, value in roots.items())
         while waiting and len(self._nodes) < _MOST_NODES:
