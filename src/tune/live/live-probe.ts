@@ -1,7 +1,7 @@
 import type { LoaderSetting } from "../../results/tuning.js";
 import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
 import type { LiveJob, Member } from "./live-job.js";
-import type { ChangeableSetting, HookMessage } from "./live-messages.js";
+import type { ChangeableSetting, HookMessage, HookMessageOf } from "./live-messages.js";
 import { LiveTrial, type Rank } from "./live-trial.js";
 import type { LoaderRecord } from "./loader-record.js";
 
@@ -81,7 +81,10 @@ export class LiveProbe implements Probe {
     return trial;
   }
 
-  /** The search is over: the job goes on with this setting, or with the one in force for null. */
+  /**
+   * The search is over: the job goes on with this setting, or with the one in force for null. The hook leaves the script's
+   * own where another could not be shown to make the same batches.
+   */
   rest(setting: LoaderSetting | null): void {
     if (setting !== null) this.#enforce(setting);
     for (const { member } of this.#target.ranks) member.connection.send({ type: "rest" });
@@ -124,9 +127,16 @@ export class LiveProbe implements Probe {
     if (message === null) this.#end();
     else if ("loader" in message && message.loader === loader) {
       if (message.type === "failed") this.#fail(message);
+      else if (message.type === "safety" || message.type === "aside") this.#note(message);
       else this.#trial?.update();
     }
   };
+
+  /** What the hook will not do, once for all ranks. */
+  #note(message: HookMessageOf<"safety" | "aside">): void {
+    const note = noteOn(message);
+    if (note !== null && !this.facts.notes.includes(note)) this.facts.notes.push(note);
+  }
 
   #fail(message: Extract<HookMessage, { type: "failed" }>): void {
     if (this.#inForce?.change === message.change) {
@@ -140,6 +150,16 @@ export class LiveProbe implements Probe {
   #end(): void {
     this.#over.abort(jobEnded);
   }
+}
+
+function noteOn(message: HookMessageOf<"safety" | "aside">): string | null {
+  if (message.type === "aside") {
+    return `pinbench has left the job alone, as it met with an error of its own: ${message.message}`;
+  }
+  if (message.reason === null) return null;
+  return message.workers === "refused"
+    ? `no other number of workers was tried: ${message.reason}`
+    : `the job has kept its own number of workers, and others made batches that were thrown away: ${message.reason}`;
 }
 
 /** Whether a DataLoader is given the same. */

@@ -83,6 +83,8 @@ def next_of(inner, seconds=None):
     global _is_waiting
     if inner.is_own:
         return next(inner.iterator)
+    if inner.has_lost_files():
+        raise OSError("the script has closed the descriptors of the workers that pinbench has started")
     if _has_died(inner):
         raise WorkerDied("a worker exited unexpectedly")
     _is_waiting = True

@@ -155,9 +155,12 @@ class Evidence:
 
     def _of_stream(self, compared):
         is_random = self._is_random or compared.seen is None or compared.seen["is_random"]
-        mentions = _looks_at_workers(self._loader.dataset)
+        init_fn = getattr(self._loader.worker_init_fn, "__code__", None)
+        mentions = _looks_at_workers(self._loader.dataset) or _names_worker(init_fn)
         copies = compared.sample_copies
-        if copies is None and not mentions or copies is not None and copies > 1 or is_random and not mentions:
+        # Of single samples a few tell nothing.
+        is_told = copies is not None and self._loader.batch_size is not None and not is_random
+        if copies is not None and copies > 1 or not is_told and not mentions:
             return Verdict(REFUSED, _UNSHARDED)
         return Verdict(DISCARDED, _STREAM)
 

@@ -9,6 +9,7 @@ import warnings
 import torch
 
 from .feed import Gate
+from .handles import Handles
 from .probe import probe_module
 from .tried_worker import TriedWorker
 
@@ -36,7 +37,7 @@ class Inner:
         self.has_begun = False
         self.folder = folder
         self._is_observed = is_observed
-        self.iterator = None
+        self.iterator = self._handles = None
         self._is_stream = is_stream(loader)
         self._is_forked = forks(loader)
         self.gate = Gate(loader._index_sampler)
@@ -60,6 +61,8 @@ class Inner:
                 self.iterator._reset(self._loader)
             else:
                 self.iterator = self._loader._get_iterator()
+                if not self.is_own and self.setting["numWorkers"] > 0:
+                    self._handles = Handles(self.iterator)
 
     @contextlib.contextmanager
     def _own_place(self):
@@ -102,8 +105,17 @@ class Inner:
         """Its workers end; what they have made and not delivered is lost."""
         iterator, self.iterator = self.iterator, None
         self.has_begun = False
-        if hasattr(iterator, "_shutdown_workers"):
+        handles, self._handles = self._handles, None
+        if handles is not None and handles.are_lost():
+            handles.abandon()
+        elif hasattr(iterator, "_shutdown_workers"):
             iterator._shutdown_workers()
+            if handles is not None:
+                handles.close()
+
+    def has_lost_files(self):
+        """Whether the script has closed what leads to its workers."""
+        return self._handles is not None and self._handles.are_lost()
 
     def workers(self):
         return list(getattr(self.iterator, "_workers", ()))
