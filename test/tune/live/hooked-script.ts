@@ -96,7 +96,7 @@ export async function runConversing(
 export async function playPinbench(
   path: string,
   changes: readonly Change[],
-  { loader = 1, onAsked = () => undefined as void, rests = false } = {},
+  { loader = 1, onAsked = () => undefined, rests = false }: Partial<Manner> = {},
 ): Promise<{ said: Said[][]; close: () => void }> {
   const said: Said[][] = [];
   const server = createServer((socket) => said.push(converse(socket, changes, { loader, onAsked, rests })));

@@ -12,10 +12,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { readMessage } from "../../../src/tune/live/live-messages.js";
 import { testPython, torchMissing } from "../../helpers/test-python.js";
-import { playPinbench, type Said, withWorkers } from "./hooked-script.js";
+import { type Change, playPinbench, type Said, withWorkers } from "./hooked-script.js";
 
 /** How long a job may do nothing, of which most take a tenth of a second. */
 const seconds = 8;
@@ -32,6 +32,14 @@ interface Job {
   tells: "changed" | "note" | "any";
   /** The number of the loader that is tuned. */
   loader: number;
+}
+
+/** What it is asked for. */
+interface Request {
+  name: string;
+  folder: string;
+  socket: string | null;
+  options: number[];
 }
 
 /** What run.py answers. */
@@ -72,7 +80,7 @@ class Runner {
     return { runner, table: JSON.parse(table) };
   }
 
-  run(request: { name: string; folder: string; socket: string | null }): Promise<Ended> {
+  run(request: Request): Promise<Ended> {
     return new Promise((resolve) => {
       this.#waiting.set(request.folder, resolve);
       this.#process.stdin!.write(`${JSON.stringify({ ...request, seconds })}\n`);
@@ -105,8 +113,9 @@ function makeFolder(onTestFinished: (end: () => void) => void): string {
   return folder;
 }
 
-async function runJob(name: string, folder: string, socket: string | null): Promise<Got> {
-  const { status, left } = await runner!.run({ name, folder, socket });
+async function runJob(request: Request): Promise<Got> {
+  const { folder } = request;
+  const { status, left } = await runner!.run(request);
   const read = (file: string) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "";
   const lines = (file: string) => read(file).trim().split("\n");
@@ -121,13 +130,19 @@ async function runJob(name: string, folder: string, socket: string | null): Prom
   };
 }
 
-async function runHooked(job: Job, folder: string): Promise<{ got: Got; said: Said[] }> {
+const usualChanges = (job: Job): Change[] =>
+  job.changes.map(([atBatch, workers]) => [atBatch, withWorkers(workers)] as const);
+
+async function runHooked(
+  job: Job,
+  folder: string,
+  { changes = usualChanges(job), options = [] as number[] } = {},
+): Promise<{ got: Got; said: Said[] }> {
   const socket = join(folder, "socket");
-  const changes = job.changes.map(([atBatch, workers]) => [atBatch, withWorkers(workers)] as const);
   // The job waits for the first request.
   const onAsked = () => writeFileSync(join(folder, "asked"), "");
   const pinbench = await playPinbench(socket, changes, { loader: job.loader, onAsked, rests: true });
-  const got = await runJob(job.name, folder, socket);
+  const got = await runJob({ name: job.name, folder, socket, options });
   pinbench.close();
   return { got, said: pinbench.said.flat() };
 }
@@ -155,7 +170,7 @@ function differences(plain: Got, hooked: Got): string[] {
 }
 
 const isNote = ({ type, reason, fixed, untouchable }: Said) =>
-  type === "failed" || type === "safety" && reason !== null || Boolean(fixed) || Boolean(untouchable);
+  type === "failed" || (type === "safety" && reason !== null) || Boolean(fixed) || Boolean(untouchable);
 
 describe.each([
   ["plain_loaders", "a loader"],
@@ -172,7 +187,7 @@ describe.each([
     it.concurrent(`${begin} ${job.title} (${job.name})`, { fails }, async ({ expect, onTestFinished }) => {
       const [first, second] = [makeFolder(onTestFinished), makeFolder(onTestFinished)];
       const [plain, { got, said }] = await Promise.all([
-        runJob(job.name, first, null),
+        runJob({ name: job.name, folder: first, socket: null, options: [] }),
         runHooked(job, second),
       ]);
       expect(differences(plain, got)).toEqual([]);
@@ -181,4 +196,41 @@ describe.each([
       if (job.tells === "note") expect(said.filter(isNote)).not.toEqual([]);
     });
   }
+});
+
+/** So many, from such a seed on; by hand there may be more. */
+const randomJobs = Number(process.env.PINBENCH_RANDOM_JOBS ?? 20);
+const firstSeed = Number(process.env.PINBENCH_RANDOM_SEED ?? 1);
+
+/** Settings at random moments. */
+function randomChanges(seed: number): Change[] {
+  let state = seed;
+  const below = (end: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * end);
+  };
+  const changes: Change[] = [];
+  for (let atBatch = 4 + below(8); changes.length < 6; atBatch += 1 + below(25)) {
+    changes.push([atBatch, withWorkers(below(4), 1 + below(4), below(3) === 0)]);
+  }
+  return changes;
+}
+
+describe.runIf(runner !== null)("a job gets what it gets without the hook: random loaders", () => {
+  const seeds = Array.from({ length: randomJobs }, (_, index) => firstSeed + index);
+  it.concurrent.each(seeds)("a loader of seed %i", async (seed) => {
+    const job = table.find(({ name }) => name === "drawn_by_chance")!;
+    const folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), "pinbench-job-")));
+    for (const folder of folders) mkdirSync(join(folder, "tmp"));
+    try {
+      const options = [seed];
+      const [plain, { got }] = await Promise.all([
+        runJob({ name: job.name, folder: folders[0]!, socket: null, options }),
+        runHooked(job, folders[1]!, { changes: randomChanges(seed), options }),
+      ]);
+      expect(differences(plain, got)).toEqual([]);
+    } finally {
+      for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
