@@ -36,9 +36,9 @@ export async function simulateAll(tasks, comparisons, seed) {
   return figures;
 }
 
-/** What is known with another piece, a figure or figures by name, which are `share` of all. */
+/** What is known with another piece, a figure or figures by name, which are `share` of all; 1 % is not to be above 1 %. */
 function sum(known, piece, share) {
-  if (typeof piece === "number") return (known ?? 0) + piece * share;
+  if (typeof piece === "number") return Number(((known ?? 0) + piece * share).toPrecision(12));
   const names = new Set([...Object.keys(known ?? {}), ...Object.keys(piece)]);
   return Object.fromEntries(
     [...names].map((name) => [name, sum(known?.[name] ?? null, piece[name] ?? 0, share)]),

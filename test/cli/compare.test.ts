@@ -48,7 +48,7 @@ describe("the exit code of pinbench compare", () => {
     const { exitCode, stdout } = await compare(cwd);
     expect(exitCode).toBe(4);
     expect(stdout).toContain(`note: ${failed.id}: it failed: out of memory`);
-    expect(stdout).toContain("=> A measurement failed. Nothing is slower. Pinned and registered: a loss of ");
+    expect(stdout).toContain("=> A measurement failed. Nothing is slower. Pinned: a loss of ");
   });
 
   it("is 4 also where the data of a cell came back wrong that the baseline lacks", async () => {

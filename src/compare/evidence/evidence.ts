@@ -17,7 +17,7 @@ import { usualUnevenness } from "./uneven-runs.js";
  * may not, 1 / `chancesOf`, together less than all of it. Groups have the most, as few occasions make their intervals wide;
  * cells that fall alone are told by their like. By simulation (bench/regress) alarms without a change stay below 1 % of checks.
  */
-export const chancesOf = { cells: 6, groups: 1.6, host: 7 };
+export const chancesOf = { cells: 4, groups: 1.75, host: 7 };
 
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {

@@ -33,8 +33,8 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
 };
 
 /**
- * What few machines shared says little of the next: a bound of twice the deviation, four times the variance. For GPUs that were
- * not recorded it is one of each cell's own noise as well.
+ * GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. So are the copies of
+ * recorded ones that go by the CPU, in what an occasion does to all of them: three machines' memory says little of the next.
  */
 export const varianceFactorOfBound = 4;
 
@@ -60,8 +60,11 @@ export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
-  const { shared, own } = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  if (areRecorded(deviceNames)) return { shared: times(shared, varianceFactorOfBound), own };
+  const kind = standInFor(series.cell, series.unit);
+  const { shared, own } = recordedOccasionNoise[kind]!;
+  if (areRecorded(deviceNames)) {
+    return { shared: kind === "pinned" ? shared : times(shared, varianceFactorOfBound), own };
+  }
   const bound = (estimate: VarianceEstimate) => ({
     ...times(estimate, varianceFactorOfBound),
     degreesOfFreedom: Math.max(degreesOfBound, estimate.degreesOfFreedom),
