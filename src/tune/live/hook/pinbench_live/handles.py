@@ -19,14 +19,19 @@ class Handles:
         self._sentinels = [(each, _identity(each.sentinel)) for each in iterator._workers]
 
     def are_lost(self):
+        # torch has closed them itself at the end of an epoch.
+        return not self._iterator._shutdown and self._have_changed()
+
+    def _have_changed(self):
         return any(_identity_of(each) != known for each, known in self._connections) or any(
             _identity(worker.sentinel) != known for worker, known in self._sentinels
         )
 
     def close(self):
         """Once torch has ended the workers: what it leaves to Python's collector, whose time may come too late."""
-        for each, _ in self._connections[-2:]:
-            each.close()
+        for each, known in self._connections[-2:]:
+            if _identity_of(each) == known:
+                each.close()
         for worker, _ in self._sentinels:
             if not worker.is_alive():
                 worker.close()

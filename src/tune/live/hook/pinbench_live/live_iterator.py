@@ -1,7 +1,6 @@
 """The iterator that the training loop gets: batches in the sampler's order, whatever makes them."""
 
 import time
-import weakref
 
 from . import deaths, evidence, failures, open_files
 from .aside import Aside, lists_kept
@@ -186,7 +185,7 @@ class LiveIterator:
             deaths.end(inner, self._watched.patience.grace())
         own = self._start_own(self._feed)
         self._inners[:] = [own]
-        self._watched.put_in_force(own)
+        self._watched.put_in_force(own, self)
         own.open()
 
     def _start_own(self, feed):
@@ -212,8 +211,7 @@ class LiveIterator:
             inner.begin(feed)
         else:
             inner = self._begin_tried(inner, feed)
-        inner.user = weakref.ref(self)
-        watched.put_in_force(inner)
+        watched.put_in_force(inner, self)
         return inner
 
     def _begin_tried(self, inner, feed):
@@ -275,7 +273,7 @@ class LiveIterator:
         deaths.watch(inner)
         self._inners[-1].close()
         self._inners.append(inner)
-        watched.put_in_force(inner)
+        watched.put_in_force(inner, self)
         inner.open()
         self._reporting.changed(asked["change"])
 
@@ -345,7 +343,7 @@ class LiveIterator:
         own = self._start_own(feed)
         self._inners[0] = own
         if is_last:
-            self._watched.put_in_force(own)
+            self._watched.put_in_force(own, self)
         own.open()
         self._failed(inner.change, told)
         return True

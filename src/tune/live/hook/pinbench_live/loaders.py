@@ -94,7 +94,7 @@ class _Watch:
 def _forget(watched, number, reference):
     """Another one may have the number meanwhile."""
     if watched.get(number, (None,))[0] is reference:
-        del watched[number]
+        watched.pop(number)[1].end()
 
 
 def _strangeness(loader):

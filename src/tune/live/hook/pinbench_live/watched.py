@@ -1,8 +1,9 @@
 """What is known of one loader of the script, over all its epochs."""
 
 import collections
+import weakref
 
-from . import facts
+from . import deaths, facts
 from .inner import is_stream, own_setting
 from .patience import Patience
 from .verdict import way_of
@@ -88,8 +89,15 @@ class Watched:
         finally:
             self.is_told = self.is_target = False
 
-    def put_in_force(self, inner):
-        """From now on epochs begin with its setting, and with its workers where these persist."""
+    def end(self):
+        """The script has let go of its loader: the workers that persist end with it, as torch's do."""
+        inner, self._persisting = self._persisting, None
+        if inner is not None:
+            deaths.end(inner)
+
+    def put_in_force(self, inner, user):
+        """From now on epochs begin with its setting, and with its workers where these persist. `user`: the iterator that has it."""
+        inner.user = weakref.ref(user)
         self.setting, self.change = inner.setting, inner.change
         self._persisting = inner if inner.setting["persistentWorkers"] else None
 
