@@ -1,5 +1,7 @@
 """Whether workers can be raised without harm to the job: what shows on a few of the script's own batches."""
 
+import weakref
+
 from . import open_files
 from .comparison import Comparison, digest, opaque
 from .inner import forks, is_stream
@@ -35,7 +37,8 @@ class Evidence:
 
     def __init__(self, loader, watched):
         self.verdict = None
-        self._loader = loader
+        # The script's to let go of: its workers that persist end then.
+        self._loader_of = weakref.ref(loader)
         self._watched = watched
         self._is_stream = is_stream(loader)
         self._is_made_here = watched.own["numWorkers"] == 0
@@ -45,6 +48,11 @@ class Evidence:
         self._changed = None
         self._observer = None
         self._comparison = None
+
+    @property
+    def _loader(self):
+        """There while it is iterated."""
+        return self._loader_of()
 
     def before(self, is_first):
         """The loop asks for a batch; `is_first` of an epoch."""

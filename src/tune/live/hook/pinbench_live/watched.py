@@ -91,6 +91,9 @@ class Watched:
 
     def end(self):
         """The script has let go of its loader: the workers that persist end with it, as torch's do."""
+        gathering, self.evidence, self.forked = self.evidence, None, None
+        if gathering is not None:
+            gathering.end()
         inner, self._persisting = self._persisting, None
         if inner is not None:
             deaths.end(inner)
