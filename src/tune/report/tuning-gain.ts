@@ -16,17 +16,18 @@ import { waitingShare } from "../trials.js";
 export function tuningGain(tuning: Tuning, recommendation: Recommendation): string {
   const { probe, startingScore } = tuning;
   const { setting, score } = recommendation;
+  const describe = (one: LoaderSetting) => describeSetting(one, probe.kind === "live");
   const rate = rateWithInterval(score);
   const own = probe.startingPoint;
   const isDefault = setting.numWorkers === 0 && !setting.pinMemory;
   const waiting = waitingWords(tuning, setting);
   if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
     const whose = capital(startingOwner(tuning));
-    return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
+    return `${whose} (${describe(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
   }
-  const given = `${describeSetting(setting)}: ${rate} batches/s`;
+  const given = `${describe(setting)}: ${rate} batches/s`;
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
-  const owned = `${startingOwner(tuning)} (${describeSetting(start)})`;
+  const owned = `${startingOwner(tuning)} (${describe(start)})`;
   if (startingScore === null) return `${given}; there is no rate of ${owned} to compare with${waiting}.`;
   const against = `${rateWithInterval(startingScore)} with ${owned}`;
   return `${given}, against ${against}: ${claim(tuning, recommendation, start)}${waiting}.`;

@@ -24,10 +24,26 @@ function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
       ? "the training step itself is the limit, not the loader"
       : `${step}: the loader is not the limit`;
   }
+  const { epochs } = recommendation;
+  if (recommendation.limit === "epochs" && epochs !== null) return betweenEpochs(epochs, recommendation);
   const gives = `the loader gives ${formatGBps(recommendation.loaderGBps)} GB/s`;
   const takes =
-    probe.link === null ? "" : `, the link takes ${formatGBps(probe.link.pinnedBytesPerSecond / 1e9)}`;
+    probe.link === null ? "" : `, the link takes ${formatGBps(linkRate(probe.link, recommendation) / 1e9)}`;
   return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
+}
+
+/** Bytes a second of its copies. */
+const linkRate = (link: NonNullable<Tuning["probe"]["link"]>, { setting }: Recommendation) =>
+  setting.pinMemory ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
+
+/** "each epoch of 80 batches begins with 0.25 s without a batch: 20 % of this job's time". */
+function betweenEpochs(epochs: NonNullable<Recommendation["epochs"]>, { score }: Recommendation): string {
+  const { batches, betweenNs, firstBatchNs, isMeasured, share } = epochs;
+  const seconds = (ns: number) => `${roundUp(ns / 1e9, 2)} s`;
+  const lostNs = (share * batches * 1e9) / score.batchesPerSecond;
+  const parts = `${seconds(firstBatchNs)} until its first batch comes${isMeasured ? "" : " (reckoned, not measured)"}`;
+  const own = `${seconds(betweenNs)} from the last one of the epoch before to the script's next epoch`;
+  return `each epoch of ${counted(batches, "batch", "batches")} begins with ${seconds(lostNs)} without a batch: ${roundUp(100 * share, 0)} % of this job's time (${parts}, ${own})`;
 }
 
 /** "the data add 1.2 ms to a 70 ms step"; empty without a step. */
@@ -55,7 +71,9 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
   };
   switch (limit) {
     case "link":
-      return "the transfer itself is the limit";
+      return setting.pinMemory || tuning.probe.pinningOff !== null
+        ? "the transfer itself is the limit"
+        : "the transfer of batches that are not pinned is the limit";
     case "workers":
       return `making samples is the limit; ${busyWorkers(tuning, numWorkers)}${others("more of them", numWorkers + 1)}`;
     case "process": {

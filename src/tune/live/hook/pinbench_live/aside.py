@@ -34,7 +34,7 @@ class Aside:
         inner = Inner(self._loader, asked["setting"], asked["change"], self._watched.session.folder)
         inner.is_discarded = True
         grace = self._watched.patience.grace()
-        with unchanged_randomness(self._loader):
+        with unchanged_randomness(self._loader, *_generators_of(self._loader._index_sampler)):
             try:
                 self._start(inner, Feed(self._lists(seen)))
                 self._reporting.changed(asked["change"])
@@ -98,6 +98,14 @@ class Aside:
                 yield from list(seen)
             else:
                 return
+
+
+def _generators_of(sampler):
+    """Those of a sampler that is harmless: it is asked for epochs that nobody trains on."""
+    if type(sampler) is BatchSampler:
+        return _generators_of(sampler.sampler)
+    own = sampler.generator if type(sampler) in _HARMLESS and hasattr(sampler, "generator") else None
+    return () if own is None else (own,)
 
 
 def is_harmless(sampler):

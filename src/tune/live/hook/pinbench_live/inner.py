@@ -54,9 +54,7 @@ class Inner:
     def start(self, feed):
         """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet."""
         self.gate.connect(feed)
-        with warnings.catch_warnings(), _no_garbage_for_children(), self._own_place():
-            # What torch thinks of a setting that the script has not asked for is not the script's to print.
-            warnings.simplefilter("ignore")
+        with _no_warnings(), _no_garbage_for_children(), self._own_place():
             if self.iterator is not None:
                 self.iterator._reset(self._loader)
             else:
@@ -155,6 +153,20 @@ class Inner:
 
 
 @contextlib.contextmanager
+def _no_warnings():
+    """What torch thinks of a setting that the script has not asked for is not the script's to print. After Python's own
+    catch_warnings() the script's would be printed once more.
+    """
+    ignored = ("ignore", None, Warning, None, 0)
+    warnings.filters.insert(0, ignored)
+    try:
+        yield
+    finally:
+        if ignored in warnings.filters:
+            warnings.filters.remove(ignored)
+
+
+@contextlib.contextmanager
 def _no_garbage_for_children():
     """What is garbage in the middle of a training may hold tensors of a GPU: a forked worker whose collector frees them aborts,
     as CUDA is not to be had there. What is frozen here stays so in the workers, which never come back from their start.
@@ -195,10 +207,10 @@ def own_setting(loader):
     }
 
 
-def unchanged_randomness(loader):
-    """What is drawn within leaves no trace in the generators from which the order of samples is drawn, and the loop draws."""
+def unchanged_randomness(loader, *further):
+    """What is drawn within leaves no trace in the generators from which the loop draws, nor in the loader's and `further` ones."""
     own = getattr(loader, "generator", None)
-    return generators.kept(*() if own is None else (own,))
+    return generators.kept(*() if own is None else (own,), *further)
 
 
 def draw_seed(loader):
