@@ -12,8 +12,10 @@ import type { LiveProbe } from "../tune/live/live-probe.js";
 import { openLive } from "../tune/live/open-live.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
-import { formatRate } from "../tune/report/tuning-gain.js";
+import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
 import { scoreOf } from "../tune/score.js";
+import { toDocument } from "../tune/search/recommend.js";
+import { droppedBatches } from "../tune/steady-state.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
@@ -141,13 +143,27 @@ class Search {
     const own =
       facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
     note(`tuning ${facts.source}${own}`);
-    this.probe.onTrial = (trial) => note(describeTrial(trial));
+    let isFirst = true;
+    this.probe.onTrial = (trial) => {
+      note(describeTrial(trial));
+      const most = isFirst ? possibleGain(trial) : null;
+      if (most !== null) note(`${most}.`);
+      isFirst = false;
+    };
     return tuneLoader(
       this.probe,
       { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) },
       signal,
     );
   }
+}
+
+/** Many need to know no more than that. */
+function possibleGain({ setting, ...trial }: Trial): string | null {
+  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, null, true) : null;
+  const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
+  const trials = [{ ...trial, droppedBatches: dropped }];
+  return perfectLoader({ setting, score: score && toDocument(score), trials });
 }
 
 /** "12 workers, pinned: 33.5 batches/s, waits 1 %". */

@@ -52,7 +52,11 @@ export function epochCost(
  * Of an epoch, the time that its batches in their steady state do not take. Where epochs are short, what is measured as
  * the steady state has their first batches in it.
  */
-export function lostNs({ batches, betweenNs, firstBatchNs }: EpochTurn, score: Score, setting: LoaderSetting): number {
+export function lostNs(
+  { batches, betweenNs, firstBatchNs }: EpochTurn,
+  score: Score,
+  setting: LoaderSetting,
+): number {
   const hasStarts = batches < longEpochStarts * droppedBatches(setting);
   return hasStarts ? betweenNs : Math.max(0, betweenNs + firstBatchNs - 1e9 / score.batchesPerSecond);
 }

@@ -1,19 +1,29 @@
 import { formatGBps, roundUp } from "../../draw/numbers.js";
 import { capital, counted } from "../../draw/words.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
-import { overlapAssumption, tuningGain } from "./tuning-gain.js";
+import { settingKey } from "../../results/loader-setting.js";
+import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
-/** Why the recommendation is what it is, in two sentences with numbers; and a third where it rests on an assumption. */
+/** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */
 export function tuningReasons(tuning: Tuning): string[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
   const limit = capital(bottleneck(tuning, recommendation));
-  const assumption = overlapAssumption(tuning, recommendation);
+  const assumption = overlapAssumption(tuning, recommendation) ?? bestOfLoaders(tuning);
   return [
     tuningGain(tuning, recommendation),
     `${limit}${pinning(tuning, recommendation)}.`,
     ...(assumption === null ? [] : [assumption]),
   ];
+}
+
+/** Where a running job began: what it could come to at most. */
+function bestOfLoaders({ probe, tried }: Tuning): string | null {
+  const own = probe.startingPoint;
+  if (probe.kind !== "live" || own === null) return null;
+  const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
+  const most = start === undefined ? null : perfectLoader(start);
+  return most === null ? null : `Where it began, ${most}.`;
 }
 
 function bottleneck(tuning: Tuning, recommendation: Recommendation): string {

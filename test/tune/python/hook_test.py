@@ -192,16 +192,17 @@ class WatchedTest(unittest.TestCase):
     def test_workers_persist_for_epochs_of_their_own_setting_alone(self):
         watched = Watched(DataLoader(support.Numbers(12), num_workers=1), Heard(), None)
         ended = []
+        user = type("User", (), {"is_under_way": False})()
         for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
-            inner = types.SimpleNamespace(setting=setting(workers, persistent=persistent), change=1)
+            inner = types.SimpleNamespace(setting=setting(workers, persistent=persistent), change=1, is_own=False)
             inner.end = lambda of=workers: ended.append(of)
-            watched.put_in_force(inner)
+            watched.put_in_force(inner, user)
             for _epoch in range(2):
-                self.assertIs(watched.persisting(), inner if persists else None)
+                self.assertIs(watched.persisting(user), inner if persists else None)
         self.assertEqual(ended, [])
         watched.setting = setting(3)
-        self.assertIsNone(watched.persisting())
-        self.assertIsNone(watched.persisting())
+        self.assertIsNone(watched.persisting(user))
+        self.assertIsNone(watched.persisting(user))
         self.assertEqual(ended, [2])
 
 

@@ -115,6 +115,15 @@ def is_harmless(sampler):
     return type(sampler) in _HARMLESS
 
 
+def draws_in_portions(sampler):
+    """Whether it draws from a generator of the script's anew after some batches, and not for a whole epoch at its beginning."""
+    if type(sampler) is BatchSampler:
+        return draws_in_portions(sampler.sampler)
+    if type(sampler) is not RandomSampler or sampler.generator is None:
+        return False
+    return sampler.replacement or sampler.num_samples > len(sampler.data_source)
+
+
 def step_seconds(steps):
     """The mean of those that are no exceptions."""
     if not steps:

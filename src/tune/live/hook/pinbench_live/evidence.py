@@ -3,6 +3,7 @@
 import weakref
 
 from . import open_files
+from .aside import draws_in_portions
 from .comparison import Comparison, digest, opaque
 from .inner import forks, is_stream
 from .observer import Observer, order_of, roots_of
@@ -44,7 +45,8 @@ class Evidence:
         self._is_made_here = watched.own["numWorkers"] == 0
         self._drawn, self._digests = [], []
         self._files = self._moved = self._states = self._reachable = self._order = self._opaque = None
-        self._draws = self._is_random = False
+        self._draws = draws_in_portions(loader._index_sampler)
+        self._is_random = False
         self._changed = None
         self._observer = None
         self._comparison = None

@@ -39,14 +39,19 @@ def contents(batch):
     return probe_module("batch").Contents(batch)
 
 
-def batch(contents):
+def samples(drawn, contents):
+    """Of a batch of these indices; of a stream, what its first tensor says."""
+    return len(drawn) if isinstance(drawn, (list, tuple)) else contents.first_length()
+
+
+def batch(contents, drawn):
     """A batch, and where it goes: asked late, when the script has chosen its device."""
     on_device = any(device != "cpu" for device in contents.devices)
     # Asking for more than this would start CUDA in a process that may not want it.
     has_device = torch.cuda.is_available() and torch.cuda.is_initialized()
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {
-        "samples": contents.first_length(),
+        "samples": samples(drawn, contents),
         "bytes": contents.bytes,
         "tensors": len(contents.tensors),
         "description": contents.description(),

@@ -124,7 +124,7 @@ class LiveIterator:
         if watched.evidence is not None:
             watched.evidence.after(self._drawn, batch, (self._returned_ns - began_ns) / 1e9)
         if watched.is_told:
-            self._reporting.delivered(self._delivering, batch, began_ns)
+            self._reporting.delivered(self._delivering, batch, began_ns, self._drawn)
 
     def _gather(self):
         """Evidence on what may be done to the loader that pinbench has chosen, a little with each batch."""

@@ -37,8 +37,8 @@ class Reporting:
         self.flush()
         self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=time.perf_counter_ns())
 
-    def delivered(self, inner, batch, began_ns):
-        """A batch that `inner` has made is about to be handed to the loop, which asked for it at `began_ns`."""
+    def delivered(self, inner, batch, began_ns, drawn=None):
+        """A batch that `inner` has made of the indices `drawn` is about to be handed to the loop, which asked for it at `began_ns`."""
         now_ns = time.perf_counter_ns()
         if inner is not self._inner:
             self.flush()
@@ -50,10 +50,10 @@ class Reporting:
         if inner.is_discarded:
             pass
         elif watched.delivered == 1:
-            watched.contents = facts.contents(batch)
+            watched.contents = facts.contents(batch), drawn
         elif watched.contents is not None:
             # By now the script has shown where its batches go.
-            watched.tell("batch", **facts.batch(watched.contents))
+            watched.tell("batch", **facts.batch(*watched.contents))
             watched.contents = None
         if now_ns - self._told_ns >= _TELL_NS:
             self.flush()
