@@ -181,6 +181,8 @@ const probeSchema = z.object({
   runtime: z.string().nullable(),
   /** The first batch: bytes of all its tensors together, and "float32 [64, 3, 224, 224] + int64 [64]". */
   batch: z.object({ samples: count, bytes: count, description: z.string() }),
+  /** What makes the loader of a running job, where that is not the script itself; null or absent where it is. */
+  framework: z.enum(["lightning", "transformers", "timm"]).nullable().optional(),
   /** Batches of an epoch; null where it is not known (iterable data sets, generated samples). */
   epochBatches: count.nullable(),
   /** Mean bytes of the files that a batch is read from; null or left out where that is not known. */

@@ -44,6 +44,8 @@ export type HookMessage =
       source: string;
       batchSize: number | null;
       epochBatches: number | null;
+      /** Whose loop it is iterated by. */
+      framework?: "lightning" | "transformers" | "timm" | null;
       /** Why its setting can only be changed between two epochs; null where it can be at any batch. */
       fixed?: string | null;
       /** Why its setting cannot be changed at all. */
@@ -141,6 +143,7 @@ const shapes: MessageShapes<HookMessage> = {
     source: isText,
     batchSize: orNull(isCount),
     epochBatches: orNull(isCount),
+    framework: orAbsent(orNull(oneOf("lightning", "transformers", "timm"))),
     fixed: orAbsent(orNull(isText)),
     untouchable: orAbsent(orNull(isText)),
   },

@@ -256,6 +256,7 @@ function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
     source: `loader ${told.loader}: ${told.source}`,
     device,
     runtime: `torch ${torch}, Python ${python}`,
+    framework: told.framework ?? null,
     batch: { samples, bytes, description },
     epochBatches: record.epochBatches,
     startingPoint: { ...told.setting, nonBlocking: false },

@@ -7,9 +7,9 @@ import {
   saysAnything,
 } from "../../draw/numbers.js";
 import { capital, counted } from "../../draw/words.js";
-import { median } from "../../stats/order-statistics.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
+import { median } from "../../stats/order-statistics.js";
 import { overlapWorthWithoutStep } from "../search/choice.js";
 import { waitingShare } from "../trials.js";
 

@@ -1,7 +1,7 @@
 import { formatGBps, roundUp } from "../../draw/numbers.js";
 import { capital, counted } from "../../draw/words.js";
-import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { settingKey } from "../../results/loader-setting.js";
+import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
 /** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */

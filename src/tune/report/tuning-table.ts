@@ -18,13 +18,14 @@ import {
   texts,
   wordColumn,
 } from "../../draw/report.js";
-import { capital, counted, listed, timeText } from "../../draw/words.js";
+import { counted, listed, timeText } from "../../draw/words.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
-import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { readsStorage } from "../storage-reads.js";
+import { toPaste } from "./paste-forms.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
@@ -159,38 +160,7 @@ function rateFigure(score: TuningScore | null, fault: string | null): Figure {
 function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
   if (recommendation === null) return [note("no setting could be measured", "failure")];
   const { setting } = recommendation;
-  const flags = pythonArguments({
-    ...loaderKeywords(setting),
-    ...(probe.device === null ? {} : copyKeywords(probe, setting)),
-  });
-  return [flags.join(" "), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
-}
-
-/** A setting by the names that a DataLoader's arguments have; prefetch_factor is none of one without workers. */
-export function loaderKeywords(setting: LoaderSetting): Record<string, number | boolean> {
-  const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
-  return {
-    num_workers: numWorkers,
-    pin_memory: pinMemory,
-    ...(prefetchFactor === null ? {} : { prefetch_factor: prefetchFactor }),
-    persistent_workers: persistentWorkers,
-  };
-}
-
-/** How a batch is to be copied; nothing in a running job, whose script copies as it does: that is not seen. */
-export function copyKeywords(
-  { kind }: Tuning["probe"],
-  { nonBlocking }: LoaderSetting,
-): Record<string, boolean> {
-  return kind === "live" ? {} : { non_blocking: nonBlocking };
-}
-
-/** Arguments as Python has them: "num_workers=4", "pin_memory=True". */
-export function pythonArguments(values: Readonly<Record<string, number | boolean>>): string[] {
-  return Object.entries(values).map(([name, value]) => {
-    const text = String(value);
-    return `${name}=${typeof value === "boolean" ? capital(text) : text}`;
-  });
+  return [toPaste(probe, setting), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
 }
 
 /** What must be known to read the table: failures, what was left out, and doubts. */

@@ -24,6 +24,7 @@ _UNSHARDED = (
 )
 _STREAM = "an IterableDataset has its batches cut in each worker, so that they would be others"
 LOOP_CHANGES = "the training loop changes %s between two batches, and workers have copies of their own"
+SCRIPT_CHANGES = "the script changes %s between two epochs, which workers that persist do not see"
 LOOP_CHANGED = "the training loop changes %s after its workers have started, which others would see too early"
 _RANDOM = "making batches draws random numbers in the training process, and workers draw others"
 _SAMPLER = "the sampler draws random numbers batch by batch, and more workers have it draw earlier"

@@ -203,6 +203,7 @@ class LiveIterator:
     def _begin_epoch(self):
         watched = self._watched
         feed = self._feed = Feed()
+        self._guarded(self._look_again)
         inner = watched.persisting(self) or self._inner(watched.setting, watched.change)
         self._guarded(self._look, inner)
         if watched.setting != inner.setting:
@@ -243,12 +244,24 @@ class LiveIterator:
         watched = self._watched
         return Inner(self._loader, setting, change, watched.session.folder, is_own=setting == watched.own)
 
+    def _look_again(self):
+        """At what workers have copies of that persist though the script's would not: they must not miss a change."""
+        watched = self._watched
+        inner = watched.persisting(self)
+        changed = None if inner is None or inner.is_own or inner.state is None else inner.state.changed()
+        if changed is not None:
+            watched.setting, watched.change = watched.own, 0
+            watched.persisting(self)  # ends it
+            self._failed(inner.change, failures.refusal(evidence.SCRIPT_CHANGES % changed))
+
     def _look(self, inner):
         """Before its workers are started: what they have copies of."""
         watched = self._watched
         if inner.is_own:
             if inner.iterator is None and inner.setting["numWorkers"] > 0 and watched.is_told:
                 watched.forked = roots_of(self._loader)
+        elif watched.own["numWorkers"] > 0 and inner.setting["persistentWorkers"] > watched.own["persistentWorkers"]:
+            inner.state = inner.state or roots_of(self._loader)
         elif watched.own["numWorkers"] == 0 and inner.setting["numWorkers"] > 0:
             inner.state = inner.state or roots_of(self._loader)
             self._state = self._state or inner.state

@@ -56,6 +56,7 @@ class Watched:
             source=facts.source(loader),
             batchSize=facts.batch_size(loader),
             epochBatches=facts.length(loader),
+            framework=facts.framework(),
             untouchable=strangeness,
         )
 
