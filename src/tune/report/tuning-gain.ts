@@ -20,7 +20,9 @@ const leastGain = 1.01;
 export function tuningGain(tuning: Tuning, recommendation: Recommendation): string {
   const { probe, startingScore } = tuning;
   const { setting, score } = recommendation;
-  const describe = (one: LoaderSetting) => describeSetting(one, probe.kind === "live");
+  const persists = (one: LoaderSetting) => one.numWorkers > 0 && one.persistentWorkers;
+  const describe = (one: LoaderSetting) =>
+    describeSetting(one, probe.kind === "live" && own !== null && persists(own) !== persists(setting));
   const rate = rateWithInterval(score);
   const own = probe.startingPoint;
   const isDefault = setting.numWorkers === 0 && !setting.pinMemory;

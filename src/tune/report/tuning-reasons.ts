@@ -42,17 +42,17 @@ function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
   return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
 }
 
-/** Bytes a second of its copies. */
-const linkRate = (link: NonNullable<Tuning["probe"]["link"]>, { setting }: Recommendation) =>
-  setting.pinMemory ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
+/** Bytes a second: where the link is the limit, of the copies that are made. */
+const linkRate = (link: NonNullable<Tuning["probe"]["link"]>, { setting, limit }: Recommendation) =>
+  setting.pinMemory || limit !== "link" ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
 
 /** "each epoch of 80 batches begins with 0.25 s without a batch: 20 % of this job's time". */
 function betweenEpochs(epochs: NonNullable<Recommendation["epochs"]>, { score }: Recommendation): string {
   const { batches, betweenNs, firstBatchNs, isMeasured, share } = epochs;
   const seconds = (ns: number) => `${roundUp(ns / 1e9, 2)} s`;
   const lostNs = (share * batches * 1e9) / score.batchesPerSecond;
-  const parts = `${seconds(firstBatchNs)} until its first batch comes${isMeasured ? "" : " (reckoned, not measured)"}`;
-  const own = `${seconds(betweenNs)} from the last one of the epoch before to the script's next epoch`;
+  const parts = `its first batch takes ${seconds(firstBatchNs)}${isMeasured ? "" : " (reckoned, not measured)"}`;
+  const own = `and the script ${seconds(betweenNs)} between two epochs`;
   return `each epoch of ${counted(batches, "batch", "batches")} begins with ${seconds(lostNs)} without a batch: ${roundUp(100 * share, 0)} % of this job's time (${parts}, ${own})`;
 }
 

@@ -66,7 +66,7 @@ function alerts({ run, method }: Tuning): Note[] {
   return [];
 }
 
-function factsOf({ probe, machine, method, run }: Tuning): Fact[] {
+function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[] {
   const { batch, link, stepNs } = probe;
   const ranks = machine.ranks === 1 ? "" : `, ${machine.ranks} ranks share them`;
   const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
@@ -74,8 +74,10 @@ function factsOf({ probe, machine, method, run }: Tuning): Fact[] {
     "Copies",
     `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, nothing beside it`,
   ];
-  const measured =
-    method.epochBatches === null
+  const { epochs } = recommendation ?? {};
+  const measured = epochs
+    ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, with what lies between two of them`
+    : method.epochBatches === null
       ? "batches arriving in the steady state"
       : `an epoch of ${counted(method.epochBatches, "batch", "batches")} with its start`;
   const search = method.search === "grid" ? "a grid" : "a search";
@@ -109,9 +111,10 @@ const columns: readonly Column[] = [
 ];
 
 function grid({ tried, probe, recommendation }: Tuning): Grid {
+  const isOfInterest = tellsPersistence({ tried });
   const rows = tried.map((one) => {
     const { setting, score, trials } = one;
-    const { numWorkers, pinMemory, prefetchFactor } = setting;
+    const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
     const firstNs = firstBatchNs(probe, one);
     const fault = trials.find(({ failure }) => failure !== null)?.failure?.fault ?? null;
     const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
@@ -120,7 +123,7 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       return figure(known.length === 0 ? "-" : formatSizeRounded(Math.max(...known), Math.ceil));
     };
     return [
-      figure(String(numWorkers)),
+      figure(String(numWorkers), isOfInterest && persistentWorkers ? " kept" : ""),
       figure(pinMemory ? "yes" : "no"),
       figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
       rateFigure(score, fault),
@@ -178,22 +181,38 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...copies(tuning),
     ...ownedMemory(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
-    ...persistence(tuning),
+    ...persistence(tuning, tellsPersistence(tuning)),
     ...probe.notes.map((text) => note(text, "muted")),
   ];
 }
 
-/** Whether workers persist is no part of what was measured: a note says what it saves, and whom it harms. */
-function persistence({ recommendation, tried, probe }: Tuning): Note[] {
-  // A running job's script has decided that itself.
-  if (!recommendation?.setting.persistentWorkers || probe.kind === "live") return [];
+/** Whether settings with workers that begin anew in each epoch stand beside others whose workers persist. */
+function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
+  const withWorkers = tried.filter(({ setting }) => setting.numWorkers > 0);
+  return new Set(withWorkers.map(({ setting }) => setting.persistentWorkers)).size > 1;
+}
+
+const copiesKept =
+  "Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.";
+
+/** What workers that persist save, and whom they harm. */
+function persistence({ recommendation, tried, probe }: Tuning, isTried: boolean): Note[] {
+  if (!recommendation?.setting.persistentWorkers) return [];
+  if (probe.kind === "live") {
+    // Where the script has them already, it knows.
+    if (!isTried) return [];
+    const how = recommendation.epochs?.isMeasured
+      ? "persistent_workers=True was tried, and epochs have begun with it"
+      : "what persistent_workers=True saves is reckoned from the starts of workers: no epoch began with it";
+    return [note(`${how}. ${copiesKept}`, "muted")];
+  }
   const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
   const firsts = chosen?.trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []) ?? [];
   const until =
     firsts.length === 0 ? "" : ` (${roundUp(median(firsts) / 1e9, 2)} s until the first batch here)`;
   return [
     note(
-      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.`,
+      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. ${copiesKept}`,
       "muted",
     ),
   ];
