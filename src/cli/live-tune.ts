@@ -62,7 +62,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
     if ("run" in found && interruption.exitCode === null) {
       noter(flags)("the search is done: the command is ended; with --go it would train on.");
     }
-    const ending = search.job?.end();
+    const ending = search.end(interruption.exitCode === null);
     // What was found must not wait for a job that hangs.
     await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
     if ("error" in found) {
@@ -129,6 +129,12 @@ class Search {
   signal(name: NodeJS.Signals): void {
     if (this.job === null) this.#early = name;
     else this.job.process.signal(name);
+  }
+
+  /** Ends the job: where there is time for it by the loop's own next(), so that it says nothing of an interruption. */
+  async end(isPatient: boolean): Promise<void> {
+    if (isPatient) await this.probe?.endJob();
+    await this.job?.end();
   }
 
   async run(signal: AbortSignal): Promise<Tuning> {

@@ -117,6 +117,8 @@ export type HookCommand =
   | { type: "target"; loader: number }
   /** Change when `atBatch` batches have been delivered since the loader's first, or at the next one. */
   | { type: "change"; loader: number; change: number; setting: ChangeableSetting; atBatch: number }
+  /** End the process, by SystemExit out of the loop's next(), when `atBatch` batches have been delivered or at the next one. */
+  | { type: "end"; loader: number; atBatch: number }
   /** The search is over: tell no more; each loader keeps the setting it has. */
   | { type: "rest" };
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
 import type { LiveJob, Member } from "./live-job.js";
@@ -8,6 +9,8 @@ import type { LoaderRecord } from "./loader-record.js";
 /** Several ranks are asked to change so far ahead that each of them hears of it before it is there. */
 const aheadNs = 0.25e9;
 const aheadBatches = 2;
+/** A job that was asked to end is waited for so long: its loop may be between two batches, and has to take down CUDA. */
+const endMs = 5000;
 /** Of the last batches, to tell how many come in a time. */
 const recentBatches = 20;
 
@@ -90,6 +93,14 @@ export class LiveProbe implements Probe {
     for (const { member } of this.#target.ranks) member.connection.send({ type: "rest" });
   }
 
+  /** Has the job end by itself at its next batch, in all ranks at the same one. Resolves when it has, or after a while. */
+  async endJob(): Promise<void> {
+    const { loader, ranks, job } = this.#target;
+    const atBatch = this.#nextJointBatch();
+    for (const { member } of ranks) member.connection.send({ type: "end", loader, atBatch });
+    await Promise.race([job.process.exit, sleep(endMs, undefined, { ref: false })]);
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#trial?.done.catch(() => undefined);
@@ -101,13 +112,19 @@ export class LiveProbe implements Probe {
     this.#changes += 1;
     const change = this.#changes;
     const { loader, ranks } = this.#target;
-    const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
-    const atBatch = ranks.length === 1 ? delivered : delivered + this.#batchesAhead();
+    const atBatch = this.#nextJointBatch();
     for (const { member } of ranks) {
       member.connection.send({ type: "change", loader, change, setting: changeable(setting), atBatch });
     }
     this.#inForce = { change, setting };
     return change;
+  }
+
+  /** All ranks can still do something at it, if they are told now. */
+  #nextJointBatch(): number {
+    const { ranks } = this.#target;
+    const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
+    return ranks.length === 1 ? delivered : delivered + this.#batchesAhead();
   }
 
   #batchesAhead(): number {

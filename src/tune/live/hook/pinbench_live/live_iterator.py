@@ -101,6 +101,8 @@ class LiveIterator:
         if self._returned_ns is not None:
             watched.steps.append((began_ns - self._returned_ns) / 1e9)
         watched.session.obey()
+        if watched.ends_at is not None and watched.ends_at <= watched.delivered:
+            raise SystemExit(0)
         self._gather()
         asked = watched.asked
         if asked is not None and asked["atBatch"] <= watched.delivered:

@@ -43,6 +43,8 @@ class Session:
                     watched.is_told = watched.is_target = watched.number == self._target
             elif kind == "change":
                 self._watched[command["loader"] - 1].asked = command
+            elif kind == "end":
+                self._watched[command["loader"] - 1].ends_at = command["atBatch"]
             elif kind == "rest":
                 self._rest()
         if not self._line.is_open:

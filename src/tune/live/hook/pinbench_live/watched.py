@@ -26,6 +26,8 @@ class Watched:
         self.is_told = not self.is_untouched
         # Whether pinbench has chosen it to be tuned, and has not ended that.
         self.is_target = False
+        # Of how many batches delivered the last one is: the process is to end then.
+        self.ends_at = None
         # The change that pinbench asks for and that has not been made yet.
         self.asked = None
         self.own = own_setting(loader)
