@@ -22,7 +22,7 @@ const ofHook: HookMessage[] = [
     source: "ImageFolder",
     batchSize: 64,
     epochBatches: null,
-    fixed: null,
+    framework: null,
   },
   {
     ...{ type: "batch", loader: 1, samples: 64, bytes: 1024, tensors: 2, description: "float32 [64]" },
@@ -97,7 +97,9 @@ describe("a line of another process is a message of the shape that it has to be,
 
   /** Fields that no message of the type may lack. */
   const required = (message: object) =>
-    Object.entries(message).flatMap(([key, value]) => (key === "fixed" || value === undefined ? [] : [key]));
+    Object.entries(message).flatMap(([key, value]) =>
+      key === "framework" || value === undefined ? [] : [key],
+    );
 
   it("one of the right type with a field of another kind is none", () => {
     const [, , , epoch, batches] = ofHook;

@@ -46,8 +46,6 @@ export type HookMessage =
       epochBatches: number | null;
       /** Whose loop it is iterated by. */
       framework?: "lightning" | "transformers" | "timm" | null;
-      /** Why its setting can only be changed between two epochs; null where it can be at any batch. */
-      fixed?: string | null;
       /** Why its setting cannot be changed at all. */
       untouchable?: string | null;
     }
@@ -146,7 +144,6 @@ const shapes: MessageShapes<HookMessage> = {
     batchSize: orNull(isCount),
     epochBatches: orNull(isCount),
     framework: orAbsent(orNull(oneOf("lightning", "transformers", "timm"))),
-    fixed: orAbsent(orNull(isText)),
     untouchable: orAbsent(orNull(isText)),
   },
   batch: {

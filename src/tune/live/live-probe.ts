@@ -26,8 +26,6 @@ export interface LiveTarget {
   ranksOfNode: number;
   /** For the search, from now on. */
   budgetNs: number;
-  /** Whether no setting but the script's own can be measured. */
-  isFixed: boolean;
 }
 
 /**
@@ -79,7 +77,6 @@ export class LiveProbe implements Probe {
       this.#trial = null;
     });
     if (job.fault !== null) throw job.fault;
-    if (this.#target.isFixed) this.#over.abort();
     this.onTrial(trial);
     return trial;
   }

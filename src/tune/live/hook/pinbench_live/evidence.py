@@ -26,6 +26,7 @@ _STREAM = "an IterableDataset has its batches cut in each worker, so that they w
 LOOP_CHANGES = "the training loop changes %s between two batches, and workers have copies of their own"
 SCRIPT_CHANGES = "the script changes %s between two epochs, which workers that persist do not see"
 LOOP_CHANGED = "the training loop changes %s after its workers have started, which others would see too early"
+IN_THIS_PROCESS = "whether making batches would change something for the training process could not be shown"
 _RANDOM = "making batches draws random numbers in the training process, and workers draw others"
 _SAMPLER = "the sampler draws random numbers batch by batch, and more workers have it draw earlier"
 _CHANGES = "making a batch changes %s, of which workers have copies of their own"

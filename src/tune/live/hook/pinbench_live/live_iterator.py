@@ -160,7 +160,7 @@ class LiveIterator:
             self._inners[-1].change = watched.change = asked["change"]
             self._reporting.changed(asked["change"])
         elif way == REFUSED:
-            self._failed(asked["change"], watched.verdict.failure or failures.refusal(watched.verdict.reason))
+            self._failed(asked["change"], watched.verdict.failure or failures.refusal(watched.verdict.reason or evidence.IN_THIS_PROCESS))
         elif way == DISCARDED:
             failed = Aside(self._loader, watched, self._reporting).run(asked, self._seen)
             self._returned_ns = None
