@@ -37,7 +37,11 @@ export function epochCost(
   const alike = known.filter((one) => isStarting(one.setting) === isStarting(setting));
   const own = alike.flatMap((one) => (one.setting.numWorkers === setting.numWorkers ? one.turns : []));
   const common = { batches: Math.round(middle(turns, "batches")), betweenNs: middle(turns, "betweenNs") };
-  if (own.length > 0) return { ...common, firstBatchNs: middle(own, "firstBatchNs"), isMeasured: true };
+  if (own.length > 0) {
+    // Workers that begin anew are ended between two epochs as well.
+    const [betweenNs, firstBatchNs] = [middle(own, "betweenNs"), middle(own, "firstBatchNs")];
+    return { ...common, betweenNs, firstBatchNs, isMeasured: true };
+  }
   const makeNs = makeNsPerBatch ?? 0;
   if (!isStarting(setting)) return { ...common, firstBatchNs: makeNs, isMeasured: false };
   const distance = (one: Tried | (typeof alike)[0]) => Math.abs(one.setting.numWorkers - setting.numWorkers);

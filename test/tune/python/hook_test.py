@@ -163,7 +163,7 @@ class ReportingTest(unittest.TestCase):
         for inner, waits in ((first, (7, 8, 9)), (second, (20, 21)), (first, (3,))):
             for wait_ns in waits:
                 self.deliver(inner, wait_ns)
-        self.reporting.epoch("end")
+        self.reporting.epoch("end", 0)
         told = self.session.all_of("batches")
         of_change = lambda change: [ns for each in told if each["change"] == change for ns in each["waitNs"]]
         self.assertEqual((of_change(0), of_change(1)), ([7, 8, 9, 3], [20, 21]))
@@ -183,7 +183,7 @@ class ReportingTest(unittest.TestCase):
         for _epoch in range(2):
             for _batch in range(3):
                 self.deliver(inner)
-            self.reporting.epoch("end")
+            self.reporting.epoch("end", 0)
             self.reporting = Reporting(self.watched)
         self.assertEqual([each["samples"] for each in self.session.all_of("batch")], [2])
 

@@ -15,6 +15,9 @@ from .tried_worker import TriedWorker
 
 generators = probe_module("generators")
 
+# Python 3.12 begins with some hundreds. A script that freezes what it has, freezes the hundred thousands of torch.
+_FROZEN_BY_PYTHON = 10_000
+
 
 class Inner:
     """Workers under one setting. `start` for each epoch, then `open`; `close` and `end` when another takes over."""
@@ -171,7 +174,7 @@ def _no_garbage_for_children():
     """What is garbage in the middle of a training may hold tensors of a GPU: a forked worker whose collector frees them aborts,
     as CUDA is not to be had there. What is frozen here stays so in the workers, which never come back from their start.
     """
-    if gc.get_freeze_count() > 0:
+    if gc.get_freeze_count() > _FROZEN_BY_PYTHON:
         # The script has frozen what it wants to be, and all of it would be thawed.
         gc.collect()
         yield

@@ -30,6 +30,7 @@ class LiveIterator:
 
     def begin(self):
         """An epoch; another one where the script's workers persist, for then torch has one iterator for all epochs."""
+        began_ns = time.perf_counter_ns()
         for inner in self._inners:
             if not self._watched.persists(inner):
                 deaths.end(inner)
@@ -43,7 +44,7 @@ class LiveIterator:
         self._guarded(self._prepare)
         self._inners.append(self._begin_epoch())
         self._watched.epochs += 1
-        self._guarded(self._reporting.epoch, "begin")
+        self._guarded(self._reporting.epoch, "begin", began_ns)
 
     @property
     def is_under_way(self):
@@ -335,7 +336,7 @@ class LiveIterator:
             return deaths.next_of(inner, seconds)
 
     def _end_epoch(self):
-        self._reporting.epoch("end")
+        self._reporting.epoch("end", time.perf_counter_ns())
         self._inners.clear()
 
     def _falls_back(self, inner, error):

@@ -33,9 +33,9 @@ class Reporting:
             "changed", loader=watched.number, change=change, atBatch=watched.delivered, ns=time.perf_counter_ns()
         )
 
-    def epoch(self, event):
+    def epoch(self, event, ns):
         self.flush()
-        self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=time.perf_counter_ns())
+        self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=ns)
 
     def delivered(self, inner, batch, began_ns, drawn=None):
         """A batch that `inner` has made of the indices `drawn` is about to be handed to the loop, which asked for it at `began_ns`."""
