@@ -54,7 +54,7 @@ const options = {
 console.log(`${availableParallelism()} CPUs, trainings: ${names.join(", ")}`);
 const startedMs = performance.now();
 const elapsedSeconds = () => (performance.now() - startedMs) / 1000;
-const results = [];
+const rows = [];
 for (const [index, name] of names.entries()) {
   const log = (text) => appendFileSync(join(values.output, `${name}.log`), text);
   const keep = (result) =>
@@ -63,13 +63,13 @@ for (const [index, name] of names.entries()) {
   const beganSeconds = elapsedSeconds();
   const deadlineSeconds = Number(values.deadline) * (index + 1) - beganSeconds;
   const result = await measureFramework(framework, { ...options, deadlineSeconds }, log, keep);
-  results.push(result);
-  const grid = gridRates(result);
+  rows.push(...verdictRows(result, framework.isAlike));
+  const grid = gridRates(result, framework.isAlike);
   printTable(
     `${name}: untouched runs of ${values.seconds} s, ${fixed(elapsedSeconds() - beganSeconds, 0)} s in all`,
     ["setting", "batches/s", "of the best", "runs"],
     grid.map(({ setting, rate, rates }) => [
-      describeSetting(setting),
+      describeSetting(setting, true),
       fixed(rate),
       ratioText(rate / grid[0].rate),
       rates.map((one) => fixed(one)).join(" "),
@@ -77,6 +77,5 @@ for (const [index, name] of names.entries()) {
   );
 }
 
-const rows = results.flatMap(verdictRows);
 printTable("what has to hold", ["training", "what", "value", "against", ""], rows);
 if (rows.some((row) => row.at(-1) === "BELOW")) process.exitCode = 1;

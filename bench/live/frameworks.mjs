@@ -32,13 +32,28 @@ const textGrid = [
   [0.375, true],
 ];
 
-/** `batchSize` is the script's default, or what --tiny makes of it; `ranks` training processes share the machine. */
+// Of epochs that are over soon: workers that begin anew in each beside some that persist.
+const shortGrid = [
+  [0.25, true, false],
+  [0.5, true, true],
+  [0.25, true, true],
+  [0.5, true, false],
+  [0.125, true, true],
+  [0.125, true, false],
+];
+
+/**
+ * `batchSize` is the script's default, or what --tiny makes of it; `ranks` training processes share the machine; `epoch`:
+ * batches of one that is short, of which whole ones are counted.
+ */
 const trainings = [
   { name: "plain", script: "plain.py", data: "images", grid: imageGrid },
   { name: "lightning", script: "lightning_trainer.py", data: "images", grid: imageGrid },
   { name: "timm", script: "timm_train.py", data: "images", grid: imageGrid },
   { name: "transformers", script: "hf_trainer.py", data: "texts", grid: textGrid },
   { name: "lm", script: "lm.py", data: "tokens", grid: textGrid, batchSize: 16 },
+  { name: "short-texts", script: "hf_trainer.py", data: "texts", grid: shortGrid, epoch: 64 },
+  { name: "short-lm", script: "lm.py", data: "tokens", grid: shortGrid, batchSize: 16, epoch: 32 },
   { name: "ddp", script: "ddp.py", data: "images", grid: imageGrid, ranks: 2 },
 ];
 
@@ -46,20 +61,32 @@ export const frameworkNames = trainings.map(({ name }) => name);
 
 /** `python`, `folder` for data, and whether it is to be `tiny` (a machine without a GPU). */
 export function makeFramework(name, { python, folder, tiny }) {
-  const { script, data, grid, ranks = 1, batchSize: usual = 64 } = trainings.find((one) => one.name === name);
+  const {
+    script,
+    data,
+    grid,
+    ranks = 1,
+    batchSize: usual = 64,
+    epoch: shortEpoch = null,
+  } = trainings.find((one) => one.name === name);
   const batchSize = tiny ? 4 : usual;
-  const epoch = tiny ? 200 : epochBatches;
+  const epoch = shortEpoch ?? (tiny ? 200 : epochBatches);
   const dataFolder = join(folder, data);
   const launcher =
     ranks === 1 ? [] : ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", String(ranks)];
   const size = [
     ...(data === "images" ? [] : ["--epoch-batches", String(epoch)]),
+    ...(shortEpoch === null ? [] : ["--whole-epochs"]),
     ...(tiny ? ["--tiny", "--batch-size", String(batchSize)] : []),
     ...(tiny && name === "lm" ? ["--sequence", "64"] : []),
   ];
   return {
     name,
     ranks,
+    isAlike:
+      shortEpoch === null
+        ? isAlike
+        : (one, other) => isAlike(one, other) && persists(one) === persists(other),
     settings: gridSettings(grid, Math.floor(availableParallelism() / ranks)),
     command: (flags) => [
       python,
@@ -91,17 +118,20 @@ export function makeFramework(name, { python, folder, tiny }) {
 }
 
 function gridSettings(grid, cpus) {
-  const settings = grid.map(([share, pinMemory]) => {
+  const settings = grid.map(([share, pinMemory, persistentWorkers = false]) => {
     const numWorkers = Math.round(share * cpus);
     return {
       numWorkers,
       pinMemory,
       prefetchFactor: numWorkers === 0 ? null : 2,
-      persistentWorkers: false,
+      persistentWorkers,
     };
   });
-  return settings.filter((one, index) => settings.findIndex((other) => isAlike(one, other)) === index);
+  const isSame = (one, other) => isAlike(one, other) && persists(one) === persists(other);
+  return settings.filter((one, index) => settings.findIndex((other) => isSame(one, other)) === index);
 }
+
+const persists = ({ numWorkers, persistentWorkers }) => numWorkers > 0 && persistentWorkers;
 
 /** Whether two settings are one in a run within an epoch, in which no worker is started anew. */
 export const isAlike = (one, other) =>

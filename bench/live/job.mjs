@@ -23,12 +23,10 @@ const graceMs = 8000;
 /** What a changed loader delivers that was begun under the setting before. */
 const outstandingBatches = 64;
 
-const recommendationLine = /=> num_workers=(\d+)(?:.*prefetch_factor=(\d+))?/;
-
 /** The script's account, and `startedNs`, `tookSeconds`. Throws where the script printed none. */
 export async function runUntouched(framework, setting, seconds, log) {
   const flags = [...settingFlags(setting), "--seconds", String(seconds)];
-  const ended = await runProcess(framework.command(flags), seconds + overheadSeconds, log, () => undefined);
+  const ended = await runProcess(framework.command(flags), seconds + overheadSeconds, log);
   if (ended.exitCode !== 0) throw new Error(`the script ended with ${describeEnd(ended)}`);
   return { setting, ...ended.account, tookSeconds: ended.tookSeconds };
 }
@@ -43,22 +41,23 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
   const signal = join(folder, "measure");
   const sharedMemoryBefore = sharedMemoryFiles();
   let recommendedNs = null;
-  const onText = (text) => {
-    const match = recommendationLine.exec(text);
-    if (match === null || recommendedNs !== null) return;
+  const look = setInterval(() => {
+    const found = existsSync(saved) ? (JSON.parse(readFileSync(saved, "utf8")).recommendation ?? null) : null;
+    if (found === null) return;
+    clearInterval(look);
     recommendedNs = Number(process.hrtime.bigint());
-    const workers = Number(match[1]);
-    const refillBatches = 2 * workers * Number(match[2] ?? 2) + 8;
+    const { numWorkers: workers, prefetchFactor } = found.setting;
+    const refillBatches = 2 * workers * (prefetchFactor ?? 2) + 8;
     // Renamed when whole: the script looks for it all the time.
     writeFileSync(`${signal}.part`, JSON.stringify({ outstandingBatches, refillBatches, workers }));
     renameSync(`${signal}.part`, signal);
-  };
+  }, 100);
   try {
     const flags = [...settingFlags(setting), "--seconds", String(seconds), "--measure-after", signal];
     const tune = [process.execPath, program, "tune", "--go", "--output", saved, ...tuneFlags, "--"];
     const command = [...tune, ...framework.command(flags)];
     const limit = Math.min(limitSeconds, searchSeconds + seconds + overheadSeconds);
-    const ended = await runProcess(command, limit, log, onText);
+    const ended = await runProcess(command, limit, log);
     const document = existsSync(saved) ? JSON.parse(readFileSync(saved, "utf8")) : null;
     const recommendation = document?.recommendation ?? null;
     if (recommendation === null)
@@ -74,6 +73,7 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
       document,
     };
   } finally {
+    clearInterval(look);
     rmSync(folder, { recursive: true });
   }
 }
@@ -84,7 +84,7 @@ const describeEnd = ({ exitCode, signal, isLate }) =>
   isLate ? "nothing, as its time was up" : (signal ?? `exit code ${exitCode}`);
 
 /** Ended with the whole of its process group once `limitSeconds` have passed, and when this process is interrupted. */
-async function runProcess([file, ...args], limitSeconds, log, onText) {
+async function runProcess([file, ...args], limitSeconds, log) {
   log(`$ ${[file, ...args].join(" ")}\n`);
   const startedMs = performance.now();
   const env = { ...process.env, PYTHONUNBUFFERED: "1" };
@@ -112,14 +112,11 @@ async function runProcess([file, ...args], limitSeconds, log, onText) {
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, interrupted);
 
   let output = "";
-  let errors = "";
   child.stdout.on("data", (chunk) => {
     output += chunk;
   });
   child.stderr.on("data", (chunk) => {
     log(chunk);
-    errors += chunk;
-    onText(errors);
   });
   try {
     const [exitCode, signal] = await new Promise((resolve, reject) => {

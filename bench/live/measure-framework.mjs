@@ -1,5 +1,4 @@
 // One training: the search within it, the grid of whole untouched runs, and the pick untouched in between.
-import { isAlike } from "./frameworks.mjs";
 import { runTuned, runUntouched } from "./job.mjs";
 import { gridRates } from "./verdicts.mjs";
 
@@ -55,7 +54,7 @@ export async function measureFramework(framework, options, log, keep) {
   // With a pick that the grid lacks, the last of the grid is left out: as many settings are compared.
   const others = options.isGridRun
     ? framework.settings
-        .filter((setting) => pick === null || !isAlike(setting, pick))
+        .filter((setting) => pick === null || !framework.isAlike(setting, pick))
         .slice(0, framework.settings.length - (pick === null ? 0 : 1))
     : [];
   for (const { setting, isNeeded, following } of planRuns(pick, others)) {
@@ -64,7 +63,7 @@ export async function measureFramework(framework, options, log, keep) {
     else if (isNeeded) result.leftOut.push(setting);
   }
   while (pick !== null && options.isGridRun && left() >= longest) {
-    const again = nextInDoubt(gridRates(result), pick);
+    const again = nextInDoubt(gridRates(result, framework.isAlike), pick, framework.isAlike);
     if (again === null) break;
     await untouched(again);
   }
@@ -88,7 +87,7 @@ const runsOfContender = 3;
  * The fastest of many single runs is that by luck in part: it and the pick are run again, whichever ran less, until what
  * is fastest has stayed so. Null where that is settled. `grid`: fastest first.
  */
-export function nextInDoubt(grid, pick) {
+export function nextInDoubt(grid, pick, isAlike) {
   const atPick = grid.find(({ setting }) => isAlike(setting, pick));
   const pair = [grid[0], atPick].filter((one) => one !== undefined);
   const [fewest] = pair.sort((one, other) => one.rates.length - other.rates.length);

@@ -37,6 +37,7 @@ def flags(description, **defaults):
     parser.add_argument("--seconds", type=float, default=20, help="of steady running, after which the script ends")
     parser.add_argument("--measure-after", default=None, metavar="FILE",
                         help="measure once this file is there, which holds {outstandingBatches, refillBatches, workers}")
+    parser.add_argument("--whole-epochs", action="store_true", help="count whole epochs, from one's begin to another's")
     parser.add_argument("--tiny", action="store_true", help="a small model, for a machine without a GPU")
     parser.set_defaults(**defaults)
     return parser
@@ -59,11 +60,13 @@ class TrainingRun:
     """Told of epochs, batches and steps by the training loop; says when it is to end, and prints the account.
 
     What follows the start of an epoch counts for nothing until the loader has been filled twice. Then whole cycles of
-    the workers are counted alone: each makes one batch of a cycle, and they may arrive all at once.
+    the workers are counted alone: each makes one batch of a cycle, and they may arrive all at once. With --whole-epochs all
+    counts, from the begin of the second epoch, or of the next one once the file is there.
     """
 
     def __init__(self, arguments):
         self.seconds = arguments.seconds
+        self.counts_whole_epochs = arguments.whole_epochs
         self.signal_file = arguments.measure_after
         self.workers = arguments.num_workers
         self.refill_batches = None
@@ -84,8 +87,11 @@ class TrainingRun:
         self.measured_cpu_ns = 0
 
     def begin_epoch(self):
-        self.cycle_start = None
         self.refill_from = self.batches
+        if self.counts_whole_epochs:
+            self._measure_epoch()
+        else:
+            self.cycle_start = None
 
     def batch(self, labels):
         """A batch has arrived. `labels` may be on the device: nothing here waits for it."""
@@ -136,7 +142,19 @@ class TrainingRun:
         }
         print(json.dumps(account), flush=True)
 
+    def _measure_epoch(self):
+        if self.epochs == 0 or (self.refill_batches is None and not self._read_signal()):
+            return
+        now_ns, cpu_ns = time.perf_counter_ns(), time.thread_time_ns()
+        if self.cycle_start is None:
+            self.cycle_start = (self.batches, now_ns, cpu_ns)
+        self.measured_batches = self.batches - self.cycle_start[0]
+        self.measured_ns = now_ns - self.cycle_start[1]
+        self.measured_cpu_ns = cpu_ns - self.cycle_start[2]
+
     def _measure(self, now_ns):
+        if self.counts_whole_epochs:
+            return
         if self.refill_batches is None and not self._read_signal():
             return
         if self.cycle_start is None:

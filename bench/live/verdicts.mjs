@@ -1,7 +1,6 @@
 // What the runs of one training say about the search in it: a row for each thing that has to hold.
 import { describeSetting } from "../../dist/results/loader-setting.js";
 import { fixed, ratioText, verdict } from "../lib/table.mjs";
-import { isAlike } from "./frameworks.mjs";
 
 const leastShareOfBest = 0.97;
 const mostPredictionError = 0.05;
@@ -11,7 +10,7 @@ const mostSlowerAfterwards = 0.005;
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Mean rate of every setting that ran untouched, fastest first. */
-export function gridRates({ untouched }) {
+export function gridRates({ untouched }, isAlike) {
   const rows = [];
   for (const { setting, batchesPerSecond } of untouched) {
     if (batchesPerSecond === null) continue;
@@ -23,13 +22,13 @@ export function gridRates({ untouched }) {
 }
 
 /** Rows of [training, what, value, against, verdict]. */
-export function verdictRows(result) {
+export function verdictRows(result, isAlike) {
   const { name, untouched, tuned, expected, errors, leftOut } = result;
   const rows = [];
   const row = (what, value, against, isReached) => {
     rows.push([name, what, value, against, isReached === null ? "" : verdict(isReached)]);
   };
-  const grid = gridRates(result);
+  const grid = gridRates(result, isAlike);
   const [search] = tuned;
   if (search !== undefined) {
     const atPick = grid.find(({ setting }) => isAlike(setting, search.setting));
@@ -43,7 +42,7 @@ export function verdictRows(result) {
         searchSeconds <= mostSearchSeconds,
       );
     }
-    compareAfterwards(row, tuned, untouched);
+    compareAfterwards(row, tuned, untouched, isAlike);
     compareEpoch(row, search.firstEpoch, expected);
     compareLosses(row, search.losses, untouched);
     row("its exit code", search.exitCode, "0", search.exitCode === 0);
@@ -57,9 +56,9 @@ export function verdictRows(result) {
 function compareWithGrid(row, { setting, predicted }, atPick, best) {
   const share = atPick.rate / best.rate;
   row(
-    `pick: ${describeSetting(setting)}`,
+    `pick: ${describeSetting(setting, true)}`,
     `${ratioText(share)} of the best`,
-    `${fixed(best.rate, 1)}/s, ${describeSetting(best.setting)}`,
+    `${fixed(best.rate, 1)}/s, ${describeSetting(best.setting, true)}`,
     share >= leastShareOfBest,
   );
   const [least, most] = [Math.min(...atPick.rates), Math.max(...atPick.rates)];
@@ -74,7 +73,7 @@ function compareWithGrid(row, { setting, predicted }, atPick, best) {
 }
 
 /** After the search against untouched runs of the same setting. */
-function compareAfterwards(row, tuned, untouched) {
+function compareAfterwards(row, tuned, untouched, isAlike) {
   const ratios = tuned.flatMap(({ setting, batchesPerSecond }) => {
     const alike = untouched.filter((run) => isAlike(run.setting, setting) && run.batchesPerSecond !== null);
     if (batchesPerSecond === null || alike.length === 0) return [];

@@ -12,8 +12,10 @@ import type { LiveProbe } from "../tune/live/live-probe.js";
 import { openLive } from "../tune/live/open-live.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
-import { formatRate } from "../tune/report/tuning-gain.js";
+import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
 import { scoreOf } from "../tune/score.js";
+import { toDocument } from "../tune/search/recommend.js";
+import { droppedBatches } from "../tune/steady-state.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
@@ -60,7 +62,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
     if ("run" in found && interruption.exitCode === null) {
       noter(flags)("the search is done: the command is ended; with --go it would train on.");
     }
-    const ending = search.job?.end();
+    const ending = search.end(interruption.exitCode === null);
     // What was found must not wait for a job that hangs.
     await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
     if ("error" in found) {
@@ -129,6 +131,12 @@ class Search {
     else this.job.process.signal(name);
   }
 
+  /** Ends the job: where there is time for it by the loop's own next(), so that it says nothing of an interruption. */
+  async end(isPatient: boolean): Promise<void> {
+    if (isPatient) await this.probe?.endJob();
+    await this.job?.end();
+  }
+
   async run(signal: AbortSignal): Promise<Tuning> {
     const { flags, command, call } = this;
     const note = noter(flags);
@@ -141,7 +149,13 @@ class Search {
     const own =
       facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
     note(`tuning ${facts.source}${own}`);
-    this.probe.onTrial = (trial) => note(describeTrial(trial));
+    let isFirst = true;
+    this.probe.onTrial = (trial) => {
+      note(describeTrial(trial));
+      const most = isFirst ? possibleGain(trial) : null;
+      if (most !== null) note(`${most}.`);
+      isFirst = false;
+    };
     return tuneLoader(
       this.probe,
       { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) },
@@ -150,9 +164,17 @@ class Search {
   }
 }
 
+/** Many need to know no more than that. */
+function possibleGain({ setting, ...trial }: Trial): string | null {
+  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, null, true) : null;
+  const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
+  const trials = [{ ...trial, droppedBatches: dropped }];
+  return perfectLoader({ setting, score: score && toDocument(score), trials });
+}
+
 /** "12 workers, pinned: 33.5 batches/s, waits 1 %". */
 function describeTrial(trial: Trial): string {
-  const setting = describeSetting(trial.setting);
+  const setting = describeSetting(trial.setting, true);
   if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
   const score = scoreOf(trial.arrivalsNs, trial.setting, null, true);
   if (score === null) return `${setting}: too few batches came`;

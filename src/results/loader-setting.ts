@@ -3,12 +3,16 @@ import type { LoaderSetting } from "./tuning.js";
 /** The prefetch_factor that a DataLoader with workers has where none is given. */
 export const defaultPrefetchFactor = 2;
 
-/** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4". */
-export function describeSetting({ numWorkers, pinMemory, prefetchFactor }: LoaderSetting): string {
+/** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4"; and where that is of interest ", persistent". */
+export function describeSetting(
+  { numWorkers, pinMemory, prefetchFactor, persistentWorkers }: LoaderSetting,
+  tellsPersistence = false,
+): string {
   const workers = `${numWorkers} worker${numWorkers === 1 ? "" : "s"}`;
   const prefetch =
     prefetchFactor === null || prefetchFactor === defaultPrefetchFactor ? "" : `, prefetch ${prefetchFactor}`;
-  return `${workers}, ${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
+  const persistence = tellsPersistence && persistentWorkers ? ", persistent" : "";
+  return `${workers}, ${pinMemory ? "pinned" : "not pinned"}${prefetch}${persistence}`;
 }
 
 /** A text that is the same for settings that are alike, and for these alone. */

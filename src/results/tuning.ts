@@ -13,6 +13,7 @@ export const faults = [
   "dataset-raised",
   "worker-killed",
   "hang",
+  "unsafe",
   "device-tensors",
   "custom-batch",
   "shared-memory-full",
@@ -61,6 +62,16 @@ const failureSchema = z.object({
   everywhere: z.boolean(),
 });
 
+/** From one epoch of a running job to the next, as its loop met it. */
+const epochTurnSchema = z.object({
+  /** Of the epoch that ended. */
+  batches: z.number().int().positive(),
+  /** From its last batch until the next epoch began: that batch's step, and what the script does between two epochs. */
+  betweenNs: nanoseconds,
+  /** From then until the next epoch's first batch. */
+  firstBatchNs: nanoseconds,
+});
+
 /** With several ranks a batch has arrived when the slowest has its own; all other figures are those of one rank, the mean. */
 const trialSchema = z.object({
   /**
@@ -104,6 +115,8 @@ const trialSchema = z.object({
   workerEpochBytes: count.nullable().optional(),
   /** Bytes that storage had to deliver during the trial: 0 where all came from the page cache. */
   storageReadBytes: count.nullable(),
+  /** In a running job, in its slowest rank: each beginning of another epoch under this setting. */
+  epochTurns: z.array(epochTurnSchema).optional(),
 });
 
 const recommendationSchema = z.object({
@@ -111,10 +124,10 @@ const recommendationSchema = z.object({
   score: scoreSchema,
   /**
    * What keeps the loader from being faster: "step" the training step, behind which the data hide; "link" the copies;
-   * "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between
+   * "epochs" the time between two of them in which no batch comes; "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between
    * the two; "unknown" where it was not timed, where batches are made, what making one takes.
    */
-  limit: z.enum(["step", "link", "workers", "process", "hand-over", "unknown"]),
+  limit: z.enum(["step", "link", "epochs", "workers", "process", "hand-over", "unknown"]),
   /** Bytes that arrive, in GB/s. */
   loaderGBps: z.number().nonnegative(),
   /**
@@ -134,6 +147,15 @@ const recommendationSchema = z.object({
    * data. Null without a step.
    */
   dataShareOfStep: z.number().nonnegative().nullable(),
+  /**
+   * What an epoch of a running job takes besides its batches in their steady state, which is a part of its rate; null where
+   * no epoch began while it was searched in. `isMeasured`: epochs have begun under this setting; else what they wait for
+   * their first batch is reckoned from what it took under others. `share` is that of the job's whole time.
+   */
+  epochs: epochTurnSchema
+    .extend({ isMeasured: z.boolean(), share: z.number().nonnegative() })
+    .nullable()
+    .default(null),
   /**
    * What pinning saves (below 0: costs) for each batch, with so many workers, and the ends of its 95 % interval (null
    * where those are open); null where both were not measured.
@@ -159,6 +181,8 @@ const probeSchema = z.object({
   runtime: z.string().nullable(),
   /** The first batch: bytes of all its tensors together, and "float32 [64, 3, 224, 224] + int64 [64]". */
   batch: z.object({ samples: count, bytes: count, description: z.string() }),
+  /** What makes the loader of a running job, where that is not the script itself; null or absent where it is. */
+  framework: z.enum(["lightning", "transformers", "timm"]).nullable().optional(),
   /** Batches of an epoch; null where it is not known (iterable data sets, generated samples). */
   epochBatches: count.nullable(),
   /** Mean bytes of the files that a batch is read from; null or left out where that is not known. */
@@ -238,6 +262,8 @@ export type TuningScore = z.infer<typeof scoreSchema>;
 export type Recommendation = z.infer<typeof recommendationSchema>;
 /** The keyword arguments of a DataLoader that pinbench chooses, and how its batches are copied. */
 export type LoaderSetting = z.infer<typeof settingSchema>;
+/** From one epoch of a running job to the next. */
+export type EpochTurn = z.infer<typeof epochTurnSchema>;
 /** One run of a loader under one setting. */
 export type TrialRecord = z.infer<typeof trialSchema>;
 /** Why a trial ended before it should have. */

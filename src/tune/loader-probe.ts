@@ -36,6 +36,8 @@ export interface TrialControl {
    * the loader was started.
    */
   enough: (arrivalsNs: readonly number[]) => boolean;
+  /** Of a running job: as many epochs must have begun as well, unless that takes longer than this from the trial's start. */
+  epochTurns?: { least: number; withinNs: number };
   /** Ends the trial with what there is: its `failure` is null, `aborted` true, and `endedNs` when that was. */
   signal: AbortSignal;
   /** A trial in which no batch comes for so long hangs: its fault is then "hang". */

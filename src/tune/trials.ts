@@ -1,7 +1,8 @@
 import { defaultPrefetchFactor, settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
 import { median } from "../stats/order-statistics.js";
-import type { Probe } from "./loader-probe.js";
+import { type EpochCost, epochCost, jobScore } from "./epoch-cost.js";
+import type { Probe, TrialControl } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
 import { withOpenWait } from "./open-wait.js";
 import { comparable, pooledScore, trialSpread } from "./pooled-score.js";
@@ -18,6 +19,11 @@ import { readsStorage } from "./storage-reads.js";
  */
 export interface TriedSetting extends Omit<Tuning["tried"][number], "score"> {
   score: Score | null;
+  /**
+   * What is lost between epochs, and which share of the job's time; null where none of a running job began in the search:
+   * the score is that of the steady state alone then.
+   */
+  epochs: (EpochCost & { share: number }) | null;
 }
 
 /** What all trials of a search have in common. */
@@ -49,7 +55,7 @@ interface Kept {
 const mostRepeats = 2;
 
 /** `forget`: the trials before count no more. */
-type RunOptions = Partial<StoppingRule> & { forget?: boolean };
+type RunOptions = Partial<StoppingRule> & Pick<TrialControl, "epochTurns"> & { forget?: boolean };
 
 /** All trials of a search: runs them, one at a time, and keeps what came of them. */
 export class Trials {
@@ -68,11 +74,21 @@ export class Trials {
   /** In the order in which they were first tried. */
   get tried(): TriedSetting[] {
     const { spread } = this.rule;
-    return [...this.#tried.values()].map(({ setting, trials, scores }) => ({
-      setting,
-      score: trials.some(isBroken) ? null : pooledScore(scores, spread),
-      trials,
-    }));
+    return [...this.#tried.values()].map(({ setting, trials, scores }) => {
+      const steady = trials.some(isBroken) ? null : pooledScore(scores, spread);
+      const cost = this.epochCost(setting);
+      if (steady === null || cost === null) return { setting, score: steady, epochs: null, trials };
+      const score = jobScore(steady, cost, setting);
+      const share = 1 - score.batchesPerSecond / steady.batchesPerSecond;
+      return { setting, score, epochs: { ...cost, share }, trials };
+    });
+  }
+
+  /** What epochs cost under a setting, tried or not; null where that is not known. */
+  epochCost(setting: LoaderSetting): EpochCost | null {
+    const all = [...this.#tried.values()];
+    const made = all.flatMap(({ trials }) => trials.flatMap((trial) => trial.makeNsPerBatch ?? []));
+    return epochCost(setting, all, made.length === 0 ? null : Math.min(...made));
   }
 
   /** What settings are chosen by: the spread between trials is that of all that were repeated. */
@@ -189,7 +205,7 @@ export class Trials {
 
   async #runOnce(
     setting: LoaderSetting,
-    { forget = false, ...stopping }: RunOptions,
+    { forget = false, epochTurns, ...stopping }: RunOptions,
   ): Promise<TriedSetting | null> {
     const { probe, options } = this;
     if (this.misfit(setting) !== null) return null;
@@ -200,6 +216,7 @@ export class Trials {
       enough: enoughFor(setting, rule, best === null ? null : this.#toBeat(best, setting)),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
+      ...(epochTurns === undefined ? {} : { epochTurns }),
     });
     const { setting: _, ...trial } = withOpenWait(measured);
     const isNoResult = trial.aborted && trial.failure !== null;
@@ -224,7 +241,10 @@ export class Trials {
     const { overlapWorth } = this.rule;
     const factor = (of: LoaderSetting) => (of.numWorkers === 0 ? overlapWorth : 1);
     const scale = factor(setting) / factor(best.setting);
-    const { batchesPerSecond, low, high, isSettled } = best.score;
+    // As trials are measured: what lies between epochs is added to what is known of them.
+    const { scores } = this.#tried.get(settingKey(best.setting))!;
+    const steady = pooledScore(scores, this.rule.spread) ?? best.score;
+    const { batchesPerSecond, low, high, isSettled } = steady;
     return { batchesPerSecond: batchesPerSecond * scale, low: low * scale, high: high * scale, isSettled };
   }
 }

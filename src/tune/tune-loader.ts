@@ -95,7 +95,9 @@ export async function tuneLoader(
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
     probe: probeRecord(probe),
-    tried: trials.tried.map((tried) => ({ ...tried, score: tried.score && toDocument(tried.score) })),
+    tried: trials.tried.map(({ setting, score, trials: ofSetting }) => ({
+      ...{ setting, trials: ofSetting, score: score && toDocument(score) },
+    })),
     skipped: trials.skipped,
     startingScore: startingScore ? toDocument(startingScore) : null,
     recommendation,

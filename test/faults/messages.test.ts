@@ -22,7 +22,7 @@ const ofHook: HookMessage[] = [
     source: "ImageFolder",
     batchSize: 64,
     epochBatches: null,
-    fixed: null,
+    framework: null,
   },
   {
     ...{ type: "batch", loader: 1, samples: 64, bytes: 1024, tensors: 2, description: "float32 [64]" },
@@ -31,9 +31,11 @@ const ofHook: HookMessage[] = [
   { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: 1e15 },
   {
     ...{ type: "batches", loader: 1, change: 0, ns: [1e15, 1.1e15], waitNs: [5e6, 6e6], grad: true },
-    ...{ made: 2, makeNs: 8e6, workers: [18, 19] },
+    ...{ made: 2, makeNs: 8e6, workers: [18, 19], discarded: false },
   },
   { type: "changed", loader: 1, change: 1, atBatch: 20, ns: 2e15 },
+  { type: "safety", loader: 1, workers: "refused", reason: "It changes.", withoutWorkers: false },
+  { type: "aside", loader: 1, message: "KeyError: it" },
   { type: "failed", loader: 1, change: 1, fault: "hang", message: "It hung.", hint: null, traceback: null },
 ];
 
@@ -95,7 +97,9 @@ describe("a line of another process is a message of the shape that it has to be,
 
   /** Fields that no message of the type may lack. */
   const required = (message: object) =>
-    Object.entries(message).flatMap(([key, value]) => (key === "fixed" || value === undefined ? [] : [key]));
+    Object.entries(message).flatMap(([key, value]) =>
+      key === "framework" || value === undefined ? [] : [key],
+    );
 
   it("one of the right type with a field of another kind is none", () => {
     const [, , , epoch, batches] = ofHook;

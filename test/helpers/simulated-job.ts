@@ -1,6 +1,8 @@
 import { batchesInFlight } from "../../src/results/loader-setting.js";
-import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { EpochTurn, LoaderSetting } from "../../src/results/tuning.js";
+import { longEpochStarts } from "../../src/tune/live/joint-arrivals.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
+import { droppedBatches } from "../../src/tune/steady-state.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
 /** A training job made of numbers, whose loader is changed while it runs. */
@@ -21,6 +23,8 @@ export interface SimulatedJob {
   heldUp?: { trial: number; factor: number };
   /** So many trials, the first ones, see a machine that is faster than later by this factor. */
   fastStart?: { trials: number; factor: number };
+  /** So many batches each, so long between two of them, and so long to start each worker that does not persist. */
+  epochs?: { batches: number; betweenMs: number; workerStartMs: number };
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
@@ -38,7 +42,16 @@ function workOf(job: SimulatedJob, { numWorkers, pinMemory }: LoaderSetting) {
 export function trueJobRate(job: SimulatedJob, setting: LoaderSetting): number {
   const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
   const { numWorkers } = setting;
-  return 1e3 / (numWorkers === 0 ? bodyMs + makeMs : Math.max(bodyMs + handOverMs, makeMs / numWorkers));
+  const batchMs = numWorkers === 0 ? bodyMs + makeMs : Math.max(bodyMs + handOverMs, makeMs / numWorkers);
+  if (job.epochs === undefined) return 1e3 / batchMs;
+  const { batches, betweenMs } = job.epochs;
+  return (1e3 * batches) / ((batches - 1) * batchMs + betweenMs + firstBatchMs(job, setting));
+}
+
+/** From an epoch's begin. */
+function firstBatchMs(job: SimulatedJob, setting: LoaderSetting): number {
+  const started = setting.persistentWorkers ? 0 : setting.numWorkers;
+  return workOf(job, setting).makeMs + started * (job.epochs?.workerStartMs ?? 0);
 }
 
 /** A probe of such a job whose script has `startingPoint`. */
@@ -47,6 +60,8 @@ export class SimulatedJobProbe implements Probe {
   readonly order: LoaderSetting[] = [];
   readonly facts: ProbeFacts;
   readonly #random: () => number;
+  /** Of all trials. */
+  #batches = 0;
 
   constructor(
     readonly job: SimulatedJob,
@@ -73,6 +88,7 @@ export class SimulatedJobProbe implements Probe {
     let waitNs = 0;
     for (let batch = 0; ; ++batch) {
       const askedNs = nowNs;
+      if (this.#begins(batch, setting)) nowNs += 1e6 * firstBatchMs(job, setting);
       if (numWorkers === 0) {
         nowNs += ns(makeMs);
       } else {
@@ -87,9 +103,14 @@ export class SimulatedJobProbe implements Probe {
       nowNs += ns(bodyMs) * (job.heldUp?.trial === this.order.length ? job.heldUp.factor : 1);
       if (this.order.length === 1 && batch < (job.warmUp?.batches ?? 0)) nowNs += ns(job.warmUp!.ms);
       arrivalsNs.push(nowNs);
-      if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs)) break;
+      if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs)) {
+        const { least, withinNs } = control.epochTurns ?? { least: 0, withinNs: 0 };
+        if (this.#turns(setting, batch).length >= least || nowNs >= withinNs) break;
+      }
     }
     this.spentNs += nowNs;
+    const epochTurns = this.#turns(setting, arrivalsNs.length);
+    this.#batches += arrivalsNs.length;
     return Promise.resolve({
       setting,
       arrivalsNs,
@@ -102,7 +123,24 @@ export class SimulatedJobProbe implements Probe {
       pinnedBytes: null,
       workerPrivateBytes: null,
       storageReadBytes: null,
+      epochTurns,
     });
+  }
+
+  /** Whether an epoch begins whose start is a part of the steady state, as it is where epochs are short. */
+  #begins(batchOfTrial: number, setting: LoaderSetting): boolean {
+    const { epochs } = this.job;
+    if (epochs === undefined || epochs.batches >= longEpochStarts * droppedBatches(setting)) return false;
+    return this.#batches + batchOfTrial > 0 && (this.#batches + batchOfTrial) % epochs.batches === 0;
+  }
+
+  #turns(setting: LoaderSetting, batchesOfTrial: number): EpochTurn[] {
+    if (this.job.epochs === undefined) return [];
+    const { batches, betweenMs } = this.job.epochs;
+    const turn = { batches, betweenNs: 1e6 * betweenMs, firstBatchNs: 1e6 * firstBatchMs(this.job, setting) };
+    const epochsAfter = (count: number) => Math.floor(count / batches);
+    const length = epochsAfter(this.#batches + batchesOfTrial) - epochsAfter(this.#batches);
+    return Array.from({ length }, () => turn);
   }
 
   close(): Promise<void> {

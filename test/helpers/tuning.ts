@@ -127,6 +127,7 @@ export function buildTuning(part: TuningPart = {}): Tuning {
             gain: { ratio: 3.6, low: 3.51, high: 3.69 },
             loaderGBps: 2.7745,
             dataShareOfStep: null,
+            epochs: null,
             pinning: {
               numWorkers: 16,
               savedNsPerBatch: -492_610,

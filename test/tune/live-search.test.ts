@@ -174,3 +174,35 @@ describe("of jobs with samples from cheap to costly, whatever their scripts have
     expect(trials.at(-1)).toBeLessThanOrEqual(16);
   });
 });
+
+describe("in a job of short epochs", () => {
+  const epochs = { batches: 80, betweenMs: 50, workerStartMs: 100 };
+  const short: SimulatedJob = { ...job, makeMs: 60, epochs };
+
+  it("workers persist where their starts are a notable part of its time, and the rate is that of whole epochs", async () => {
+    const { trials, recommendation } = await searchedJob(short, script(8, true));
+    const { setting, score } = recommendation;
+    expect(setting.persistentWorkers).toBe(true);
+    expect(score.batchesPerSecond / trueJobRate(short, setting)).toBeCloseTo(1, 1);
+    expect(
+      trueJobRate(short, setting) / trueJobRate(short, { ...setting, persistentWorkers: false }),
+    ).toBeGreaterThan(1.03);
+    expect(
+      trials.find(setting)!.trials.flatMap(({ epochTurns }) => epochTurns).length,
+    ).toBeGreaterThanOrEqual(2);
+  });
+
+  it("workers are left as they are where their starts take next to nothing", async () => {
+    const quick = { ...short, epochs: { ...epochs, workerStartMs: 0.5 } };
+    const { probe, recommendation } = await searchedJob(quick, script(8, true));
+    expect(recommendation.setting.persistentWorkers).toBe(false);
+    expect(probe.order.some(({ persistentWorkers }) => persistentWorkers)).toBe(false);
+  });
+
+  it("what lies between two epochs is the limit where it takes more than the loop waits for data", async () => {
+    const slow = { ...short, epochs: { ...epochs, betweenMs: 900, workerStartMs: 0.5 } };
+    const { recommendation } = await searchedJob(slow, script(8, true));
+    expect(recommendation).toMatchObject({ limit: "epochs", epochs: { batches: 80, isMeasured: true } });
+    expect(recommendation.epochs!.share).toBeCloseTo(0.9 / (80 * 0.03 + 0.9), 1);
+  });
+});

@@ -64,7 +64,15 @@ describe("what is the limit", () => {
 
   it("is the link, where that is nearly used up", async () => {
     const link = { pinnedBytesPerSecond: 4e9, pageableBytesPerSecond: 1e9 };
+    const pinned = usualSetting(8, true);
+    expect(await limitOf([[pinned, 10]], { facts: { link } })).toBe("link");
+    expect(await limitOf([[pinned, 20]], { facts: { link } })).not.toBe("link");
+  });
+
+  it("is the link of batches that are not pinned, where these are copied, also beside a step", async () => {
+    const link = { pinnedBytesPerSecond: 54e9, pageableBytesPerSecond: 4e9 };
     expect(await limitOf([[eight, 10]], { facts: { link } })).toBe("link");
+    expect(await limitOf([[eight, 10]], { facts: { link, stepNs: 9e6 } })).toBe("link");
     expect(await limitOf([[eight, 20]], { facts: { link } })).not.toBe("link");
   });
 

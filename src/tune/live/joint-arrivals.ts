@@ -1,7 +1,7 @@
 import { type ChangeRecord, firstSteps } from "./loader-record.js";
 
 /** An epoch that has fewer times the batches of a start has its starts measured along: they are part of its steady state. */
-const longEpochStarts = 4;
+export const longEpochStarts = 4;
 
 /** What of the ranks' records counts. */
 export interface JointOptions {

@@ -89,7 +89,7 @@ export class LiveJob {
       const member = this.#memberOf(connection);
       if (message.type === "loader") member.loaders.set(message.loader, new LoaderRecord(message));
       else if (message.type === "batches") member.firstBatchNs ??= message.ns[0] ?? null;
-      if (message.type !== "hello" && message.type !== "loader" && message.type !== "failed") {
+      if ("loader" in message && message.type !== "loader") {
         member.loaders.get(message.loader)?.add(message);
       }
       this.onNews(member, message);

@@ -44,8 +44,8 @@ export type HookMessage =
       source: string;
       batchSize: number | null;
       epochBatches: number | null;
-      /** Why its setting can only be changed between two epochs; null where it can be at any batch. */
-      fixed?: string | null;
+      /** Whose loop it is iterated by. */
+      framework?: "lightning" | "transformers" | "timm" | null;
       /** Why its setting cannot be changed at all. */
       untouchable?: string | null;
     }
@@ -78,7 +78,21 @@ export type HookMessage =
       makeNs: number;
       /** Process ids of the loader's workers under this change. */
       workers: number[];
+      /** Whether these batches were thrown away: the loop was held meanwhile. */
+      discarded: boolean;
     }
+  /** What may be done to the loader that is tuned: "handed" to the loop, "discarded", or "refused". */
+  | {
+      type: "safety";
+      loader: number;
+      /** For other numbers of workers than the script's. */
+      workers: string;
+      /** Why their batches are not handed to the loop. */
+      reason: string | null;
+      withoutWorkers: boolean;
+    }
+  /** The hook has met with something that it does not know: the loader is the script's own from now on. */
+  | { type: "aside"; loader: number; message: string }
   /** The workers of a change were started, `atBatch` batches after the loader's first; outstanding ones come before. */
   | { type: "changed"; loader: number; change: number; atBatch: number; ns: number }
   /** A change came to nothing: the loader goes on with the setting it had before, or with the script's own. */
@@ -101,6 +115,8 @@ export type HookCommand =
   | { type: "target"; loader: number }
   /** Change when `atBatch` batches have been delivered since the loader's first, or at the next one. */
   | { type: "change"; loader: number; change: number; setting: ChangeableSetting; atBatch: number }
+  /** End the process, by SystemExit out of the loop's next(), when `atBatch` batches have been delivered or at the next one. */
+  | { type: "end"; loader: number; atBatch: number }
   /** The search is over: tell no more; each loader keeps the setting it has. */
   | { type: "rest" };
 
@@ -127,7 +143,7 @@ const shapes: MessageShapes<HookMessage> = {
     source: isText,
     batchSize: orNull(isCount),
     epochBatches: orNull(isCount),
-    fixed: orAbsent(orNull(isText)),
+    framework: orAbsent(orNull(oneOf("lightning", "transformers", "timm"))),
     untouchable: orAbsent(orNull(isText)),
   },
   batch: {
@@ -152,7 +168,15 @@ const shapes: MessageShapes<HookMessage> = {
     made: isNumber,
     makeNs: isNumber,
     workers: listOf(isCount),
+    discarded: isBoolean,
   },
+  safety: {
+    loader: isCount,
+    workers: isText,
+    reason: orNull(isText),
+    withoutWorkers: isBoolean,
+  },
+  aside: { loader: isCount, message: isText },
   changed: { loader: isCount, change: isCount, atBatch: isCount, ns: isNumber },
   failed: {
     loader: isCount,

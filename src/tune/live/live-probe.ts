@@ -1,13 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
 import type { LiveJob, Member } from "./live-job.js";
-import type { ChangeableSetting, HookMessage } from "./live-messages.js";
+import type { ChangeableSetting, HookMessage, HookMessageOf } from "./live-messages.js";
 import { LiveTrial, type Rank } from "./live-trial.js";
 import type { LoaderRecord } from "./loader-record.js";
 
 /** Several ranks are asked to change so far ahead that each of them hears of it before it is there. */
 const aheadNs = 0.25e9;
 const aheadBatches = 2;
+/** A job that was asked to end is waited for so long: its loop may be between two batches, and has to take down CUDA. */
+const endMs = 5000;
 /** Of the last batches, to tell how many come in a time. */
 const recentBatches = 20;
 
@@ -23,8 +26,6 @@ export interface LiveTarget {
   ranksOfNode: number;
   /** For the search, from now on. */
   budgetNs: number;
-  /** Whether no setting but the script's own can be measured. */
-  isFixed: boolean;
 }
 
 /**
@@ -76,15 +77,25 @@ export class LiveProbe implements Probe {
       this.#trial = null;
     });
     if (job.fault !== null) throw job.fault;
-    if (this.#target.isFixed) this.#over.abort();
     this.onTrial(trial);
     return trial;
   }
 
-  /** The search is over: the job goes on with this setting, or with the one in force for null. */
+  /**
+   * The search is over: the job goes on with this setting, or with the one in force for null. The hook leaves the script's
+   * own where another could not be shown to make the same batches.
+   */
   rest(setting: LoaderSetting | null): void {
     if (setting !== null) this.#enforce(setting);
     for (const { member } of this.#target.ranks) member.connection.send({ type: "rest" });
+  }
+
+  /** Has the job end by itself at its next batch, in all ranks at the same one. Resolves when it has, or after a while. */
+  async endJob(): Promise<void> {
+    const { loader, ranks, job } = this.#target;
+    const atBatch = this.#nextJointBatch();
+    for (const { member } of ranks) member.connection.send({ type: "end", loader, atBatch });
+    await Promise.race([job.process.exit, sleep(endMs, undefined, { ref: false })]);
   }
 
   async close(): Promise<void> {
@@ -98,13 +109,19 @@ export class LiveProbe implements Probe {
     this.#changes += 1;
     const change = this.#changes;
     const { loader, ranks } = this.#target;
-    const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
-    const atBatch = ranks.length === 1 ? delivered : delivered + this.#batchesAhead();
+    const atBatch = this.#nextJointBatch();
     for (const { member } of ranks) {
       member.connection.send({ type: "change", loader, change, setting: changeable(setting), atBatch });
     }
     this.#inForce = { change, setting };
     return change;
+  }
+
+  /** All ranks can still do something at it, if they are told now. */
+  #nextJointBatch(): number {
+    const { ranks } = this.#target;
+    const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
+    return ranks.length === 1 ? delivered : delivered + this.#batchesAhead();
   }
 
   #batchesAhead(): number {
@@ -124,9 +141,16 @@ export class LiveProbe implements Probe {
     if (message === null) this.#end();
     else if ("loader" in message && message.loader === loader) {
       if (message.type === "failed") this.#fail(message);
+      else if (message.type === "safety" || message.type === "aside") this.#note(message);
       else this.#trial?.update();
     }
   };
+
+  /** What the hook will not do, once for all ranks. */
+  #note(message: HookMessageOf<"safety" | "aside">): void {
+    const note = noteOn(message);
+    if (note !== null && !this.facts.notes.includes(note)) this.facts.notes.push(note);
+  }
 
   #fail(message: Extract<HookMessage, { type: "failed" }>): void {
     if (this.#inForce?.change === message.change) {
@@ -140,6 +164,16 @@ export class LiveProbe implements Probe {
   #end(): void {
     this.#over.abort(jobEnded);
   }
+}
+
+function noteOn(message: HookMessageOf<"safety" | "aside">): string | null {
+  if (message.type === "aside") {
+    return `pinbench has left the job alone, as it met with an error of its own: ${message.message}`;
+  }
+  if (message.reason === null) return null;
+  return message.workers === "refused"
+    ? `no other number of workers was tried: ${message.reason}`
+    : `the job has kept its own number of workers, and others made batches that were thrown away: ${message.reason}`;
 }
 
 /** Whether a DataLoader is given the same. */

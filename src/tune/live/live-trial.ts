@@ -1,5 +1,5 @@
 import { describeSetting } from "../../results/loader-setting.js";
-import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import { mean } from "../../stats/variance.js";
 import { jobEnded, type Trial, type TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../steady-state.js";
@@ -61,11 +61,25 @@ export class LiveTrial {
     if (!joint.update()) return;
     if (isFirst) this.#usage.begin(this.#makers(), this.#isNew);
     try {
-      if (this.control.enough(joint.arrivalsNs)) this.#settle();
+      if (this.control.enough(joint.arrivalsNs) && this.#hasTurns(joint)) this.#settle();
     } catch (error) {
       this.#close();
       this.#reject(error);
     }
+  }
+
+  #hasTurns(joint: JointArrivals): boolean {
+    const { epochTurns: asked } = this.control;
+    if (asked === undefined || joint.since(steadyNowNs()) > asked.withinNs) return true;
+    return this.#records().every(({ turns }) => turns.length >= asked.least);
+  }
+
+  /** Those of the rank that lost most time by them; they count for this trial alone. */
+  #takeTurns(): EpochTurn[] {
+    const lostNs = (turns: readonly EpochTurn[]) =>
+      turns.reduce((sum, { betweenNs, firstBatchNs }) => sum + betweenNs + firstBatchNs, 0);
+    const ofRanks = this.#records().map(({ turns }) => turns.splice(0));
+    return ofRanks.sort((a, b) => lostNs(b) - lostNs(a))[0] ?? [];
   }
 
   /** The change came to nothing in a rank. */
@@ -143,6 +157,7 @@ export class LiveTrial {
       copyNsPerBatch: null,
       makeNsPerBatch: made === 0 ? null : makeNs / made,
       pinnedBytes: null,
+      epochTurns: this.#takeTurns(),
       ...this.#usage.end(this.#makers()),
     });
   }

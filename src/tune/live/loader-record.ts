@@ -1,4 +1,5 @@
-import type { HookMessageOf } from "./live-messages.js";
+import type { EpochTurn } from "../../results/tuning.js";
+import type { HookMessage, HookMessageOf } from "./live-messages.js";
 
 /**
  * Batches of a job whose steps are not like those that follow: CUDA is started, kernels are compiled and the best ones
@@ -15,6 +16,8 @@ export interface ChangeRecord {
   waitNs: number[];
   /** Index of the first batch of an epoch, and when that epoch began. */
   epochStarts: Map<number, number>;
+  /** Those to the epochs that began under it, but for the job's first one. */
+  turns: EpochTurn[];
   made: number;
   makeNs: number;
   workers: number[];
@@ -38,6 +41,10 @@ export class LoaderRecord {
   #lastNs: number | null = null;
   #isOpen = false;
   #epochBegan: { ns: number; delivered: number } | null = null;
+  /** When the loop got its last batch. */
+  #deliveredNs = 0;
+  /** What came before the epoch that has begun. */
+  #ended: Omit<EpochTurn, "firstBatchNs"> | null = null;
 
   constructor(readonly told: HookMessageOf<"loader">) {
     this.epochBatches = told.epochBatches;
@@ -66,11 +73,12 @@ export class LoaderRecord {
     return this.#isOpen && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
   }
 
-  add(message: HookMessageOf<"batch" | "epoch" | "batches" | "changed">): void {
+  /** What says nothing of its batches is left out. */
+  add(message: HookMessage): void {
     if (message.type === "batch") this.batch = message;
     else if (message.type === "changed") this.#open(message.change, message.ns);
     else if (message.type === "epoch") this.#turn(message);
-    else this.#extend(message);
+    else if (message.type === "batches") this.#extend(message);
   }
 
   #turn({ event, ns }: HookMessageOf<"epoch">): void {
@@ -78,22 +86,29 @@ export class LoaderRecord {
       if (this.#isOpen) this.epochBatches = this.batchesOfEpoch;
       this.#isOpen = false;
     } else {
+      const batches = this.delivered - (this.#epochBegan?.delivered ?? 0);
+      this.#ended = batches === 0 ? null : { batches, betweenNs: Math.max(0, ns - this.#deliveredNs) };
       this.#isOpen = true;
       this.#epochBegan = { ns, delivered: this.delivered };
     }
     this.#lastNs = null;
   }
 
-  #extend({ change, ns, waitNs, grad, made, makeNs, workers }: HookMessageOf<"batches">): void {
+  #extend({ change, ns, waitNs, grad, made, makeNs, workers, discarded }: HookMessageOf<"batches">): void {
     const began = this.#epochBegan;
     const record = this.#changes.get(change) ?? this.#open(change, began?.ns ?? ns[0] ?? 0);
-    if (began !== null && began.delivered === this.delivered)
+    if (began !== null && began.delivered === this.delivered) {
       record.epochStarts.set(record.ns.length, began.ns);
+      if (this.#ended !== null && !discarded) {
+        record.turns.push({ ...this.#ended, firstBatchNs: Math.max(0, (ns[0] ?? began.ns) - began.ns) });
+        this.#ended = null;
+      }
+    }
     const loop = grad ? this.loop.training : this.loop.other;
     this.hasTrained ||= grad;
     for (const [index, at] of ns.entries()) {
       const wait = waitNs[index] ?? 0;
-      if (this.#lastNs !== null && this.delivered + index >= firstSteps) {
+      if (!discarded && this.#lastNs !== null && this.delivered + index >= firstSteps) {
         loop.ns += at - this.#lastNs;
         loop.waitNs += wait;
       }
@@ -101,12 +116,16 @@ export class LoaderRecord {
       record.ns.push(at);
       record.waitNs.push(wait);
     }
-    this.delivered += ns.length;
+    if (!discarded) {
+      this.delivered += ns.length;
+      this.#deliveredNs = ns.at(-1) ?? this.#deliveredNs;
+    }
     Object.assign(record, { made, makeNs, workers });
   }
 
   #open(change: number, startNs: number): ChangeRecord {
-    const record = { startNs, ns: [], waitNs: [], epochStarts: new Map(), made: 0, makeNs: 0, workers: [] };
+    const [ns, waitNs, turns, workers] = [[], [], [], []];
+    const record = { startNs, ns, waitNs, epochStarts: new Map(), turns, made: 0, makeNs: 0, workers };
     this.#changes.set(change, record);
     return record;
   }

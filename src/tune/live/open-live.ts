@@ -124,12 +124,10 @@ class Opening {
     });
     const record = readyLoader(member, loader)!;
     const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);
-    const fixed = whyFixed(record, budgetNs);
     const facts = factsOf(member, record);
-    if (fixed !== null) facts.notes.push(fixed);
     facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize ?? 1));
     const setting = { ...record.told.setting, nonBlocking: false };
-    return { job, facts, setting, loader, ranks, ranksOfNode, budgetNs, isFixed: fixed !== null };
+    return { job, facts, setting, loader, ranks, ranksOfNode, budgetNs };
   }
 
   #choose(): { member: Member; loader: number; ns: number } | null {
@@ -230,22 +228,6 @@ function usualBudgetSince(firstBatchNs: number, nowNs: number): number {
   return Math.min(usualBudgetNs.live, Math.max(leastBudgetNs, usualEndNs - (nowNs - firstBatchNs)));
 }
 
-/** An epoch that is over soon can be waited for, this many times within the budget. */
-const leastEpochs = 4;
-
-/** Why only the script's own setting can be measured; null where others can be tried. */
-function whyFixed(record: LoaderRecord, budgetNs: number): string | null {
-  const { fixed } = record.told;
-  if (!fixed) return null;
-  const { ns } = record.loop.training.ns > 0 ? record.loop.training : record.loop.other;
-  const batchNs = ns / Math.max(1, record.delivered - 1);
-  const epochNs = record.epochBatches === null ? null : record.epochBatches * batchNs;
-  if (epochNs !== null && leastEpochs * epochNs <= budgetNs) return null;
-  const epoch =
-    epochNs === null ? "and when one ends is not known" : `and one takes ${formatDuration(epochNs)}`;
-  return `only the script's own setting was measured: ${fixed}, so it can be changed between two epochs alone, ${epoch}`;
-}
-
 function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
   const { told, batch } = record;
   const { python, torch } = connection.hello;
@@ -256,6 +238,7 @@ function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
     source: `loader ${told.loader}: ${told.source}`,
     device,
     runtime: `torch ${torch}, Python ${python}`,
+    framework: told.framework ?? null,
     batch: { samples, bytes, description },
     epochBatches: record.epochBatches,
     startingPoint: { ...told.setting, nonBlocking: false },

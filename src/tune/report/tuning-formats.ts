@@ -1,8 +1,9 @@
 import type { DocumentKind } from "../../draw/document-kind.js";
 import { shownText } from "../../draw/terminal/terminal-text.js";
 import { type Tuning, tuningSchema } from "../../results/tuning.js";
+import { copyKeywords, loaderKeywords, pythonArguments } from "./paste-forms.js";
 import { tuningReasons } from "./tuning-reasons.js";
-import { copyKeywords, loaderKeywords, pythonArguments, tuningReport } from "./tuning-table.js";
+import { tuningReport } from "./tuning-table.js";
 
 /** A tuning, as a kind of document. */
 export const tuningKind: DocumentKind<Tuning> = {

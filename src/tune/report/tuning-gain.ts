@@ -9,24 +9,31 @@ import {
 import { capital, counted } from "../../draw/words.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
+import { median } from "../../stats/order-statistics.js";
 import { overlapWorthWithoutStep } from "../search/choice.js";
 import { waitingShare } from "../trials.js";
+
+/** Less than this is not worth a word. */
+const leastGain = 1.01;
 
 /** What the recommended setting brings, against what the user has now, as a sentence with the intervals of both. */
 export function tuningGain(tuning: Tuning, recommendation: Recommendation): string {
   const { probe, startingScore } = tuning;
   const { setting, score } = recommendation;
+  const persists = (one: LoaderSetting) => one.numWorkers > 0 && one.persistentWorkers;
+  const describe = (one: LoaderSetting) =>
+    describeSetting(one, probe.kind === "live" && own !== null && persists(own) !== persists(setting));
   const rate = rateWithInterval(score);
   const own = probe.startingPoint;
   const isDefault = setting.numWorkers === 0 && !setting.pinMemory;
   const waiting = waitingWords(tuning, setting);
   if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
     const whose = capital(startingOwner(tuning));
-    return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
+    return `${whose} (${describe(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
   }
-  const given = `${describeSetting(setting)}: ${rate} batches/s`;
+  const given = `${describe(setting)}: ${rate} batches/s`;
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
-  const owned = `${startingOwner(tuning)} (${describeSetting(start)})`;
+  const owned = `${startingOwner(tuning)} (${describe(start)})`;
   if (startingScore === null) return `${given}; there is no rate of ${owned} to compare with${waiting}.`;
   const against = `${rateWithInterval(startingScore)} with ${owned}`;
   return `${given}, against ${against}: ${claim(tuning, recommendation, start)}${waiting}.`;
@@ -60,6 +67,23 @@ function claim(
   }
   const range = [formatRatio(low), formatRatio(high, roundUp)];
   return `${range[0] === range[1] ? range[0] : range.join(" to ")}${fewer}`;
+}
+
+/**
+ * What the best of loaders would bring a running job that waits as it did under this setting, within epochs and at their
+ * beginnings: "a loader that never kept the loop waiting would make the job at most 1.23 times as fast". Null where that is
+ * not known.
+ */
+export function perfectLoader(tried: Tuning["tried"][number]): string | null {
+  const waiting = waitingShare(tried);
+  if (waiting === null || tried.score === null) return null;
+  const turns = tried.trials.flatMap(({ epochTurns }) => epochTurns ?? []);
+  const starts = turns.map(({ firstBatchNs, batches }) => firstBatchNs / batches);
+  const startShare = starts.length === 0 ? 0 : (median(starts) * tried.score.batchesPerSecond) / 1e9;
+  const most = 1 / (1 - Math.min(1, waiting + startShare));
+  if (!Number.isFinite(most)) return null;
+  if (most < leastGain) return "no loader could make the job notably faster";
+  return `a loader that never kept the loop waiting would make the job at most ${formatRatio(most, roundUp)} as fast`;
 }
 
 /** In a running job, "; the loop waits 19 % of its time for data, then 1 %"; else nothing. */

@@ -1,19 +1,29 @@
 import { formatGBps, roundUp } from "../../draw/numbers.js";
 import { capital, counted } from "../../draw/words.js";
+import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
-import { overlapAssumption, tuningGain } from "./tuning-gain.js";
+import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
-/** Why the recommendation is what it is, in two sentences with numbers; and a third where it rests on an assumption. */
+/** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */
 export function tuningReasons(tuning: Tuning): string[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
   const limit = capital(bottleneck(tuning, recommendation));
-  const assumption = overlapAssumption(tuning, recommendation);
+  const assumption = overlapAssumption(tuning, recommendation) ?? bestOfLoaders(tuning);
   return [
     tuningGain(tuning, recommendation),
     `${limit}${pinning(tuning, recommendation)}.`,
     ...(assumption === null ? [] : [assumption]),
   ];
+}
+
+/** Where a running job began: what it could come to at most. */
+function bestOfLoaders({ probe, tried }: Tuning): string | null {
+  const own = probe.startingPoint;
+  if (probe.kind !== "live" || own === null) return null;
+  const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
+  const most = start === undefined ? null : perfectLoader(start);
+  return most === null ? null : `Where it began, ${most}.`;
 }
 
 function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
@@ -24,10 +34,26 @@ function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
       ? "the training step itself is the limit, not the loader"
       : `${step}: the loader is not the limit`;
   }
+  const { epochs } = recommendation;
+  if (recommendation.limit === "epochs" && epochs !== null) return betweenEpochs(epochs, recommendation);
   const gives = `the loader gives ${formatGBps(recommendation.loaderGBps)} GB/s`;
   const takes =
-    probe.link === null ? "" : `, the link takes ${formatGBps(probe.link.pinnedBytesPerSecond / 1e9)}`;
+    probe.link === null ? "" : `, the link takes ${formatGBps(linkRate(probe.link, recommendation) / 1e9)}`;
   return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
+}
+
+/** Bytes a second: where the link is the limit, of the copies that are made. */
+const linkRate = (link: NonNullable<Tuning["probe"]["link"]>, { setting, limit }: Recommendation) =>
+  setting.pinMemory || limit !== "link" ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
+
+/** "each epoch of 80 batches begins with 0.25 s without a batch: 20 % of this job's time". */
+function betweenEpochs(epochs: NonNullable<Recommendation["epochs"]>, { score }: Recommendation): string {
+  const { batches, betweenNs, firstBatchNs, isMeasured, share } = epochs;
+  const seconds = (ns: number) => `${roundUp(ns / 1e9, 2)} s`;
+  const lostNs = (share * batches * 1e9) / score.batchesPerSecond;
+  const parts = `its first batch takes ${seconds(firstBatchNs)}${isMeasured ? "" : " (reckoned, not measured)"}`;
+  const own = `and the script ${seconds(betweenNs)} between two epochs`;
+  return `each epoch of ${counted(batches, "batch", "batches")} begins with ${seconds(lostNs)} without a batch: ${roundUp(100 * share, 0)} % of this job's time (${parts}, ${own})`;
 }
 
 /** "the data add 1.2 ms to a 70 ms step"; empty without a step. */
@@ -55,7 +81,9 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
   };
   switch (limit) {
     case "link":
-      return "the transfer itself is the limit";
+      return setting.pinMemory || tuning.probe.pinningOff !== null
+        ? "the transfer itself is the limit"
+        : "the transfer of batches that are not pinned is the limit";
     case "workers":
       return `making samples is the limit; ${busyWorkers(tuning, numWorkers)}${others("more of them", numWorkers + 1)}`;
     case "process": {

@@ -18,13 +18,14 @@ import {
   texts,
   wordColumn,
 } from "../../draw/report.js";
-import { capital, counted, listed, timeText } from "../../draw/words.js";
+import { counted, listed, timeText } from "../../draw/words.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
-import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { readsStorage } from "../storage-reads.js";
+import { toPaste } from "./paste-forms.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
@@ -65,7 +66,7 @@ function alerts({ run, method }: Tuning): Note[] {
   return [];
 }
 
-function factsOf({ probe, machine, method, run }: Tuning): Fact[] {
+function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[] {
   const { batch, link, stepNs } = probe;
   const ranks = machine.ranks === 1 ? "" : `, ${machine.ranks} ranks share them`;
   const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
@@ -73,8 +74,10 @@ function factsOf({ probe, machine, method, run }: Tuning): Fact[] {
     "Copies",
     `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, nothing beside it`,
   ];
-  const measured =
-    method.epochBatches === null
+  const { epochs } = recommendation ?? {};
+  const measured = epochs
+    ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, with what lies between two of them`
+    : method.epochBatches === null
       ? "batches arriving in the steady state"
       : `an epoch of ${counted(method.epochBatches, "batch", "batches")} with its start`;
   const search = method.search === "grid" ? "a grid" : "a search";
@@ -108,9 +111,10 @@ const columns: readonly Column[] = [
 ];
 
 function grid({ tried, probe, recommendation }: Tuning): Grid {
+  const isOfInterest = tellsPersistence({ tried });
   const rows = tried.map((one) => {
     const { setting, score, trials } = one;
-    const { numWorkers, pinMemory, prefetchFactor } = setting;
+    const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
     const firstNs = firstBatchNs(probe, one);
     const fault = trials.find(({ failure }) => failure !== null)?.failure?.fault ?? null;
     const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
@@ -119,7 +123,7 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       return figure(known.length === 0 ? "-" : formatSizeRounded(Math.max(...known), Math.ceil));
     };
     return [
-      figure(String(numWorkers)),
+      figure(String(numWorkers), isOfInterest && persistentWorkers ? " kept" : ""),
       figure(pinMemory ? "yes" : "no"),
       figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
       rateFigure(score, fault),
@@ -159,38 +163,7 @@ function rateFigure(score: TuningScore | null, fault: string | null): Figure {
 function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
   if (recommendation === null) return [note("no setting could be measured", "failure")];
   const { setting } = recommendation;
-  const flags = pythonArguments({
-    ...loaderKeywords(setting),
-    ...(probe.device === null ? {} : copyKeywords(probe, setting)),
-  });
-  return [flags.join(" "), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
-}
-
-/** A setting by the names that a DataLoader's arguments have; prefetch_factor is none of one without workers. */
-export function loaderKeywords(setting: LoaderSetting): Record<string, number | boolean> {
-  const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
-  return {
-    num_workers: numWorkers,
-    pin_memory: pinMemory,
-    ...(prefetchFactor === null ? {} : { prefetch_factor: prefetchFactor }),
-    persistent_workers: persistentWorkers,
-  };
-}
-
-/** How a batch is to be copied; nothing in a running job, whose script copies as it does: that is not seen. */
-export function copyKeywords(
-  { kind }: Tuning["probe"],
-  { nonBlocking }: LoaderSetting,
-): Record<string, boolean> {
-  return kind === "live" ? {} : { non_blocking: nonBlocking };
-}
-
-/** Arguments as Python has them: "num_workers=4", "pin_memory=True". */
-export function pythonArguments(values: Readonly<Record<string, number | boolean>>): string[] {
-  return Object.entries(values).map(([name, value]) => {
-    const text = String(value);
-    return `${name}=${typeof value === "boolean" ? capital(text) : text}`;
-  });
+  return [toPaste(probe, setting), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
 }
 
 /** What must be known to read the table: failures, what was left out, and doubts. */
@@ -208,22 +181,38 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...copies(tuning),
     ...ownedMemory(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
-    ...persistence(tuning),
+    ...persistence(tuning, tellsPersistence(tuning)),
     ...probe.notes.map((text) => note(text, "muted")),
   ];
 }
 
-/** Whether workers persist is no part of what was measured: a note says what it saves, and whom it harms. */
-function persistence({ recommendation, tried, probe }: Tuning): Note[] {
-  // A running job's script has decided that itself.
-  if (!recommendation?.setting.persistentWorkers || probe.kind === "live") return [];
+/** Whether settings with workers that begin anew in each epoch stand beside others whose workers persist. */
+function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
+  const withWorkers = tried.filter(({ setting }) => setting.numWorkers > 0);
+  return new Set(withWorkers.map(({ setting }) => setting.persistentWorkers)).size > 1;
+}
+
+const copiesKept =
+  "Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.";
+
+/** What workers that persist save, and whom they harm. */
+function persistence({ recommendation, tried, probe }: Tuning, isTried: boolean): Note[] {
+  if (!recommendation?.setting.persistentWorkers) return [];
+  if (probe.kind === "live") {
+    // Where the script has them already, it knows.
+    if (!isTried) return [];
+    const how = recommendation.epochs?.isMeasured
+      ? "persistent_workers=True was tried, and epochs have begun with it"
+      : "what persistent_workers=True saves is reckoned from the starts of workers: no epoch began with it";
+    return [note(`${how}. ${copiesKept}`, "muted")];
+  }
   const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
   const firsts = chosen?.trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []) ?? [];
   const until =
     firsts.length === 0 ? "" : ` (${roundUp(median(firsts) / 1e9, 2)} s until the first batch here)`;
   return [
     note(
-      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.`,
+      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. ${copiesKept}`,
       "muted",
     ),
   ];

@@ -47,10 +47,11 @@ function highest<M>(all: readonly M[], value: (one: M) => number): M | null {
   return all.reduce<M | null>((best, one) => (best === null || value(one) > value(best) ? one : best), null);
 }
 
-/** Negative where `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning. */
+/** Negative where `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning, then workers that do not persist. */
 export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
   const memory = (setting: LoaderSetting) => batchesInFlight(setting) * (setting.pinMemory ? 2 : 1);
-  return a.numWorkers - b.numWorkers || memory(a) - memory(b);
+  const persistence = Number(a.persistentWorkers) - Number(b.persistentWorkers);
+  return a.numWorkers - b.numWorkers || memory(a) - memory(b) || persistence;
 }
 
 /** By how much one setting is worth less than another, relative to that, and half the 95 % interval of it. */

@@ -19,6 +19,7 @@ export function recommend(trials: Trials): Recommendation | null {
     gain: gainOf(trials, chosen),
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
+    epochs: trials.find(setting)?.epochs ?? null,
   };
 }
 
@@ -55,12 +56,16 @@ function limitOf(
 ): Recommendation["limit"] {
   const { kind, stepNs, link, batch, device } = trials.probe.facts;
   const share = dataShare(trials, { setting, score });
+  const tried = trials.find(setting);
+  if ((tried?.epochs?.share ?? 0) >= Math.max(1 - hiddenShare, share ?? 0)) return "epochs";
   if (share !== null && 1 - share >= hiddenShare) return "step";
-  const bytesPerSecond = score.batchesPerSecond * batch.bytes;
-  if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
+  if (link !== null) {
+    const linkRate = setting.pinMemory ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
+    if (score.batchesPerSecond * batch.bytes >= fullLinkShare * linkRate) return "link";
+  }
   // As it was under this very setting: the training process may be faster at it than a worker, with threads of its own.
   // The middle one, as the middle trial stands for the setting's rate.
-  const known = (trials.find(setting)?.trials ?? []).flatMap(
+  const known = (tried?.trials ?? []).flatMap(
     (trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
   );
   const makeNs = known.length === 0 ? null : median(known);

@@ -1,6 +1,13 @@
 import { defaultPrefetchFactor, settingKey, usualSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
-import { hardlyWaits, loopRate, makeNsInProcess, type Trials, waitingShare } from "../trials.js";
+import {
+  hardlyWaits,
+  loopRate,
+  makeNsInProcess,
+  neverRuledOut,
+  type Trials,
+  waitingShare,
+} from "../trials.js";
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
@@ -31,6 +38,7 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
   if (facts.workersOff === null) {
     isExplored = await tryWorkers(trials, () => isOver(budgetShares.exploring));
     if (!isOver(budgetShares.prefetch)) await tryPrefetch(trials);
+    if (!trials.isOver) await tryPersistence(trials);
   }
   if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
   if (!trials.isOver) await confirm(trials, spentShare);
@@ -216,6 +224,30 @@ async function tryPrefetch(trials: Trials): Promise<void> {
   if (!waitsForIdleWorkers(trials, chosen)) return;
   const { numWorkers, pinMemory } = chosen.setting;
   await trials.run(trials.settingOf(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
+}
+
+/** So many epochs begin with workers that persist, where that takes no longer than this share of the budget. */
+const persistentTurns = 2;
+
+/**
+ * Where workers that persist would save a notable part of a job whose epochs start them: tried until epochs have begun
+ * with them, as far as these are in reach; else what an epoch waits for then is reckoned.
+ */
+async function tryPersistence(trials: Trials): Promise<void> {
+  const chosen = cheapestWithin(trials.measured, trials.rule);
+  if (chosen === null || chosen.setting.numWorkers === 0 || chosen.setting.persistentWorkers) return;
+  const setting = { ...chosen.setting, persistentWorkers: true };
+  const [now, then] = [chosen.setting, setting].map((one) => trials.epochCost(one));
+  if (!now || !then) return;
+  const savedNs = now.firstBatchNs - then.firstBatchNs;
+  const epochNs = (1e9 * now.batches) / chosen.score.batchesPerSecond;
+  if (savedNs <= trials.rule.tolerance * epochNs) return;
+  const withinNs = (persistentTurns + 0.5) * epochNs;
+  const isInReach = withinNs <= trials.options.stopping.mostNs;
+  await trials.run(setting, {
+    tolerance: neverRuledOut,
+    ...(isInReach ? { epochTurns: { least: persistentTurns, withinNs } } : {}),
+  });
 }
 
 /** Of the time for a batch; less waiting than this leaves nothing to gain. */

@@ -80,32 +80,58 @@ export async function runConversing(
   const folder = mkdtempSync(join(tmpdir(), "pinbench-hook-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "socket");
-  const said: Said[][] = [];
-  const server = createServer((socket) => said.push(converse(socket, changes)));
-  server.listen(path);
-  await once(server, "listening");
+  const pinbench = await playPinbench(path, changes);
   try {
     const hooked = { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env };
-    return { ...(await runPlain(command, { env: hooked, python })), said };
+    return { ...(await runPlain(command, { env: hooked, python })), said: pinbench.said };
   } finally {
-    server.close();
+    pinbench.close();
   }
 }
 
-function converse(socket: Socket, changes: readonly Change[]): Said[] {
+/**
+ * What pinbench does at its socket in each process: `loader` is tuned, and given one setting after the other. `onAsked` is
+ * called after each request. Where it `rests`, the search is over with the last change.
+ */
+export async function playPinbench(
+  path: string,
+  changes: readonly Change[],
+  { loader = 1, onAsked = () => undefined, rests = false }: Partial<Manner> = {},
+): Promise<{ said: Said[][]; close: () => void }> {
+  const said: Said[][] = [];
+  const server = createServer((socket) => said.push(converse(socket, changes, { loader, onAsked, rests })));
+  server.listen(path);
+  await once(server, "listening");
+  return { said, close: () => server.close() };
+}
+
+interface Manner {
+  loader: number;
+  onAsked: () => void;
+  rests: boolean;
+}
+
+function converse(socket: Socket, changes: readonly Change[], { loader, onAsked, rests }: Manner): Said[] {
   const heard: Said[] = [];
   const send = (command: object) => socket.write(`${JSON.stringify(command)}\n`);
   let asked = 0;
   socket.on("error", () => undefined);
-  createInterface(socket).on("line", (line) => {
+  const lines = createInterface(socket);
+  lines.on("error", () => undefined);
+  lines.on("line", (line) => {
     const message = JSON.parse(line) as Said;
     heard.push(message);
-    if (message.type === "loader" && message.loader === 1) send({ type: "target", loader: 1 });
+    if (message.type === "loader" && message.loader === loader) send({ type: "target", loader });
     const isReady = ["loader", "changed", "failed"].includes(message.type);
     const next = changes[asked];
-    if (message.loader !== 1 || !isReady || next === undefined) return;
+    if (message.loader !== loader || !isReady) return;
+    if (next === undefined) {
+      if (rests) send({ type: "rest" });
+      return;
+    }
     const [atBatch, setting] = next;
-    send({ type: "change", loader: 1, change: ++asked, atBatch, setting });
+    send({ type: "change", loader, change: ++asked, atBatch, setting });
+    onAsked();
   });
   return heard;
 }

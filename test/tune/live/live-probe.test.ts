@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { describe, it, type TestContext } from "vitest";
+import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import { torchDefault, usualSetting } from "../../../src/results/loader-setting.js";
 import type { TuneSettings } from "../../../src/settings/settings.js";
 import { defaultsOf } from "../../../src/settings/settings.js";
@@ -159,26 +159,26 @@ describe.concurrent("a trial in a running job", () => {
     expect(validating.endedNs).toBeUndefined();
   });
 
-  it("waits for the next epoch where an epoch cannot be divided", async (test) => {
-    const { expect } = test;
-    const probe = await openFor(test, {
-      loader: { fixed: "its IterableDataset streams" },
-      epochBatches: 120,
-    });
-    expect(probe.facts.notes).toEqual([]);
-    expect(await probe.measure(twoWorkers, until(5))).toMatchObject({ failure: null, aborted: false });
-    expect(probe.over.aborted).toBe(false);
+  it.each([
+    ["refused", "no other number of workers was tried: it draws"],
+    [
+      "discarded",
+      "the job has kept its own number of workers, and others made batches that were thrown away: it draws",
+    ],
+  ])("says why the job has not got it, where the hook will not have that: %s", async (workers, note) => {
+    const safety = { workers, reason: "it draws", withoutWorkers: false };
+    const probe = await openFor({ onTestFinished }, { safety });
+    await probe.measure(twoWorkers, until(5));
+    await probe.measure(oneWorker, until(5));
+    expect(probe.facts.notes).toEqual([note]);
   });
 
-  it("is of the script's own setting alone where such an epoch is too long", async (test) => {
+  it("is over with the job, which ends at its next batch where it is asked to", async (test) => {
     const { expect } = test;
-    const probe = await openFor(test, { loader: { fixed: "its IterableDataset streams" } });
-    expect(probe.facts.notes.join()).toMatch(
-      /^only the script's own setting was measured: its IterableDataset streams, so it can be changed between two epochs/,
-    );
+    const probe = await openFor(test, {});
     await probe.measure(torchDefault, until(5));
-    expect(probe.over.aborted).toBe(true);
-    expect(probe.over.reason).not.toBe(jobEnded);
+    await probe.endJob();
+    expect(probe.job.process.ended).toEqual({ code: 0, signal: null });
   });
 
   it("says which ranks it does not reach", async (test) => {

@@ -35,7 +35,16 @@ export const batches = (
   atMs: readonly number[],
   { waitMs = 1, grad = true } = {},
 ): HookMessageOf<"batches"> => ({
-  ...{ type: "batches", loader: 1, change, grad, made: atMs.length, makeNs: 0, workers: [] },
+  ...{
+    type: "batches",
+    loader: 1,
+    change,
+    grad,
+    made: atMs.length,
+    makeNs: 0,
+    workers: [],
+    discarded: false,
+  },
   ns: atMs.map(ms),
   waitNs: atMs.map(() => ms(waitMs)),
 });

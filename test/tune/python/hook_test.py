@@ -141,7 +141,9 @@ class ReportingTest(unittest.TestCase):
             self.addCleanup(patched.stop)
 
     def inner(self, change, pids):
-        return types.SimpleNamespace(change=change, makers=lambda: pids, worker_pids=lambda: pids)
+        return types.SimpleNamespace(
+            change=change, is_discarded=False, makers=lambda: pids, worker_pids=lambda: pids
+        )
 
     def deliver(self, inner, wait_ns=0, after_ns=1000):
         self.now_ns += after_ns
@@ -161,7 +163,7 @@ class ReportingTest(unittest.TestCase):
         for inner, waits in ((first, (7, 8, 9)), (second, (20, 21)), (first, (3,))):
             for wait_ns in waits:
                 self.deliver(inner, wait_ns)
-        self.reporting.epoch("end")
+        self.reporting.epoch("end", 0)
         told = self.session.all_of("batches")
         of_change = lambda change: [ns for each in told if each["change"] == change for ns in each["waitNs"]]
         self.assertEqual((of_change(0), of_change(1)), ([7, 8, 9, 3], [20, 21]))
@@ -181,7 +183,7 @@ class ReportingTest(unittest.TestCase):
         for _epoch in range(2):
             for _batch in range(3):
                 self.deliver(inner)
-            self.reporting.epoch("end")
+            self.reporting.epoch("end", 0)
             self.reporting = Reporting(self.watched)
         self.assertEqual([each["samples"] for each in self.session.all_of("batch")], [2])
 
@@ -190,16 +192,17 @@ class WatchedTest(unittest.TestCase):
     def test_workers_persist_for_epochs_of_their_own_setting_alone(self):
         watched = Watched(DataLoader(support.Numbers(12), num_workers=1), Heard(), None)
         ended = []
+        user = type("User", (), {"is_under_way": False})()
         for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
-            inner = types.SimpleNamespace(setting=setting(workers, persistent=persistent), change=1)
+            inner = types.SimpleNamespace(setting=setting(workers, persistent=persistent), change=1, is_own=False)
             inner.end = lambda of=workers: ended.append(of)
-            watched.put_in_force(inner)
+            watched.put_in_force(inner, user)
             for _epoch in range(2):
-                self.assertIs(watched.persisting(), inner if persists else None)
+                self.assertIs(watched.persisting(user), inner if persists else None)
         self.assertEqual(ended, [])
         watched.setting = setting(3)
-        self.assertIsNone(watched.persisting())
-        self.assertIsNone(watched.persisting())
+        self.assertIsNone(watched.persisting(user))
+        self.assertIsNone(watched.persisting(user))
         self.assertEqual(ended, [2])
 
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
+import { toPaste } from "../../../src/tune/report/paste-forms.js";
 import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
 import { drawn, textFormats } from "../../helpers/drawn.js";
 import { testPython } from "../../helpers/test-python.js";
@@ -93,4 +94,25 @@ it("only the table has colours, and every format ends with one line break", () =
     expect(coloured === plain, format).toBe(format !== "table");
     expect(plain, format).toMatch(/[^\n]\n$/);
   }
+});
+
+describe("what is to be pasted", () => {
+  const setting = { ...usualSetting(8, true), persistentWorkers: false };
+  const first = (framework: "lightning" | "transformers" | "timm" | null) =>
+    toPaste(buildTuning({ probe: { kind: "live", framework } }).probe, setting);
+
+  it.each([
+    [null, "num_workers=8 pin_memory=True prefetch_factor=2 persistent_workers=False"],
+    [
+      "transformers",
+      "TrainingArguments(dataloader_num_workers=8, dataloader_pin_memory=True, dataloader_prefetch_factor=2, dataloader_persistent_workers=False)",
+    ],
+    ["timm", "--workers 8 --pin-mem"],
+    [
+      "lightning",
+      "in train_dataloader(): DataLoader(num_workers=8, pin_memory=True, prefetch_factor=2, persistent_workers=False)",
+    ],
+  ] as const)("has the form of the framework that makes the loader: %s", (framework, text) => {
+    expect(first(framework)).toBe(text);
+  });
 });

@@ -124,6 +124,7 @@ describe("the first reason says what it brings", () => {
       expect(reasons(live([0.1, 1], { recommendation }))).toEqual([
         "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and nothing else that was tried is worth a change; the loop waits less than 1 % of its time for data.",
         "The training step itself is the limit, not the loader.",
+        "Where it began, no loader could make the job notably faster.",
       ]);
     });
   });
@@ -147,10 +148,9 @@ describe("a third reason says what the choice assumes where no step stood beside
     expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
   });
 
-  it("which is nothing, where none are slower, a step was there, or the job itself ran", () => {
+  it("which is nothing, where none are slower, or a step was there", () => {
     expect(third()).toBeNull();
     expect(third({ tried, probe: { stepNs: 5e6 } })).toBeNull();
-    expect(third({ tried, probe: { kind: "live", startingPoint: none } })).toBeNull();
   });
 });
 
@@ -171,7 +171,11 @@ describe("the second reason says what the limit is", () => {
   });
 
   it("the link", () => {
-    expect(limit({}, { limit: "link" })).toBe(`${given}: the transfer itself is the limit.`);
+    const setting = usualSetting(8, true);
+    expect(limit({}, { limit: "link", setting })).toBe(`${given}: the transfer itself is the limit.`);
+    expect(limit({}, { limit: "link" })).toBe(
+      "The loader gives 2.77 GB/s, the link takes 11.2: the transfer of batches that are not pinned is the limit.",
+    );
   });
 
   it("the link, which is not known without a device", () => {
@@ -316,4 +320,39 @@ it.each([
   [3353.9, "3353"],
 ])("a rate of %f is %s: never rounded up", (rate, text) => {
   expect(formatRate(rate)).toBe(text);
+});
+
+describe("of a running job", () => {
+  const own = { ...eight, persistentWorkers: false };
+  const live = { kind: "live" as const, link: null, startingPoint: own };
+  const turn = { batches: 80, betweenNs: 40e6, firstBatchNs: 250e6 };
+
+  it("what a perfect loader would bring is said, epochs' beginnings included", () => {
+    // 72 batches a second, each waited for 2.5 ms: 18 %, and 0.25 s in each 80 of them: 22.5 %.
+    const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns: [turn] })];
+    const part = { probe: live, tried, recommendation: { setting: own, gain: null } };
+    expect(reasons(part)[2]).toBe(
+      "Where it began, a loader that never kept the loop waiting would make the job at most 1.69× as fast.",
+    );
+    const busy = [buildTried(own, 72, { waitNsPerBatch: 0.05e6 })];
+    expect(reasons({ ...part, tried: busy })[2]).toBe(
+      "Where it began, no loader could make the job notably faster.",
+    );
+  });
+
+  it("the time between two epochs is named as the limit, with what was reckoned", () => {
+    const epochs = { ...turn, isMeasured: true, share: 0.2 };
+    const part = {
+      probe: live,
+      recommendation: { setting: own, limit: "epochs" as const, epochs, pinning: null },
+    };
+    expect(reasons(part)[1]).toBe(
+      "Each epoch of 80 batches begins with 0.23 s without a batch: 20 % of this job's time (its first batch takes 0.25 s, and the script 0.04 s between two epochs).",
+    );
+    const reckoned = {
+      ...part,
+      recommendation: { ...part.recommendation, epochs: { ...epochs, isMeasured: false } },
+    };
+    expect(reasons(reckoned)[1]).toContain("its first batch takes 0.25 s (reckoned, not measured)");
+  });
 });

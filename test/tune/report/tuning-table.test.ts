@@ -109,6 +109,12 @@ describe("a row of the table", () => {
     expect(rowOf(render({ tried }), 16, false)?.slice(-2)).toEqual(["1 MiB", "-"]);
   });
 
+  it("says which workers persist, where some do and others begin anew", () => {
+    const anew = { ...usualSetting(4, false), persistentWorkers: false };
+    const tried = [buildTried(anew, 72), buildTried(usualSetting(4, false), 80)];
+    expect(render({ tried })).toMatch(/^ +4 +no .*\n +4 +kept +no /m);
+  });
+
   it("has no start of a loader that a running job had already, and of others the one that was seen", () => {
     const script = { ...usualSetting(4, false), persistentWorkers: false };
     const probe = { kind: "live", startingPoint: script } as const;
@@ -118,10 +124,12 @@ describe("a row of the table", () => {
     });
     const first = (...tried: ReturnType<typeof trialsFrom>[]) =>
       tried.map(({ setting }) => rowOf(render({ probe, tried }), setting.numWorkers, setting.pinMemory)?.[5]);
-    expect(first(trialsFrom(script, 20e6, 720e6, 20e6), trialsFrom(sixteen, 930e6, 20e6))).toEqual([
-      "0.72",
-      "0.93",
-    ]);
+    expect(
+      first(
+        trialsFrom(script, 20e6, 720e6, 20e6),
+        trialsFrom({ ...sixteen, persistentWorkers: false }, 930e6, 20e6),
+      ),
+    ).toEqual(["0.72", "0.93"]);
     // The empty cell is none.
     expect(first(trialsFrom(script, 20e6))).toEqual(["0 B"]);
   });

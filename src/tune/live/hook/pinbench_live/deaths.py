@@ -1,5 +1,8 @@
-"""Workers of a setting that is only tried may die, for want of memory say, while the script is at something else."""
+"""Workers of a setting that is only tried may die, for want of memory say, while the script is at something else; and they
+may deliver nothing, nor end.
+"""
 
+import contextlib
 import os
 import signal
 import threading
@@ -13,6 +16,12 @@ _is_ending = False
 
 class WorkerDied(RuntimeError):
     pass
+
+
+class TookTooLong(RuntimeError):
+    def __init__(self, seconds):
+        super().__init__("no batch came within %.3g s" % seconds)
+        self.seconds = seconds
 
 
 def watch(inner):
@@ -34,34 +43,78 @@ def watch(inner):
     signal.signal(signal.SIGCHLD, handle)
 
 
-def end(inner):
-    """Ends it in peace, also where some of its workers have died already."""
+def end(inner, grace=1):
+    """Ends it in peace, also where some of its workers have died already; those that take longer than `grace` seconds are
+    killed.
+    """
     global _is_ending
     _is_ending = True
     try:
-        inner.end()
+        with _limited(inner, grace):
+            inner.end()
     finally:
         _is_ending = False
         _tried.discard(inner)
 
 
-def next_of(inner):
-    """The next batch of an inner loader; raises WorkerDied, or torch's own error, for one that has lost a worker."""
+@contextlib.contextmanager
+def _limited(inner, grace):
+    """Its workers end within, or are killed."""
+    workers = inner.workers()
+    killer = threading.Timer(grace, _kill, [workers])
+    if workers:
+        killer.start()
+    try:
+        yield
+    finally:
+        killer.cancel()
+
+
+def end_of(inner, grace):
+    """As next_of() where all has been delivered: the loader ends its workers, for which torch would wait longer."""
+    with _limited(inner, grace):
+        return next_of(inner)
+
+
+def next_of(inner, seconds=None):
+    """The next batch of an inner loader. Of one that is tried: raises WorkerDied, or torch's own error, where it has lost a
+    worker, and TookTooLong where none comes within `seconds`.
+    """
     global _is_waiting
-    if inner.change == 0:
+    if inner.is_own:
         return next(inner.iterator)
+    if inner.has_lost_files():
+        raise OSError("the script has closed the descriptors of the workers that pinbench has started")
     if _has_died(inner):
         raise WorkerDied("a worker exited unexpectedly")
     _is_waiting = True
     try:
-        return next(inner.iterator)
+        return inner.next_within(seconds)
+    except RuntimeError as error:
+        if seconds is None or not str(error).startswith("DataLoader timed out"):
+            raise
+        raise TookTooLong(seconds) from error
     finally:
         _is_waiting = False
 
 
+def _kill(workers):
+    for worker in workers:
+        try:
+            os.kill(worker.pid, signal.SIGKILL)
+        except (ProcessLookupError, TypeError):
+            pass  # it has ended
+
+
 def exit_code(inner):
     """That of a worker which has died, below 0 for a signal; None where none has, or that is not known any more."""
-    return next((code for code in map(_exit_code, inner.worker_pids()) if code), None)
+    return dead_worker(inner)[1]
+
+
+def dead_worker(inner):
+    """Its process id and exit code."""
+    codes = ((pid, _exit_code(pid)) for pid in inner.worker_pids())
+    return next(((pid, code) for pid, code in codes if code), (None, None))
 
 
 def _has_died(inner):

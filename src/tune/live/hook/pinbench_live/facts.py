@@ -2,10 +2,15 @@
 
 import os
 import resource
+import sys
 
 import torch
 
 from .probe import probe_module
+
+# By the package whose code is on the stack. One that is not named there leaves DataLoader's arguments to the script.
+_FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "transformers": "transformers", "timm": "timm"}
+_MOST_FRAMES = 60
 
 
 def source(loader):
@@ -15,6 +20,19 @@ def source(loader):
         return "%s, %d samples" % (name, len(loader.dataset))
     except Exception:  # the user's own __len__, or none
         return name
+
+
+def framework():
+    """Whose loop begins to iterate a loader; None where that is the script's own."""
+    frame = sys._getframe(1)
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            return None
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package in _FRAMEWORKS:
+            return _FRAMEWORKS[package]
+        frame = frame.f_back
+    return None
 
 
 def batch_size(loader):
@@ -39,14 +57,19 @@ def contents(batch):
     return probe_module("batch").Contents(batch)
 
 
-def batch(contents):
+def samples(drawn, contents):
+    """Of a batch of these indices; of a stream, what its first tensor says."""
+    return len(drawn) if isinstance(drawn, (list, tuple)) else contents.first_length()
+
+
+def batch(contents, drawn):
     """A batch, and where it goes: asked late, when the script has chosen its device."""
     on_device = any(device != "cpu" for device in contents.devices)
     # Asking for more than this would start CUDA in a process that may not want it.
     has_device = torch.cuda.is_available() and torch.cuda.is_initialized()
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {
-        "samples": contents.first_length(),
+        "samples": samples(drawn, contents),
         "bytes": contents.bytes,
         "tensors": len(contents.tensors),
         "description": contents.description(),

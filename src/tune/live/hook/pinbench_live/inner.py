@@ -2,46 +2,85 @@
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import warnings
 
 import torch
 
 from .feed import Gate
+from .handles import Handles
+from .probe import probe_module
+from .tried_worker import TriedWorker
+
+generators = probe_module("generators")
+
+# Python 3.12 begins with some hundreds. A script that freezes what it has, freezes the hundred thousands of torch.
+_FROZEN_BY_PYTHON = 10_000
 
 
 class Inner:
     """Workers under one setting. `start` for each epoch, then `open`; `close` and `end` when another takes over."""
 
-    def __init__(self, loader, setting, change):
+    def __init__(self, loader, setting, change, folder=None, is_own=None, is_observed=False):
+        """`folder`: where workers that are tried leave what pinbench wants to know of them. `is_own`: whether the setting
+        is the script's, whichever change brings it.
+        """
         self.setting = setting
         # The number that pinbench gave to the change which brought this setting; 0 for the script's own.
         self.change = change
-        self.iterator = None
+        self.is_own = change == 0 if is_own is None else is_own
+        # Whether its batches are thrown away.
+        self.is_discarded = False
+        # What could be reached as workers were raised from none.
+        self.state = None
+        # A weak reference to the iterator that has it.
+        self.user = None
+        # Whether it has made a batch since its workers were started.
+        self.has_begun = False
+        self.folder = folder
+        self._is_observed = is_observed
+        self.iterator = self._handles = None
         self._is_stream = is_stream(loader)
+        self._is_forked = forks(loader)
         self.gate = Gate(loader._index_sampler)
         self._loader = self._like(loader)
 
-    def start(self, feed):
-        """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet.
-
-        Starting draws one number from torch's generator, waking none: see `draws`.
-        """
-        self.gate.connect(feed)
-        if self.iterator is not None:
-            self.iterator._reset(self._loader)
-        elif self.change == 0:
+    def begin(self, feed):
+        """An epoch of the script's own setting: torch does all that it does without pinbench, and at the same time."""
+        self.gate.follow(feed)
+        if self.iterator is None:
             self.iterator = self._loader._get_iterator()
         else:
-            with warnings.catch_warnings(), _no_garbage_for_children():
-                # What torch thinks of a setting that the script has not asked for is not the script's to print.
-                warnings.simplefilter("ignore")
-                self.iterator = self._loader._get_iterator()
+            self.iterator._reset(self._loader)
 
-    @property
-    def draws(self):
-        """Whether the next `start` draws the workers' seed from torch's generator."""
-        return self.iterator is None
+    def start(self, feed):
+        """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet."""
+        self.gate.connect(feed)
+        with _no_warnings(), _no_garbage_for_children(), self._own_place():
+            if self.iterator is not None:
+                self.iterator._reset(self._loader)
+            else:
+                self.iterator = self._loader._get_iterator()
+                if not self.is_own and self.setting["numWorkers"] > 0:
+                    self._handles = Handles(self.iterator)
+
+    @contextlib.contextmanager
+    def _own_place(self):
+        """Sockets through which workers hand over tensors stand where nothing is left of one that is killed."""
+        config = multiprocessing.current_process()._config
+        before = config.get("tempdir")
+        # A server of forks would have its own socket there for good.
+        if self.is_own or not self._is_forked or self.folder is None or not os.path.isdir(self.folder):
+            yield
+            return
+        config["tempdir"] = self.folder
+        try:
+            yield
+        finally:
+            config["tempdir"] = before
+            if before is None:
+                del config["tempdir"]
 
     def open(self):
         """Has the workers begin with the batches that come next."""
@@ -50,6 +89,15 @@ class Inner:
             for _ in range(self.setting["numWorkers"] * self._loader.prefetch_factor):
                 self.iterator._try_put_index()
 
+    def next_within(self, seconds):
+        """The next batch; raises torch's error of a timeout where it does not come. What is made here takes what it takes."""
+        if seconds is not None and self.setting["numWorkers"] > 0:
+            own = self._loader.timeout
+            self.iterator._timeout = min(own, seconds) if own > 0 else seconds
+        batch = next(self.iterator)
+        self.has_begun = True
+        return batch
+
     def close(self):
         """It delivers what it has drawn, and draws no more."""
         self.gate.is_open = False
@@ -57,11 +105,24 @@ class Inner:
     def end(self):
         """Its workers end; what they have made and not delivered is lost."""
         iterator, self.iterator = self.iterator, None
-        if hasattr(iterator, "_shutdown_workers"):
+        self.has_begun = False
+        handles, self._handles = self._handles, None
+        if handles is not None and handles.are_lost():
+            handles.abandon()
+        elif hasattr(iterator, "_shutdown_workers"):
             iterator._shutdown_workers()
+            if handles is not None:
+                handles.close()
+
+    def has_lost_files(self):
+        """Whether the script has closed what leads to its workers."""
+        return self._handles is not None and self._handles.are_lost()
+
+    def workers(self):
+        return list(getattr(self.iterator, "_workers", ()))
 
     def worker_pids(self):
-        return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
+        return [worker.pid for worker in self.workers()]
 
     def makers(self):
         """The processes in which its batches are made."""
@@ -69,7 +130,11 @@ class Inner:
 
     def _like(self, loader):
         """A twin that differs in what is tuned and in where the indices come from, and in nothing else."""
-        twin = object.__new__(type(loader))
+        kind = type(loader)
+        if hasattr(kind, "__del__"):
+            # What the script does as its loader goes is not to be done as a twin goes.
+            kind = type(kind.__name__, (kind,), {"__del__": lambda self: None})
+        twin = object.__new__(kind)
         twin.__dict__.update(loader.__dict__)
         workers = self.setting["numWorkers"]
         changes = {
@@ -81,6 +146,8 @@ class Inner:
             "timeout": loader.timeout if workers > 0 else 0,
             "_iterator": None,
         }
+        if not self.is_own and workers > 0:
+            changes["worker_init_fn"] = TriedWorker(loader.worker_init_fn, self.folder, self._is_observed)
         if not self._is_stream:
             changes["batch_sampler" if loader.batch_sampler is not None else "sampler"] = self.gate
         # DataLoader refuses to have most of these set once it is made.
@@ -89,11 +156,25 @@ class Inner:
 
 
 @contextlib.contextmanager
+def _no_warnings():
+    """What torch thinks of a setting that the script has not asked for is not the script's to print. After Python's own
+    catch_warnings() the script's would be printed once more.
+    """
+    ignored = ("ignore", None, Warning, None, 0)
+    warnings.filters.insert(0, ignored)
+    try:
+        yield
+    finally:
+        if ignored in warnings.filters:
+            warnings.filters.remove(ignored)
+
+
+@contextlib.contextmanager
 def _no_garbage_for_children():
     """What is garbage in the middle of a training may hold tensors of a GPU: a forked worker whose collector frees them aborts,
     as CUDA is not to be had there. What is frozen here stays so in the workers, which never come back from their start.
     """
-    if gc.get_freeze_count() > 0:
+    if gc.get_freeze_count() > _FROZEN_BY_PYTHON:
         # The script has frozen what it wants to be, and all of it would be thawed.
         gc.collect()
         yield
@@ -112,6 +193,12 @@ def is_stream(loader):
     return isinstance(loader.dataset, IterableDataset)
 
 
+def forks(loader):
+    """Whether its workers are forked; asked so that the script can still choose another way."""
+    context = loader.multiprocessing_context or multiprocessing
+    return (context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]) == "fork"
+
+
 def own_setting(loader):
     """What the script has given its loader, in numbers that JSON has: a script's may be NumPy's."""
     workers = int(loader.num_workers)
@@ -123,17 +210,10 @@ def own_setting(loader):
     }
 
 
-@contextlib.contextmanager
-def unchanged_randomness(loader):
-    """What is drawn within leaves no trace in the generators from which the order of samples is drawn."""
+def unchanged_randomness(loader, *further):
+    """What is drawn within leaves no trace in the generators from which the loop draws, nor in the loader's and `further` ones."""
     own = getattr(loader, "generator", None)
-    before, own_before = torch.get_rng_state(), None if own is None else own.get_state()
-    try:
-        yield
-    finally:
-        torch.set_rng_state(before)
-        if own is not None:
-            own.set_state(own_before)
+    return generators.kept(*() if own is None else (own,), *further)
 
 
 def draw_seed(loader):

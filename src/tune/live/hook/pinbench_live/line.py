@@ -29,6 +29,7 @@ class Line:
             self._socket.close()
             raise
         self._socket.setblocking(False)
+        self._identity = self._identify()
         # A worker that held it would keep pinbench from seeing that this process has ended.
         os.register_at_fork(after_in_child=self.close)
 
@@ -36,7 +37,10 @@ class Line:
         if self.is_open:
             with self._lock:
                 self._unsent += json.dumps({"type": kind, **fields}).encode() + b"\n"
-                self._send()
+                if self._is_there():
+                    self._send()
+                else:
+                    self.close()
 
     def commands(self):
         """Those that have come since the last call."""
@@ -51,9 +55,26 @@ class Line:
     def close(self):
         self.is_open = False
         self._unsent = b""
-        self._socket.close()
+        if self._is_there():
+            self._socket.close()
+        else:
+            # The script has closed it, and the number may be that of a file of its own.
+            self._socket.detach()
+
+    def _identify(self):
+        status = os.fstat(self._socket.fileno())
+        return status.st_dev, status.st_ino
+
+    def _is_there(self):
+        try:
+            return self._identify() == self._identity
+        except OSError:
+            return False
 
     def _read(self):
+        if not self._is_there():
+            self.close()
+            return []
         self._send()
         try:
             some = self._socket.recv(65536)

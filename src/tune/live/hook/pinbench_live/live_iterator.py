@@ -1,12 +1,18 @@
 """The iterator that the training loop gets: batches in the sampler's order, whatever makes them."""
 
-import contextlib
 import time
 
-from . import deaths, failures
+from . import deaths, evidence, failures, open_files
+from .aside import Aside, lists_kept
 from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
+from .observer import order_of, roots_of
 from .reporting import Reporting
+from .verdict import DISCARDED, HANDED, REFUSED, Verdict
+
+# The loop is held for so long with each batch while a change waits for evidence.
+_EVIDENCE_SECONDS = 0.02
+_NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 
 
 class LiveIterator:
@@ -18,17 +24,31 @@ class LiveIterator:
         self._loader = loader
         self._watched = watched
         self._reporting = Reporting(watched)
-        watched.session.obey()
-        asked = watched.asked
-        if asked is not None and asked["atBatch"] <= watched.delivered:
-            watched.asked = None
-            watched.setting, watched.change = asked["setting"], asked["change"]
-            self._reporting.changed(asked["change"])
-        self._has_delivered = False
+        self._seen = lists_kept()
+        self._inners = []
+        self.begin()
+
+    def begin(self):
+        """An epoch; another one where the script's workers persist, for then torch has one iterator for all epochs."""
+        began_ns = time.perf_counter_ns()
+        for inner in self._inners:
+            if not self._watched.persists(inner):
+                deaths.end(inner)
+        # What was reached as workers were raised from none: what changes then does not reach them.
+        self._state = self._order = None
+        # When the loop got its last batch, the indices of it, and those before.
+        self._returned_ns = self._drawn = self._delivering = None
+        self._is_first = True
         # The oldest delivers; only the last one draws.
-        self._inners = [self._begin_epoch()]
-        watched.epochs += 1
-        self._reporting.epoch("begin")
+        self._inners = []
+        self._guarded(self._prepare)
+        self._inners.append(self._begin_epoch())
+        self._watched.epochs += 1
+        self._guarded(self._reporting.epoch, "begin", began_ns)
+
+    @property
+    def is_under_way(self):
+        return bool(self._inners)
 
     def __iter__(self):
         return self
@@ -43,62 +63,221 @@ class LiveIterator:
         return getattr(self._inners[-1].iterator, name)
 
     def __next__(self):
-        if not self._watched.is_told and self._watched.asked is None:
-            return self._next_batch()
         began_ns = time.perf_counter_ns()
-        self._watched.session.obey()
-        asked = self._watched.asked
-        if asked is not None and asked["atBatch"] <= self._watched.delivered and not is_stream(self._loader):
-            self._watched.asked = None
-            self._change(asked)
-        inner = self._inners[0] if self._inners else None
+        self._guarded(self._before, began_ns)
         batch = self._next_batch()
-        # Where the oldest one had nothing left, the next has delivered.
-        inner = self._inners[0] if inner not in self._inners else inner
-        self._reporting.delivered(inner, batch, began_ns)
+        self._guarded(self._after, batch, began_ns)
         return batch
 
+    def _guarded(self, work, *arguments):
+        """Nothing that pinbench does besides is an error of the loop's: it steps aside, and the loop goes on where it is."""
+        try:
+            work(*arguments)
+        except Exception as error:
+            watched = self._watched
+            watched.step_aside(error)
+            self._state = None
+            if not all(inner.is_own for inner in self._inners):
+                self._take_back()
+
+    def _prepare(self):
+        """Before an epoch: what pinbench asks for then."""
+        watched = self._watched
+        watched.session.obey()
+        asked = watched.asked
+        if asked is not None and asked["atBatch"] <= watched.delivered:
+            if watched.way_of(self._loader, asked["setting"]) == HANDED:
+                watched.asked = None
+                watched.setting, watched.change = asked["setting"], asked["change"]
+                self._reporting.changed(asked["change"])
+        if is_stream(self._loader) and watched.is_told:
+            watched.files_at_epoch = open_files.positions()
+
+    def _before(self, began_ns):
+        watched = self._watched
+        if self._state is not None:
+            self._see_changes()
+        if not watched.is_told and watched.asked is None and watched.evidence is None:
+            return
+        if self._returned_ns is not None:
+            watched.steps.append((began_ns - self._returned_ns) / 1e9)
+        watched.session.obey()
+        if watched.ends_at is not None and watched.ends_at <= watched.delivered:
+            raise SystemExit(0)
+        self._gather()
+        asked = watched.asked
+        if asked is not None and asked["atBatch"] <= watched.delivered:
+            self._obey(asked)
+
+    def _see_changes(self):
+        """Those of the loop's in what workers have copies of."""
+        if all(inner.setting["numWorkers"] == 0 for inner in self._inners):
+            self._state = None
+            return
+        changed = self._order.changed() or self._state.changed()
+        if changed is not None:
+            self._refuse(evidence.LOOP_CHANGES % changed)
+
+    def _after(self, batch, began_ns):
+        watched = self._watched
+        if self._state is not None and self._order.changed() is not None:
+            # By itself, as it was asked.
+            self._order = order_of(self._loader)
+        self._returned_ns = time.perf_counter_ns()
+        if watched.evidence is not None:
+            watched.evidence.after(self._drawn, batch, (self._returned_ns - began_ns) / 1e9)
+        if watched.is_told:
+            self._reporting.delivered(self._delivering, batch, began_ns, self._drawn)
+
+    def _gather(self):
+        """Evidence on what may be done to the loader that pinbench has chosen, a little with each batch."""
+        watched = self._watched
+        if watched.evidence is None:
+            if not watched.is_target or watched.verdict is not None:
+                return
+            watched.evidence = evidence.Evidence(self._loader, watched)
+        elif not watched.is_target:
+            watched.evidence.end()
+            watched.evidence = None
+            return
+        watched.evidence.before(self._is_first)
+        if watched.evidence.verdict is not None:
+            watched.judge(watched.evidence.verdict)
+            watched.evidence = None
+
+    def _obey(self, asked):
+        watched, setting = self._watched, asked["setting"]
+        way = watched.way_of(self._loader, setting)
+        if way is None:
+            if watched.evidence is not None:
+                watched.evidence.wait(_EVIDENCE_SECONDS)
+            return
+        watched.asked = None
+        if way == DISCARDED and not watched.is_target:
+            way = REFUSED  # the search is over
+        if setting == self._inners[-1].setting:
+            # What makes batches need not be started anew.
+            self._reporting.flush()
+            self._inners[-1].change = watched.change = asked["change"]
+            self._reporting.changed(asked["change"])
+        elif way == REFUSED:
+            self._failed(asked["change"], watched.verdict.failure or failures.refusal(watched.verdict.reason or evidence.IN_THIS_PROCESS))
+        elif way == DISCARDED:
+            failed = Aside(self._loader, watched, self._reporting).run(asked, self._seen)
+            self._returned_ns = None
+            if failed is not None:
+                self._failed(asked["change"], failed)
+        else:
+            self._change(asked)
+
+    def _refuse(self, reason):
+        """Workers were raised, and should not have been: what they have made and not delivered is made again without."""
+        watched = self._watched
+        change = self._inners[-1].change
+        self._state = None
+        self._take_back()
+        verdict = Verdict(REFUSED, reason)
+        if watched.verdict is None or watched.verdict.workers != REFUSED:
+            watched.judge(verdict)
+        self._failed(change, failures.refusal(reason))
+
+    def _take_back(self):
+        """All that was drawn and not delivered is made by the script's own setting."""
+        self._feed.give_back([drawn for inner in self._inners for drawn in inner.gate.outstanding])
+        for inner in self._inners:
+            deaths.end(inner, self._watched.patience.grace())
+        own = self._start_own(self._feed)
+        self._inners[:] = [own]
+        self._watched.put_in_force(own, self)
+        own.open()
+
+    def _start_own(self, feed):
+        """The script's own setting; without workers where these cannot be had any more."""
+        own = Inner(self._loader, self._watched.own, 0)
+        with unchanged_randomness(self._loader):
+            try:
+                own.start(feed)
+            except OSError:
+                deaths.end(own)
+                own = Inner(self._loader, {**self._watched.own, **_NO_WORKERS}, 0)
+                own.start(feed)
+        return own
+
     def _begin_epoch(self):
-        """The generators are left as the script's own loader would leave them, so that epochs are shuffled alike."""
-        loader, watched = self._loader, self._watched
-        own = watched.own
-        own_draws = watched.epochs == 0 or not own["persistentWorkers"]
-        feed = Feed(iter(loader._index_sampler))
-        inner = watched.persisting() or Inner(loader, watched.setting, watched.change)
-        is_drawing = own_draws and inner.draws
-        if own_draws and not is_drawing:
-            draw_seed(loader)
-        with contextlib.nullcontext() if is_drawing else unchanged_randomness(loader):
-            inner = self._start_or_fall_back(inner, feed)
-        if own_draws and own["numWorkers"] > 0:
-            # As torch does, once for the iterator and once for its workers: a sampler may draw when it is asked.
-            feed.indices = iter(loader._index_sampler)
-        self._feed = feed
-        watched.put_in_force(inner)
-        if inner.change != 0:
-            deaths.watch(inner)
-        inner.open()
+        watched = self._watched
+        feed = self._feed = Feed()
+        self._guarded(self._look_again)
+        inner = watched.persisting(self) or self._inner(watched.setting, watched.change)
+        self._guarded(self._look, inner)
+        if watched.setting != inner.setting:
+            inner = self._inner(watched.own, 0)
+        if inner.is_own:
+            inner.begin(feed)
+        else:
+            inner = self._begin_tried(inner, feed)
+        watched.put_in_force(inner, self)
         return inner
 
-    def _start_or_fall_back(self, inner, feed):
-        """What has been started: under the script's own setting where that of `inner` does not come to life."""
+    def _begin_tried(self, inner, feed):
+        """The generators are left as the script's own loader would leave them, so that epochs are shuffled alike."""
+        loader, own = self._loader, self._watched.own
+        workers = own["numWorkers"]
+        feed.indices = iter(loader._index_sampler)
+        if self._watched.epochs == 0 or not own["persistentWorkers"]:
+            draw_seed(loader)
+            if workers > 0:
+                # As torch does, once for the iterator and once for its workers.
+                feed.indices = iter(loader._index_sampler)
         try:
-            inner.start(feed)
-            return inner
+            with unchanged_randomness(loader):
+                inner.start(feed)
+            deaths.watch(inner)
         except Exception as error:
-            if inner.change == 0:
-                raise
             told = failures.describe(error, inner, has_started=False)
             deaths.end(inner)
             self._failed(inner.change, told)
-        own = Inner(self._loader, self._watched.own, 0)
-        with unchanged_randomness(self._loader):
-            own.start(feed)
-        return own
+            inner = self._start_own(feed)
+        if workers > 0:
+            # Torch asks the sampler before the loop does.
+            feed.draw_ahead(workers * own["prefetchFactor"])
+            inner.open()
+        return inner
+
+    def _inner(self, setting, change):
+        watched = self._watched
+        return Inner(self._loader, setting, change, watched.session.folder, is_own=setting == watched.own)
+
+    def _look_again(self):
+        """At what workers have copies of that persist though the script's would not: they must not miss a change."""
+        watched = self._watched
+        inner = watched.persisting(self)
+        changed = None if inner is None or inner.is_own or inner.state is None else inner.state.changed()
+        if changed is not None:
+            watched.setting, watched.change = watched.own, 0
+            watched.persisting(self)  # ends it
+            self._failed(inner.change, failures.refusal(evidence.SCRIPT_CHANGES % changed))
+
+    def _look(self, inner):
+        """Before its workers are started: what they have copies of."""
+        watched = self._watched
+        if inner.is_own:
+            if inner.iterator is None and inner.setting["numWorkers"] > 0 and watched.is_told:
+                watched.forked = roots_of(self._loader)
+        elif watched.own["numWorkers"] > 0 and inner.setting["persistentWorkers"] > watched.own["persistentWorkers"]:
+            inner.state = inner.state or roots_of(self._loader)
+        elif watched.own["numWorkers"] == 0 and inner.setting["numWorkers"] > 0:
+            inner.state = inner.state or roots_of(self._loader)
+            self._state = self._state or inner.state
+            self._order = self._order or order_of(self._loader)
 
     def _change(self, asked):
         watched = self._watched
-        inner = Inner(self._loader, asked["setting"], asked["change"])
+        inner = self._inner(asked["setting"], asked["change"])
+        changed = None if watched.forked is None else watched.forked.changed()
+        if changed is not None and inner.setting["numWorkers"] > 0:
+            self._failed(asked["change"], failures.refusal(evidence.LOOP_CHANGED % changed))
+            return
+        self._look(inner)
         try:
             with unchanged_randomness(self._loader):
                 inner.start(self._feed)
@@ -110,34 +289,54 @@ class LiveIterator:
         deaths.watch(inner)
         self._inners[-1].close()
         self._inners.append(inner)
-        watched.put_in_force(inner)
+        watched.put_in_force(inner, self)
         inner.open()
         self._reporting.changed(asked["change"])
 
     def _next_batch(self):
+        if self._is_first and self._inners and not self._inners[-1].gate.is_open:
+            # Where the script has no workers torch asks the sampler now.
+            self._inners[-1].open()
         while self._inners:
             inner = self._inners[0]
             try:
-                batch = deaths.next_of(inner)
+                batch = self._batch_of(inner)
             except StopIteration:
                 if len(self._inners) > 1:
-                    deaths.end(self._inners.pop(0))
+                    deaths.end(self._inners.pop(0), self._watched.patience.grace())
                     continue
                 self._end_epoch()
+                if self._feed.error is not None:
+                    raise self._feed.error from None
                 raise
             except Exception as error:
                 if self._falls_back(inner, error):
                     continue
                 inner.gate.delivered()
                 raise
-            inner.gate.delivered()
-            self._has_delivered = True
+            self._drawn, self._delivering = inner.gate.delivered(), inner
+            if self._watched.is_target and self._drawn is not None:
+                self._seen.append(self._drawn)
+            self._is_first = False
             self._watched.delivered += 1
             return batch
         raise StopIteration
 
+    def _batch_of(self, inner):
+        if inner.is_own:
+            return deaths.next_of(inner)
+        workers = inner.setting["numWorkers"]
+        seconds = self._watched.patience.seconds(workers, not inner.has_begun)
+        if workers > 0 and not inner.gate.outstanding and not is_stream(self._loader):
+            return deaths.end_of(inner, self._watched.patience.grace())
+        if workers > 0 or self._watched.own["numWorkers"] == 0:
+            return deaths.next_of(inner, seconds)
+        # The script's own workers would not have drawn here.
+        with unchanged_randomness(self._loader):
+            return deaths.next_of(inner, seconds)
+
     def _end_epoch(self):
-        self._reporting.epoch("end")
+        self._reporting.epoch("end", time.perf_counter_ns())
         self._inners.clear()
 
     def _falls_back(self, inner, error):
@@ -145,9 +344,9 @@ class LiveIterator:
         all that are outstanding: memory, files or processes may be wanting, or the data set be one that cannot be in a
         worker, or only there. What it raises then as well is the script's own matter. Not where the order is lost.
         """
-        if inner.change == 0 or error is self._feed.error:
+        if inner.is_own or error is self._feed.error:
             return False
-        if is_stream(self._loader) and self._has_delivered:
+        if is_stream(self._loader) and not self._is_first:
             return False
         if not getattr(self._loader, "in_order", True):
             return False
@@ -156,13 +355,11 @@ class LiveIterator:
         is_last = inner is self._inners[-1]
         feed = self._feed if is_last else Feed(iter(()))
         feed.give_back(inner.gate.outstanding)
-        deaths.end(inner)
-        own = Inner(self._loader, self._watched.own, 0)
-        with unchanged_randomness(self._loader):
-            own.start(feed)
+        deaths.end(inner, 0 if isinstance(error, deaths.TookTooLong) else self._watched.patience.grace())
+        own = self._start_own(feed)
         self._inners[0] = own
         if is_last:
-            self._watched.put_in_force(own)
+            self._watched.put_in_force(own, self)
         own.open()
         self._failed(inner.change, told)
         return True

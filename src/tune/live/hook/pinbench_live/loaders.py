@@ -35,20 +35,41 @@ class _Watch:
         self._original = original
         self._pid = None
         self._session = None
-        self._watched = weakref.WeakKeyDictionary()
+        # By id, as loaders may be equal, or have no hash: a weak reference to each, and what is known of it.
+        self._watched = {}
 
     def iterate(self, loader):
         # A data set may have a loader of its own, which is no loop's.
         if self._module._utils.worker.get_worker_info() is not None:
             return self._original(loader)
+        try:
+            watched = self._find(loader)
+        except Exception:
+            # Nothing is known of it that could be told.
+            watched = None
+        if watched is None or watched.is_untouched:
+            return self._original(loader)
+        return self._iterate(loader, watched)
+
+    def _find(self, loader):
+        """What is known of a loader; None where it is not watched."""
         # A process that the script has forked is one of its own.
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            self._watched = weakref.WeakKeyDictionary()
+            self._watched = {}
             self._session = self._open()
-        if self._session is None or not self._session.is_open and loader not in self._watched:
-            return self._original(loader)
-        return self._iterate(loader)
+        known, watched = self._watched.get(id(loader), (None, None))
+        if known is not None and known() is loader:
+            return watched
+        if self._session is None or not self._session.is_open:
+            return None
+        from .watched import Watched
+
+        forget = functools.partial(_forget, self._watched, id(loader))
+        known = weakref.ref(loader, forget)
+        watched = Watched(loader, self._session, _strangeness(loader))
+        self._watched[id(loader)] = known, watched
+        return watched
 
     def _open(self):
         from .session import Session
@@ -58,17 +79,22 @@ class _Watch:
         except (OSError, KeyError):
             return None  # pinbench has gone, or somebody has cleared the environment
 
-    def _iterate(self, loader):
+    def _iterate(self, loader, watched):
         from .live_iterator import LiveIterator
-        from .watched import Watched
 
-        watched = self._watched.get(loader)
-        if watched is None:
-            watched = Watched(loader, self._session, _strangeness(loader))
-            self._watched[loader] = watched
-        if watched.is_untouched:
-            return self._original(loader)
-        return LiveIterator(loader, watched)
+        iterator = watched.iterator()
+        if iterator is not None and watched.own["persistentWorkers"]:
+            iterator.begin()
+            return iterator
+        iterator = LiveIterator(loader, watched)
+        watched.iterator = weakref.ref(iterator)
+        return iterator
+
+
+def _forget(watched, number, reference):
+    """Another one may have the number meanwhile."""
+    if watched.get(number, (None,))[0] is reference:
+        watched.pop(number)[1].end()
 
 
 def _strangeness(loader):

@@ -33,12 +33,12 @@ class Reporting:
             "changed", loader=watched.number, change=change, atBatch=watched.delivered, ns=time.perf_counter_ns()
         )
 
-    def epoch(self, event):
+    def epoch(self, event, ns):
         self.flush()
-        self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=time.perf_counter_ns())
+        self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=ns)
 
-    def delivered(self, inner, batch, began_ns):
-        """A batch that `inner` has made is about to be handed to the loop, which asked for it at `began_ns`."""
+    def delivered(self, inner, batch, began_ns, drawn=None):
+        """A batch that `inner` has made of the indices `drawn` is about to be handed to the loop, which asked for it at `began_ns`."""
         now_ns = time.perf_counter_ns()
         if inner is not self._inner:
             self.flush()
@@ -47,11 +47,13 @@ class Reporting:
         self._ns.append(now_ns)
         self._wait_ns.append(now_ns - began_ns)
         watched = self._watched
-        if watched.delivered == 1:
-            watched.contents = facts.contents(batch)
+        if inner.is_discarded:
+            pass
+        elif watched.delivered == 1:
+            watched.contents = facts.contents(batch), drawn
         elif watched.contents is not None:
             # By now the script has shown where its batches go.
-            watched.tell("batch", **facts.batch(watched.contents))
+            watched.tell("batch", **facts.batch(*watched.contents))
             watched.contents = None
         if now_ns - self._told_ns >= _TELL_NS:
             self.flush()
@@ -74,5 +76,6 @@ class Reporting:
             made=made,
             makeNs=make_ns,
             workers=inner.worker_pids(),
+            discarded=inner.is_discarded,
         )
         self._ns, self._wait_ns = [], []

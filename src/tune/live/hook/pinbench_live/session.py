@@ -40,9 +40,11 @@ class Session:
             if kind == "target":
                 self._target = command["loader"]
                 for watched in self._watched:
-                    watched.is_told = watched.number == self._target
+                    watched.is_told = watched.is_target = watched.number == self._target
             elif kind == "change":
                 self._watched[command["loader"] - 1].asked = command
+            elif kind == "end":
+                self._watched[command["loader"] - 1].ends_at = command["atBatch"]
             elif kind == "rest":
                 self._rest()
         if not self._line.is_open:
@@ -50,7 +52,7 @@ class Session:
 
     def _rest(self):
         for watched in self._watched:
-            watched.is_told = False
+            watched.is_told = watched.is_target = False
         # Nobody asks any more how long batches take to make.
         probe_module("making").install(None)
         # Those that are iterated from now on are no concern of pinbench's.

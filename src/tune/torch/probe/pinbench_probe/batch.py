@@ -4,8 +4,10 @@ import collections.abc
 
 import torch
 
-# The most objects of a batch that are looked at: a graph of objects may be as good as endless.
-_MOST_ITEMS = 100_000
+from .leaves import PLAIN, is_plain_list
+
+# The most tensors of a batch that are looked at, and the most of all else: a graph of objects may be as good as endless.
+_MOST_TENSORS, _MOST_OTHERS = 100_000, 2000
 
 
 class Contents:
@@ -19,7 +21,7 @@ class Contents:
         self._pinnable = 0
         # By id, kept so that no other thing gets the same one.
         self._seen = {}
-        self._visited = 0
+        self._others = 0
         self._visit(batch, True, True, 0)
         del self._seen
         self.bytes = sum(tensor.element_size() * tensor.nelement() for tensor in self.tensors)
@@ -41,31 +43,39 @@ class Contents:
     def first_length(self):
         return next((len(tensor) for tensor in self.tensors if tensor.dim() > 0), 1)
 
+    @property
+    def _is_enough(self):
+        return len(self.tensors) >= _MOST_TENSORS or self._others >= _MOST_OTHERS
+
     def _visit(self, value, pins, copies, depth):
-        self._visited += 1
-        if self._visited > _MOST_ITEMS:
-            return
         if isinstance(value, torch.Tensor):
             self.tensors.append(value)
             self._pinnable += pins
             return
-        if isinstance(value, (str, bytes, int, float, type(None))) or depth > 8 or id(value) in self._seen:
+        if isinstance(value, PLAIN) or depth > 8 or id(value) in self._seen or self._is_enough:
             return
+        self._others += 1
         self._seen[id(value)] = value
-        if isinstance(value, collections.abc.Mapping):
-            for item in value.values():
-                self._visit(item, pins, copies, depth + 1)
-        elif isinstance(value, collections.abc.Sequence):
-            for item in value:
-                self._visit(item, pins, copies, depth + 1)
-        else:
-            self._visit_object(value, pins, copies, depth)
+        try:
+            if isinstance(value, collections.abc.Mapping):
+                self._visit_all(value.values(), pins, copies, depth)
+            elif not isinstance(value, collections.abc.Sequence):
+                self._visit_object(value, pins, copies, depth)
+            elif not is_plain_list(value):
+                self._visit_all(value, pins, copies, depth)
+        except Exception:
+            pass  # the user's own type, which may not want to be looked into
+
+    def _visit_all(self, values, pins, copies, depth):
+        for item in values:
+            if self._is_enough:
+                return
+            self._visit(item, pins, copies, depth + 1)
 
     def _visit_object(self, value, pins, copies, depth):
         before = len(self.tensors)
         can_pin, can_copy = hasattr(value, "pin_memory"), hasattr(value, "to")
-        for item in list(getattr(value, "__dict__", {}).values()):
-            self._visit(item, pins and can_pin, copies and can_copy, depth + 1)
+        self._visit_all(list(getattr(value, "__dict__", {}).values()), pins and can_pin, copies and can_copy, depth)
         if len(self.tensors) == before:
             return
         name = type(value).__name__

@@ -16,6 +16,8 @@ _FIGURES = struct.Struct("=QQQ")
 
 _folder = None
 _own = None
+# Sees each batch before and after it is made, for as long as it wants to.
+_observer = None
 # A batch may be made of those of another loader: the outermost counts.
 _nesting = threading.local()
 
@@ -35,6 +37,14 @@ def install(folder):
         kind = getattr(fetch, name, None)
         if kind is not None and not hasattr(kind.fetch, "pinbench_times"):
             kind.fetch = _timed(kind.fetch)
+
+
+def observe(observer):
+    """Has `observer.before(fetcher)` and `observer.after(fetcher)` called around the making of each batch here; None ends
+    that, and so does whatever they raise, which stands in `observer.error` then.
+    """
+    global _observer
+    _observer = observer
 
 
 def totals(folder, pids):
@@ -70,16 +80,29 @@ def _timed(fetch):
         if getattr(_nesting, "is_inside", False):
             return fetch(*arguments)
         _nesting.is_inside = True
+        observer = _observer
+        if observer is not None:
+            _show(observer, observer.before, arguments[0])
         start = time.perf_counter_ns()
         try:
             batch = fetch(*arguments)
         finally:
             _nesting.is_inside = False
         _add(time.perf_counter_ns() - start)
+        if observer is not None:
+            _show(observer, observer.after, arguments[0])
         return batch
 
     timed.pinbench_times = True
     return timed
+
+
+def _show(observer, method, fetcher):
+    try:
+        method(fetcher)
+    except Exception as error:
+        observer.error = error
+        observe(None)
 
 
 class _Own:

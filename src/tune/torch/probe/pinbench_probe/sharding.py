@@ -1,17 +1,15 @@
 """Whether the workers of an IterableDataset share its samples out, or each of them delivers all."""
 
-import collections.abc
 import functools
 import hashlib
 import json
 import os
 
-import torch
+from .leaves import MOST_VALUES, is_array, leaves
 
 # Batches of each worker that are compared: a part that stays the same from one to the next says nothing.
-_BATCHES = 2
-# Of a tensor or a list, so many values are looked at.
-_MOST_VALUES = 8192
+BATCHES = 2
+_MOST_PARTS = 64
 # One part of two batches (labels, where pictures are cropped at random) that has so many values is not alike by chance;
 # where all parts are alike, fewer are enough.
 _TELLING_VALUES, _LEAST_VALUES = 16, 4
@@ -28,9 +26,9 @@ def record(folder):
     @functools.wraps(original)
     def recording(*arguments):
         batch = original(*arguments)
-        if len(batches) < _BATCHES:
-            batches.append(_parts(batch))
-            if len(batches) == _BATCHES:
+        if len(batches) < BATCHES:
+            batches.append(parts(batch))
+            if len(batches) == BATCHES:
                 kind.fetch = original
                 _write(_file_of(folder, os.getpid()), batches)
         return batch
@@ -43,17 +41,17 @@ def sample_copies(folder, pids):
     groups, count = [], 0
     for pid in pids:
         batches = _take(_file_of(folder, pid))
-        if batches is None or not _telling(_by_part(batches)):
+        if batches is None or not are_telling(batches):
             continue  # it came to no second batch, or all of its samples are the same
         count += 1
-        group = next((each for each in groups if _are_alike(each, batches)), None)
+        group = next((each for each in groups if are_alike(each, batches)), None)
         if group is None:
             groups.append(batches)
     return count / len(groups) if count > 1 else None
 
 
-def _are_alike(one, other):
-    """Whether these are the first batches of the same samples."""
+def are_alike(one, other):
+    """Whether the first batches of two workers, as parts() has each of them, are of the same samples."""
     if [len(batch) for batch in one] != [len(batch) for batch in other]:
         return False
     parts, others = _by_part(one), _by_part(other)
@@ -63,6 +61,11 @@ def _are_alike(one, other):
     if any(each >= _TELLING_VALUES for each in values):
         return True
     return len(alike) == len(telling) and sum(values) >= _LEAST_VALUES
+
+
+def are_telling(batches):
+    """Whether they could be told from others: not where all samples are the same."""
+    return bool(_telling(_by_part(batches)))
 
 
 def _by_part(batches):
@@ -75,40 +78,23 @@ def _telling(parts):
     return [i for i, (_, values) in enumerate(parts) if len(set(values)) > 1]
 
 
-def _parts(batch):
-    """[how many values, what they are] of each tensor and each plain value of a batch, or list of such."""
-    found = []
-    _visit(batch, found, 0)
-    return found
+def parts(batch):
+    """[how many values, what they are] of each array and each plain value of a batch, or list of such."""
+    return [_part(leaf) for leaf in leaves(batch, _MOST_PARTS) if not isinstance(leaf, type)]
 
 
-def _visit(value, found, depth):
-    if depth > 8 or len(found) >= 64:
-        return
-    if isinstance(value, torch.Tensor):
-        values = value.detach().reshape(-1)[:_MOST_VALUES].tolist()
-        found.append([len(values), _digest(values)])
-    elif _is_plain(value):
-        found.append([1, _digest(value)])
-    elif isinstance(value, collections.abc.Mapping):
-        for item in value.values():
-            _visit(item, found, depth + 1)
-    elif isinstance(value, collections.abc.Sequence):
-        if all(_is_plain(item) for item in value):
-            found.append([len(value), _digest(list(value[:_MOST_VALUES]))])
-        else:
-            for item in value:
-                _visit(item, found, depth + 1)
+def _part(leaf):
+    if is_array(leaf):
+        values = leaf.reshape(-1)[:MOST_VALUES].tolist()
+    elif isinstance(leaf, list):
+        values = leaf
     else:
-        for item in list(getattr(value, "__dict__", {}).values()):
-            _visit(item, found, depth + 1)
-
-
-def _is_plain(value):
-    return isinstance(value, (str, bytes, int, float, type(None)))
+        return [1, _digest(leaf[:MOST_VALUES] if hasattr(leaf, "__len__") else leaf)]
+    return [len(values), _digest(values)]
 
 
 def _digest(values):
+    values = bytes(values) if hasattr(values, "__getitem__") and not isinstance(values, (str, list, range)) else values
     return hashlib.blake2b(repr(values).encode(errors="replace"), digest_size=16).hexdigest()
 
 

@@ -1,0 +1,79 @@
+import type { EpochTurn, LoaderSetting, TrialRecord } from "../results/tuning.js";
+import { median } from "../stats/order-statistics.js";
+import { longEpochStarts } from "./live/joint-arrivals.js";
+import type { Score } from "./score.js";
+import { droppedBatches } from "./steady-state.js";
+
+/** What epochs of a running job cost under a setting: the middle of what its loop met. */
+export interface EpochCost extends EpochTurn {
+  /** Whether an epoch began under the setting: else its `firstBatchNs` is reckoned from what others took. */
+  isMeasured: boolean;
+}
+
+interface Tried {
+  setting: LoaderSetting;
+  trials: readonly TrialRecord[];
+}
+
+const isStarting = ({ numWorkers, persistentWorkers }: LoaderSetting) => numWorkers > 0 && !persistentWorkers;
+
+/**
+ * Of a setting, tried or not: how long an epoch has no batch. `makeNsPerBatch`, what making one takes, is what an epoch
+ * waits for that starts no workers. Workers start one after the other: what that took so many, others are reckoned from.
+ * Null where no epoch began, or what a setting would wait for cannot be reckoned.
+ */
+export function epochCost(
+  setting: LoaderSetting,
+  tried: readonly Tried[],
+  makeNsPerBatch: number | null,
+): EpochCost | null {
+  const known = tried.map((one) => ({
+    setting: one.setting,
+    turns: one.trials.flatMap(({ epochTurns }) => epochTurns ?? []),
+  }));
+  const turns = known.flatMap((one) => one.turns);
+  if (turns.length === 0) return null;
+  const middle = (of: readonly EpochTurn[], key: keyof EpochTurn) => median(of.map((turn) => turn[key]));
+  const alike = known.filter((one) => isStarting(one.setting) === isStarting(setting));
+  const own = alike.flatMap((one) => (one.setting.numWorkers === setting.numWorkers ? one.turns : []));
+  const common = { batches: Math.round(middle(turns, "batches")), betweenNs: middle(turns, "betweenNs") };
+  if (own.length > 0) {
+    // Workers that begin anew are ended between two epochs as well.
+    const [betweenNs, firstBatchNs] = [middle(own, "betweenNs"), middle(own, "firstBatchNs")];
+    return { ...common, betweenNs, firstBatchNs, isMeasured: true };
+  }
+  const makeNs = makeNsPerBatch ?? 0;
+  if (!isStarting(setting)) return { ...common, firstBatchNs: makeNs, isMeasured: false };
+  const distance = (one: Tried | (typeof alike)[0]) => Math.abs(one.setting.numWorkers - setting.numWorkers);
+  const nearest = alike.filter((one) => one.turns.length > 0).sort((a, b) => distance(a) - distance(b))[0];
+  if (nearest === undefined) return null;
+  const startNs = Math.max(0, middle(nearest.turns, "firstBatchNs") - makeNs);
+  const firstBatchNs = makeNs + (startNs * setting.numWorkers) / nearest.setting.numWorkers;
+  return { ...common, firstBatchNs, isMeasured: false };
+}
+
+/**
+ * Of an epoch, the time that its batches in their steady state do not take. Where epochs are short, what is measured as
+ * the steady state has their first batches in it.
+ */
+export function lostNs(
+  { batches, betweenNs, firstBatchNs }: EpochTurn,
+  score: Score,
+  setting: LoaderSetting,
+): number {
+  const hasStarts = batches < longEpochStarts * droppedBatches(setting);
+  return hasStarts ? betweenNs : Math.max(0, betweenNs + firstBatchNs - 1e9 / score.batchesPerSecond);
+}
+
+/** The rate of the whole job: so many batches in the time of an epoch, what lies between two of them included. */
+export function jobScore(score: Score, cost: EpochCost, setting: LoaderSetting): Score {
+  const lost = lostNs(cost, score, setting);
+  const over = (rate: number) => cost.batches / (cost.batches / rate + lost / 1e9);
+  const { batchesPerSecond, low, high, isSettled } = score;
+  return {
+    batchesPerSecond: over(batchesPerSecond),
+    low: low > 0 ? over(low) : 0,
+    high: Number.isFinite(high) ? over(high) : high,
+    isSettled,
+  };
+}

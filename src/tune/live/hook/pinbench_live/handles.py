@@ -1,0 +1,74 @@
+"""The descriptors through which pinbench speaks to workers that are tried. A script may close all that there are, and the
+numbers are then those of files of its own: these are neither read, written nor closed.
+"""
+
+import os
+import signal
+
+from torch.utils.data._utils import signal_handling
+
+
+class Handles:
+    """Of an iterator of torch's that has workers."""
+
+    def __init__(self, iterator):
+        self._iterator = iterator
+        self._queues = [*iterator._index_queues, iterator._worker_result_queue]
+        connections = [_own(each) for queue in self._queues for each in (queue._reader, queue._writer)]
+        self._connections = [(each, _identity(each.fileno())) for each in connections]
+        self._sentinels = [(each, _identity(each.sentinel)) for each in iterator._workers]
+
+    def are_lost(self):
+        # torch has closed them itself at the end of an epoch.
+        return not self._iterator._shutdown and self._have_changed()
+
+    def _have_changed(self):
+        return any(_identity_of(each) != known for each, known in self._connections) or any(
+            _identity(worker.sentinel) != known for worker, known in self._sentinels
+        )
+
+    def close(self):
+        """Once torch has ended the workers: what it leaves to Python's collector, whose time may come too late."""
+        for each, known in self._connections[-2:]:
+            if _identity_of(each) == known:
+                each.close()
+        for worker, _ in self._sentinels:
+            if not worker.is_alive():
+                worker.close()
+
+    def abandon(self):
+        """Ends the workers without a word to them."""
+        iterator = self._iterator
+        # torch does nothing of its own then.
+        iterator._shutdown = True
+        if hasattr(iterator, "_pin_memory_thread"):
+            iterator._pin_memory_thread_done_event.set()
+        signal_handling._remove_worker_pids(id(iterator))
+        for worker, known in self._sentinels:
+            os.kill(worker.pid, signal.SIGKILL)
+            worker.join()
+            if _identity(worker.sentinel) != known:
+                worker._popen.finalizer.cancel()
+        for each, known in self._connections:
+            if _identity_of(each) != known:
+                each._handle = None
+        for queue in self._queues:
+            queue.cancel_join_thread()
+            queue.close()
+
+
+def _own(connection):
+    """torch wraps some."""
+    return connection.__dict__.get("conn", connection) if hasattr(connection, "__dict__") else connection
+
+
+def _identity_of(connection):
+    return None if connection.closed else _identity(connection.fileno())
+
+
+def _identity(descriptor):
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

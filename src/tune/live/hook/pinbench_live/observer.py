@@ -1,0 +1,77 @@
+"""What making a batch does to the process in which it is made."""
+
+import json
+import os
+
+from . import open_files
+from .probe import probe_module
+from .reachable import Reachable
+
+generators = probe_module("generators")
+
+
+class Observer:
+    """For `making.observe()`. `dataset`: of it alone. `path`: where a worker leaves what it has seen."""
+
+    def __init__(self, dataset=None, path=None):
+        self.error = None
+        # Whether random numbers were drawn.
+        self.is_random = False
+        # Names of what the first batch has changed, and the others: first ones may open files and fill caches.
+        self.first_changed = None
+        self.changed = None
+        # The path of a file that was opened, and is open still.
+        self.opened = None
+        self._dataset = dataset
+        self._path = path
+        self._made = 0
+        self._before = None
+
+    def before(self, fetcher):
+        if self._dataset is None or fetcher.dataset is self._dataset:
+            self._before = generators.states(), roots_of(fetcher), open_files.positions()
+
+    def after(self, fetcher):
+        if self._before is None:
+            return
+        (states, reachable, files), self._before = self._before, None
+        self.is_random |= generators.have_moved(states, generators.states()) or reachable.has_drawn()
+        self.opened = next((path for fd, (path, *_) in open_files.positions().items() if fd not in files), self.opened)
+        if self._made == 0:
+            self.first_changed = reachable.changed()
+        else:
+            self.changed = self.changed or reachable.changed()
+        self._made += 1
+        if self._path is not None:
+            self._write()
+
+    def _write(self):
+        seen = {name: getattr(self, name) for name in ("is_random", "first_changed", "changed", "opened")}
+        with open(self._path + ".new", "w") as file:
+            json.dump(seen, file)
+        os.replace(self._path + ".new", self._path)
+
+
+def roots_of(owner):
+    """What the data set and the collate function of a loader, or of a fetcher, can reach."""
+    return Reachable({"dataset": owner.dataset, "collate_fn": owner.collate_fn})
+
+
+def order_of(loader):
+    """What its sampler can reach beside the data set."""
+    return Reachable({"sampler": loader._index_sampler}, without=loader.dataset)
+
+
+def read(path):
+    """What a worker has seen; None where it has left nothing."""
+    try:
+        with open(path) as file:
+            seen = json.load(file)
+        os.unlink(path)
+        return seen
+    except (OSError, ValueError):
+        return None
+
+
+def path_of(folder, pid):
+    return os.path.join(folder, "observed-%d.json" % pid)

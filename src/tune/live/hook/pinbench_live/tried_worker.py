@@ -1,0 +1,39 @@
+"""What a worker of a setting that is only tried does before the script's own worker_init_fn."""
+
+import json
+import multiprocessing.queues
+import os
+import traceback
+
+from .probe import probe_module
+
+
+class TriedWorker:
+    """A worker_init_fn around the script's; picklable where theirs is. With `is_observed`, what making its batches does is
+    left in `folder`.
+    """
+
+    def __init__(self, init_fn, folder, is_observed):
+        self.init_fn = init_fn
+        self.folder = folder
+        self.is_observed = is_observed
+
+    def __call__(self, worker_id):
+        # torch would have the loop wait for ever for a batch that cannot be sent.
+        multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
+        if self.is_observed:
+            from .observer import Observer, path_of
+
+            probe_module("making").observe(Observer(path=path_of(self.folder, os.getpid())))
+            probe_module("sharding").record(self.folder)
+        if self.init_fn is not None:
+            self.init_fn(worker_id)
+
+    def _cannot_send(self, error, _message):
+        names = probe_module("worker_start")
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        try:
+            with open(names.unsendable_file(self.folder, os.getpid()), "w") as file:
+                json.dump({"type": type(error).__name__, "text": text}, file)
+        finally:
+            os._exit(names.UNSENDABLE)

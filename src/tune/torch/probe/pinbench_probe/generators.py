@@ -1,0 +1,46 @@
+"""The generators of random numbers that a process has: torch's, Python's, and NumPy's where it is loaded."""
+
+import contextlib
+import random
+import sys
+
+import torch
+
+
+def states(*own):
+    """What tells whether any of them was drawn from since; `own` are further ones of torch's."""
+    numpy = sys.modules.get("numpy")
+    return (
+        torch.get_rng_state(),
+        random.getstate(),
+        None if numpy is None else numpy.random.get_state(),
+        *(each.get_state() for each in own),
+    )
+
+
+def have_moved(before, after):
+    return not all(_are_same(one, other) for one, other in zip(before, after))
+
+
+def _are_same(one, other):
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if one is None or other is None:
+        return one is other
+    # NumPy's has an array as its second part.
+    return all(bytes(a) == bytes(b) if hasattr(a, "tobytes") else a == b for a, b in zip(one, other))
+
+
+@contextlib.contextmanager
+def kept(*own):
+    """What is drawn within leaves no trace in them."""
+    before = states(*own)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before[0])
+        random.setstate(before[1])
+        if before[2] is not None:
+            sys.modules["numpy"].random.set_state(before[2])
+        for each, state in zip(own, before[3:]):
+            each.set_state(state)

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { EpochTurn, LoaderSetting } from "../../src/results/tuning.js";
+import { epochCost, jobScore } from "../../src/tune/epoch-cost.js";
+import { evenly, scoreAt, trialOf } from "../helpers/tune.js";
+
+const ms = 1e6;
+const started = (workers: number): LoaderSetting => ({
+  ...usualSetting(workers, false),
+  persistentWorkers: false,
+});
+
+/** A setting with epochs that waited so many milliseconds for their first batch. */
+const tried = (setting: LoaderSetting, firstMs: number[], changes: Partial<EpochTurn> = {}) => {
+  const epochTurns = firstMs.map((first) => ({
+    batches: 80,
+    betweenNs: 40 * ms,
+    firstBatchNs: first * ms,
+    ...changes,
+  }));
+  const { setting: _, ...trial } = trialOf(setting, evenly(10, 10 * ms), { epochTurns });
+  return { setting, trials: [{ ...trial, droppedBatches: 0 }] };
+};
+
+describe("what an epoch costs", () => {
+  it("is the middle of what was met under a setting", () => {
+    const all = [tried(started(2), [100, 900, 120]), tried(started(4), [300])];
+    const cost = { batches: 80, betweenNs: 40 * ms, firstBatchNs: 120 * ms, isMeasured: true };
+    expect(epochCost(started(2), all, null)).toEqual(cost);
+  });
+
+  it("is not known where no epoch began", () => {
+    expect(epochCost(started(2), [tried(started(2), [])], 5 * ms)).toBeNull();
+  });
+
+  it("of workers that persist is a batch to be made, where it was not measured", () => {
+    const all = [tried(started(4), [300])];
+    expect(epochCost(usualSetting(4, false), all, 20 * ms)).toMatchObject({
+      firstBatchNs: 20 * ms,
+      isMeasured: false,
+    });
+    expect(epochCost(usualSetting(0, false), all, 20 * ms)).toMatchObject({
+      firstBatchNs: 20 * ms,
+      isMeasured: false,
+    });
+  });
+
+  it("of another number of workers is reckoned from the nearest: each takes its time to start", () => {
+    const all = [tried(started(4), [100]), tried(started(16), [420]), tried(usualSetting(8, false), [20])];
+    expect(epochCost(started(5), all, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms, isMeasured: false });
+    expect(epochCost(started(8), all, 20 * ms)).toMatchObject({ firstBatchNs: 180 * ms });
+    expect(epochCost(started(12), all, 20 * ms)).toMatchObject({ firstBatchNs: 320 * ms });
+  });
+
+  it("of workers that are started is not known where none were", () => {
+    expect(epochCost(started(4), [tried(usualSetting(4, false), [20])], 20 * ms)).toBeNull();
+  });
+});
+
+describe("the rate of a job", () => {
+  const cost = { batches: 100, betweenNs: 60 * ms, firstBatchNs: 150 * ms, isMeasured: true };
+
+  it("has the batches of an epoch in the time from one epoch's begin to the next", () => {
+    // 99 gaps of 10 ms, 60 ms between, 150 ms until the first: 1.2 s.
+    const score = jobScore(scoreAt(100), cost, started(1));
+    expect(score.batchesPerSecond).toBeCloseTo(100 / 1.2);
+    expect(score.low).toBeLessThan(score.batchesPerSecond);
+    expect(score.high).toBeGreaterThan(score.batchesPerSecond);
+  });
+
+  it("of short epochs, whose first batches are in the steady state, counts only what lies between", () => {
+    expect(jobScore(scoreAt(100), cost, started(16)).batchesPerSecond).toBeCloseTo(100 / 1.06);
+  });
+
+  it("keeps ends that are open", () => {
+    const open = { ...scoreAt(100), low: 0, high: Number.POSITIVE_INFINITY };
+    expect(jobScore(open, cost, started(1))).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });
+  });
+
+  it("is never above that of its steady state", () => {
+    const none = { ...cost, betweenNs: 0, firstBatchNs: 1 };
+    expect(jobScore(scoreAt(100), none, started(1)).batchesPerSecond).toBe(100);
+  });
+});
