@@ -8,7 +8,7 @@ import torch
 
 from . import deaths, failures, observer
 from .feed import Feed
-from .inner import Inner, forks, is_stream, unchanged_randomness
+from .inner import Inner, forks, is_stream
 from .probe import probe_module
 
 leaves = probe_module("leaves")
@@ -43,8 +43,7 @@ class Comparison:
         self._inner = Inner(loader, setting, -1, watched.session.folder, is_observed=True)
         self._got = []
         try:
-            with unchanged_randomness(loader):
-                self._inner.start(Feed(reversed(drawn)))
+            self._inner.start(Feed(reversed(drawn)))
             deaths.watch(self._inner)
             self._inner.open()
             self._seconds = watched.patience.seconds(workers, True) + (0 if forks(loader) else _START_SECONDS)

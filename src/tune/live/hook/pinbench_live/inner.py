@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import itertools
 import multiprocessing
 import os
 import warnings
@@ -146,6 +147,8 @@ class Inner:
             "timeout": loader.timeout if workers > 0 else 0,
             "_iterator": None,
         }
+        if not self.is_own:
+            changes["generator"] = _own_generator()
         if not self.is_own and workers > 0:
             changes["worker_init_fn"] = TriedWorker(loader.worker_init_fn, self.folder, self._is_observed)
         if not self._is_stream:
@@ -214,6 +217,16 @@ def unchanged_randomness(loader, *further):
     """What is drawn within leaves no trace in the generators from which the loop draws, nor in the loader's and `further` ones."""
     own = getattr(loader, "generator", None)
     return generators.kept(*() if own is None else (own,), *further)
+
+
+_generators = itertools.count(1)
+
+
+def _own_generator():
+    """From which torch draws a seed for the workers of a setting that is tried: no thread of the script's draws from it. Another
+    one for each, and the same ones in a run that has the same seed.
+    """
+    return torch.Generator().manual_seed((torch.initial_seed() + next(_generators)) % (1 << 63))
 
 
 def draw_seed(loader):

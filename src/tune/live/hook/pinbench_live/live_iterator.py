@@ -1,5 +1,6 @@
 """The iterator that the training loop gets: batches in the sampler's order, whatever makes them."""
 
+import contextlib
 import time
 
 from . import deaths, evidence, failures, open_files
@@ -229,8 +230,7 @@ class LiveIterator:
                 # As torch does, once for the iterator and once for its workers.
                 feed.indices = iter(loader._index_sampler)
         try:
-            with unchanged_randomness(loader):
-                inner.start(feed)
+            inner.start(feed)
             deaths.watch(inner)
         except Exception as error:
             told = failures.describe(error, inner, has_started=False)
@@ -279,7 +279,8 @@ class LiveIterator:
             return
         self._look(inner)
         try:
-            with unchanged_randomness(self._loader):
+            # The script's own draws a seed as it begins an epoch, and this is none.
+            with unchanged_randomness(self._loader) if inner.is_own else contextlib.nullcontext():
                 inner.start(self._feed)
         except Exception as error:
             told = failures.describe(error, inner, has_started=False)
