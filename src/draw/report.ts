@@ -16,16 +16,28 @@ export interface Report {
   blocks: readonly Block[];
   /** Its tables have words that `pinbench help terms` explains. */
   hasTerms: boolean;
+  /** A terminal shows the answers last, where the eye is. */
+  endsWithAnswer?: boolean;
+  /** Most lines of tables in a terminal without --verbose; tables that do not fit are left out. */
+  tableLines?: number;
 }
 
 /**
  * A part of a report. Texts, the simplest ones, are by their type: an `alert` is read before any figure, an `answer` is
  * what the document comes to, a `finding` follows from the figures besides, and a `note` helps to read tables.
  */
-export type Block =
+export type Block = BlockContent & {
+  /** A terminal shows it with --verbose only. */
+  isDetail?: true;
+};
+
+type BlockContent =
   | ({ type: "alert" | "answer" | "finding" | "note" } & Note)
-  /** `environment`: what the figures hold for, which Markdown and pages show last. */
-  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean }
+  /**
+   * `isEnvironment`: what the figures hold for, which Markdown and pages show last. `brief`: the first words of the labels
+   * that a terminal shows without --verbose (all).
+   */
+  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly string[] }
   | { type: "table"; grid: Grid }
   /** Something found, with what there is to say of it. */
   | { type: "entry"; text: string; facts: readonly Fact[] }
@@ -43,9 +55,14 @@ export function texts(type: "alert" | "answer" | "finding" | "note", notes: read
   return notes.map((one) => ({ type, ...one }));
 }
 
-/** What the figures of a document hold for. */
-export function environment(facts: readonly Fact[]): Block {
-  return { type: "facts", facts, isEnvironment: true };
+/** What the figures of a document hold for; `brief` as in the block. */
+export function environment(facts: readonly Fact[], brief?: readonly string[]): Block {
+  return { type: "facts", facts, isEnvironment: true, ...(brief === undefined ? {} : { brief }) };
+}
+
+/** Blocks that a terminal shows with --verbose only. */
+export function details(blocks: readonly Block[]): Block[] {
+  return blocks.map((block) => ({ ...block, isDetail: true }));
 }
 
 /** Labelled lines of a part of the document. */
@@ -113,8 +130,10 @@ export interface Grid {
   labels?: number;
   /** The rows are ordered in another way: nothing is left blank. */
   keepsRepeats?: true;
-  /** A sentence that stands right below. */
+  /** A sentence that stands right below; a terminal shows it with --verbose only. */
   footnote?: string;
+  /** Indexes of the rows that a terminal shows without --verbose (all). */
+  keyRows?: readonly number[];
 }
 
 /** A sentence of its own, such as a warning or a finding. */

@@ -11,6 +11,7 @@ import {
 import {
   type Block,
   blank,
+  details,
   environment,
   type Fact,
   type Figure,
@@ -49,7 +50,7 @@ function pinningReport(pinning: Pinning): Report {
       environment(pinningFacts(pinning)),
       ...tables(poolGrids(pinning)),
       ...texts("note", pinningNotes(pinning)),
-      ...(recommendation === null ? [] : programs(recommendation.code)),
+      ...(recommendation === null ? [] : details(programs(recommendation.code))),
     ],
   };
 }

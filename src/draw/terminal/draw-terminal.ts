@@ -1,4 +1,4 @@
-import { type Block, type Fact, type Grid, type Note, type Report, texts } from "../report.js";
+import { type Block, type Fact, type Grid, type Note, note, type Report, texts } from "../report.js";
 import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
@@ -6,8 +6,47 @@ import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 /** Where the words of tables are explained. */
 const termsFact: Fact = ["Words", "pinbench help terms says what each of them means"];
 
-/** A report for people at a terminal. */
-export function drawTerminal({ command, version, hasTerms, ...report }: Report, screen: Screen): string {
+/** A report for people at a terminal; without --verbose its main figures and its answer. */
+export function drawTerminal(report: Report, screen: Screen): string {
+  return screen.isVerbose ? drawWhole(report, screen) : drawBrief(report, screen);
+}
+
+function drawBrief(report: Report, screen: Screen): string {
+  let [linesLeft, isShort] = [report.tableLines ?? Number.POSITIVE_INFINITY, false];
+  const briefOf = (block: Block): Block[] => {
+    const shown = block.isDetail ? null : briefBlock(block);
+    if (shown?.type === "section") {
+      const blocks = shown.blocks.flatMap(briefOf);
+      return blocks.length === 0 ? [] : [{ ...shown, blocks }];
+    }
+    if (shown?.type === "table") linesLeft -= gridLines(shown.grid, screen).length + 1;
+    const fits = shown !== null && (shown.type !== "table" || linesLeft >= 0);
+    isShort ||= !fits || shown !== block;
+    return fits ? [shown] : [];
+  };
+  const blocks = report.blocks.flatMap(briefOf);
+  const terms = report.hasTerms ? "; pinbench help terms explains the words" : "";
+  const more = note(`--verbose shows all rows and notes${terms}`, "muted");
+  const pointer = isShort ? texts("note", [more]) : [];
+  const hasTerms = report.hasTerms && !isShort;
+  return drawWhole({ ...report, hasTerms, blocks: [...blocks, ...pointer] }, screen);
+}
+
+/** The block without what only --verbose shows; the same one where it has nothing of that. */
+function briefBlock(block: Block): Block {
+  if (block.type === "facts" && block.brief !== undefined) {
+    const { brief } = block;
+    return { ...block, facts: block.facts.filter(([label]) => brief.includes(label.split(" ")[0]!)) };
+  }
+  if (block.type !== "table" || (block.grid.keyRows ?? block.grid.footnote) === undefined) return block;
+  const { footnote: _, keyRows, ...grid } = block.grid;
+  return { ...block, grid: { ...grid, rows: grid.rows.filter((_, row) => keyRows?.includes(row) ?? true) } };
+}
+
+function drawWhole(
+  { command, version, hasTerms, endsWithAnswer = false, ...report }: Report,
+  screen: Screen,
+): string {
   const name = ["pinbench", version, command].filter((word) => word !== "").join(" ");
   const title = paragraph(name, screen, { style: screen.chalk.bold });
   const blocks = report.blocks.map((block) =>
@@ -15,8 +54,13 @@ export function drawTerminal({ command, version, hasTerms, ...report }: Report, 
       ? { ...block, facts: [...block.facts, termsFact] }
       : block,
   );
-  const [alerts, others] = [blocks.filter(isAlert), blocks.filter((block) => !isAlert(block))];
-  return joinBlocks([[...title, ...alertLines(alerts, screen)], ...blockLines(others, screen)]);
+  const alerts = blocks.filter(isAlert);
+  const answers = blocks.filter(({ type }) => endsWithAnswer && type === "answer");
+  const others = blocks.filter((block) => !isAlert(block) && !answers.includes(block));
+  return joinBlocks([
+    [...title, ...alertLines(alerts, screen)],
+    ...blockLines([...others, ...answers], screen),
+  ]);
 }
 
 function isAlert(block: Block): block is Extract<Block, Note> {

@@ -29,18 +29,47 @@ import { peerGrid, togetherGrid } from "./several-devices-grids.js";
  * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain
  * after the ones that they are compared with. Blocks have a second table, of what each takes.
  */
-export function cellGrids(document: ResultDocument): (Grid & { caption: string })[] {
+export function cellGrids(document: ResultDocument): (Grid & { caption: string; isDetail?: true })[] {
   const precision = document.plan?.precision ?? 0;
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
   const explained = new Set<string>();
-  return groupCells(document).flatMap((group) => {
+  const groups = groupCells(document);
+  const isPlain = groups.every(({ variant }) => variant === "plain");
+  return groups.flatMap((group) => {
     const grids = gridsOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
-    return grids.map(({ footnote, ...rest }) => {
+    return grids.map(({ footnote, ...rest }, index) => {
       // How to read a kind of table is said once, and below each plain one what its own controls show.
       const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
       if (footnote !== undefined) explained.add(footnote);
-      return { caption: group.title, ...rest, ...(shown === undefined ? {} : { footnote: shown }) };
+      return {
+        caption: group.title,
+        ...rest,
+        keyRows: keyRowsOf(rest),
+        ...(shown === undefined ? {} : { footnote: shown }),
+        // What single devices do by themselves is known from plain runs.
+        ...((!isPlain && group.variant === "plain") || index > 0 ? { isDetail: true } : {}),
+      };
     });
+  });
+}
+
+/** So many sizes are shown where nobody asks for all. */
+const mostKeySizes = 5;
+
+/** The rows of sizes spread over all, each with the fewest workers, and of the largest size also with the most. */
+function keyRowsOf({ columns, rows }: Grid): number[] {
+  const [size, workers] = [0, columns[1]?.head[0] === "workers" ? 1 : -1];
+  const text = (row: readonly Figure[], column: number) => (column < 0 ? "" : row[column]!.text);
+  const sizes = [...new Set(rows.map((row) => text(row, size)))];
+  const step = Math.max(1, (sizes.length - 1) / (mostKeySizes - 1));
+  const kept = new Set(
+    sizes.filter((_, i) => Math.round(Math.round(i / step) * step) === i || sizes.length <= mostKeySizes),
+  );
+  const counts = [...new Set(rows.map((row) => text(row, workers)))];
+  const [fewest, most] = [counts[0], counts.at(-1)];
+  return rows.flatMap((row, index) => {
+    const isKept = kept.has(text(row, size)) && text(row, workers) === fewest;
+    return isKept || (text(row, size) === sizes.at(-1) && text(row, workers) === most) ? [index] : [];
   });
 }
 
