@@ -34,10 +34,10 @@ export type Block = BlockContent & {
 type BlockContent =
   | ({ type: "alert" | "answer" | "finding" | "note" } & Note)
   /**
-   * `isEnvironment`: what the figures hold for, which Markdown and pages show last. `brief`: the first words of the labels
-   * that a terminal shows without --verbose (all).
+   * `isEnvironment`: what the figures hold for, which Markdown and pages show last. `brief`: what a
+   * terminal shows in their place without --verbose.
    */
-  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly string[] }
+  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly Fact[] }
   | { type: "table"; grid: Grid }
   /** Something found, with what there is to say of it. */
   | { type: "entry"; text: string; facts: readonly Fact[] }
@@ -56,7 +56,7 @@ export function texts(type: "alert" | "answer" | "finding" | "note", notes: read
 }
 
 /** What the figures of a document hold for; `brief` as in the block. */
-export function environment(facts: readonly Fact[], brief?: readonly string[]): Block {
+export function environment(facts: readonly Fact[], brief?: readonly Fact[]): Block {
   return { type: "facts", facts, isEnvironment: true, ...(brief === undefined ? {} : { brief }) };
 }
 
@@ -132,6 +132,8 @@ export interface Grid {
   keepsRepeats?: true;
   /** A sentence that stands right below; a terminal shows it with --verbose only. */
   footnote?: string;
+  /** A table next to one with the same columns is drawn as one with it; `row` names its rows there, `caption` both. */
+  joins?: { row: string; caption: string };
   /** Indexes of the rows that a terminal shows without --verbose (all). */
   keyRows?: readonly number[];
 }

@@ -140,27 +140,23 @@ describe("when pinning has paid off", () => {
     [
       "from the first copy on",
       [paidOff(MiB, 1), paidOff(16 * MiB, 0)],
-      "Pinning a buffer pays off from its first copy on, in the cheaper of two ways.",
+      "Pinning a buffer pays off from its first copy on.",
     ],
     [
       "from the first copy of a size on",
       [paidOff(64 * KiB, 9), paidOff(MiB, 1), paidOff(16 * MiB, 1)],
-      "Pinning a buffer pays off from the first copy of 1 MiB on, and after about 9 copies of a smaller one at most, in the cheaper of two ways.",
+      "Pinning a buffer pays off from the first copy of 1 MiB on, and after about 9 copies of a smaller one at most.",
     ],
     [
       "after some copies",
       [paidOff(MiB, 2), paidOff(16 * MiB, 7)],
-      "Pinning a buffer has paid off after about 2 to 7 copies, by its size, in the cheaper of two ways.",
+      "Pinning a buffer pays for itself after about 2 to 7 copies.",
     ],
-    [
-      "by the cheaper way",
-      [paidOff(MiB, 5, 3)],
-      "Pinning a buffer has paid off after about 3 copies, in the cheaper of two ways.",
-    ],
+    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer pays for itself after about 3 copies."],
     [
       "only as far as it is known",
       [paidOff(MiB, 2), paidOff(16 * MiB, null)],
-      "Pinning a buffer has paid off after about 2 copies, in the cheaper of two ways, as far as that can be told.",
+      "Pinning a buffer pays for itself after about 2 copies, as far as that can be told.",
     ],
     [
       "never, for all that is known",

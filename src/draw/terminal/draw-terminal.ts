@@ -1,4 +1,14 @@
-import { type Block, type Fact, type Grid, type Note, note, type Report, texts } from "../report.js";
+import {
+  type Block,
+  type Fact,
+  figure,
+  type Grid,
+  type Note,
+  note,
+  type Report,
+  texts,
+  wordColumn,
+} from "../report.js";
 import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
@@ -27,19 +37,46 @@ function drawBrief(report: Report, screen: Screen): string {
   const blocks = report.blocks.flatMap(briefOf);
   const terms = report.hasTerms ? "; pinbench help terms explains the words" : "";
   const more = note(`--verbose shows all rows and notes${terms}`, "muted");
+  const joined = joinTables(blocks);
   const pointer = isShort ? texts("note", [more]) : [];
   const hasTerms = report.hasTerms && !isShort;
-  return drawWhole({ ...report, hasTerms, blocks: [...blocks, ...pointer] }, screen);
+  return drawWhole({ ...report, hasTerms, blocks: [...joined, ...pointer] }, screen);
 }
+
+/** Small tables of the same columns that stand next to each other, as one. */
+function joinTables(blocks: readonly Block[]): Block[] {
+  const [joined, heads]: [Block[], string[]] = [[], []];
+  for (const block of blocks) {
+    const { joins, rows = [], columns = [] } = block.type === "table" ? block.grid : ({} as Partial<Grid>);
+    const head = joins === undefined || rows.length > mostJoinedRows ? "" : JSON.stringify(columns);
+    const above = joined.at(-1);
+    if (head === "" || head !== heads.at(-1) || above?.type !== "table") joined.push(block);
+    else {
+      const { caption: _, labels = 1, ...first } = above.grid;
+      const named = (grid: Pick<Grid, "rows" | "joins">) =>
+        grid.joins === undefined ? grid.rows : grid.rows.map((row) => [figure(grid.joins!.row), ...row]);
+      const grid = {
+        caption: joins!.caption,
+        columns: [wordColumn(""), ...columns],
+        rows: [...named(first), ...named({ rows, joins: joins! })],
+        labels: labels + 1,
+      };
+      joined[joined.length - 1] = { type: "table", grid };
+    }
+    heads.push(head);
+  }
+  return joined;
+}
+
+/** Larger tables are read more easily one by one. */
+const mostJoinedRows = 2;
 
 /** The block without what only --verbose shows; the same one where it has nothing of that. */
 function briefBlock(block: Block): Block {
-  if (block.type === "facts" && block.brief !== undefined) {
-    const { brief } = block;
-    return { ...block, facts: block.facts.filter(([label]) => brief.includes(label.split(" ")[0]!)) };
-  }
-  if (block.type !== "table" || (block.grid.keyRows ?? block.grid.footnote) === undefined) return block;
-  const { footnote: _, keyRows, ...grid } = block.grid;
+  if (block.type === "facts" && block.brief !== undefined) return { ...block, facts: block.brief };
+  if (block.type !== "table") return block;
+  const { footnote, keyRows, ...grid } = block.grid;
+  if (footnote === undefined && (keyRows?.length ?? grid.rows.length) === grid.rows.length) return block;
   return { ...block, grid: { ...grid, rows: grid.rows.filter((_, row) => keyRows?.includes(row) ?? true) } };
 }
 

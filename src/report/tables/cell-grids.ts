@@ -45,6 +45,14 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
         caption: group.title,
         ...rest,
         keyRows: keyRowsOf(rest),
+        ...(isPlain && document.devices.length === 1
+          ? {
+              joins: {
+                row: directionName[group.direction],
+                caption: group.title.split(", ").slice(1).join(", "),
+              },
+            }
+          : {}),
         ...(shown === undefined ? {} : { footnote: shown }),
         // What single devices do by themselves is known from plain runs.
         ...((!isPlain && group.variant === "plain") || index > 0 ? { isDetail: true } : {}),
@@ -53,23 +61,24 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   });
 }
 
-/** So many sizes are shown where nobody asks for all. */
-const mostKeySizes = 5;
+/** So many sizes are shown without --verbose: of rows that differ in workers, and of others, which need more lines. */
+const mostKeySizes = { plain: 5, other: 3 } as const;
 
 /** The rows of sizes spread over all, each with the fewest workers, and of the largest size also with the most. */
 function keyRowsOf({ columns, rows }: Grid): number[] {
   const [size, workers] = [0, columns[1]?.head[0] === "workers" ? 1 : -1];
   const text = (row: readonly Figure[], column: number) => (column < 0 ? "" : row[column]!.text);
   const sizes = [...new Set(rows.map((row) => text(row, size)))];
-  const step = Math.max(1, (sizes.length - 1) / (mostKeySizes - 1));
+  const most = mostKeySizes[workers < 0 ? "other" : "plain"];
+  const step = Math.max(1, (sizes.length - 1) / (most - 1));
   const kept = new Set(
-    sizes.filter((_, i) => Math.round(Math.round(i / step) * step) === i || sizes.length <= mostKeySizes),
+    sizes.filter((_, i) => Math.round(Math.round(i / step) * step) === i || sizes.length <= most),
   );
   const counts = [...new Set(rows.map((row) => text(row, workers)))];
-  const [fewest, most] = [counts[0], counts.at(-1)];
+  const [fewest, highest] = [counts[0], counts.at(-1)];
   return rows.flatMap((row, index) => {
     const isKept = kept.has(text(row, size)) && text(row, workers) === fewest;
-    return isKept || (text(row, size) === sizes.at(-1) && text(row, workers) === most) ? [index] : [];
+    return isKept || (text(row, size) === sizes.at(-1) && text(row, workers) === highest) ? [index] : [];
   });
 }
 
