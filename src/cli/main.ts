@@ -33,8 +33,16 @@ export async function main(argv: string[]): Promise<void> {
       process.exitCode = code;
     }).parseAsync(spelledOut(argv), { from: "user" });
   } catch (error) {
-    process.exitCode = reportError(error, { debug: ownWords(argv).includes("--debug") });
+    const debug = ownWords(argv).includes("--debug");
+    process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
   }
+}
+
+/** The command that the arguments name, if they name one. */
+async function commandOf([first = "", second = ""]: readonly string[]): Promise<{ command?: string }> {
+  const { commandSettings } = await import("../settings/command-settings.js");
+  const command = [`${first} ${second}`, first].find((name) => Object.hasOwn(commandSettings, name));
+  return command === undefined ? {} : { command };
 }
 
 /**

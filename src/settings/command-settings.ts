@@ -97,7 +97,7 @@ export const commandSettings = {
     ...runSettings,
     processes: setting(
       "--processes <count>",
-      "measure all of it in so many fresh processes, each with the whole budget",
+      "repeat in N fresh processes, each with the whole budget (1)",
       kind.count("number of processes", 1, 99),
       { default: 1 },
     ),
@@ -302,6 +302,7 @@ export const commandSettings = {
   },
   completion: {},
   help: {
+    all: onDemand("--all", "show rare flags too"),
     ascii,
     color,
     debug,

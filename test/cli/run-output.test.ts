@@ -108,7 +108,7 @@ describe("pinbench", () => {
   });
 
   it.each([
-    ["--help", /Commands:\n {2}run .*[\s\S]*devices[\s\S]*Exit codes:/],
+    ["--help", /Most wanted:\n {2}run .*[\s\S]*devices[\s\S]*help exit-codes/],
     ["run --help", /--preset <name>[\s\S]*--dry-run[\s\S]*Examples:/],
     ["devices --help", /--backend <name>/],
   ])("explains itself with %s", async (args, text) => {

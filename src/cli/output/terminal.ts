@@ -108,7 +108,7 @@ export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
 }
 
 /** Says on stderr what went wrong, in one sentence and what to do about it; returns the exit code. */
-export function reportError(error: unknown, options: { debug: boolean }): number {
+export function reportError(error: unknown, options: { debug: boolean; command?: string }): number {
   if (isCommanderError(error)) {
     // Help and version are "errors" of commander's with exit code 0; they have been printed already.
     if (error.exitCode === 0) return ExitCode.ok;
@@ -116,7 +116,11 @@ export function reportError(error: unknown, options: { debug: boolean }): number
       const lines = error.message.replace(/^error: /, "").split("\n");
       const message = lines.map((line) => line.trim()).join(" ");
       const sentence = `${message}${/[.?)]$/.test(message) ? "" : "."}`;
-      writeError(new PinbenchError("usage", sentence, { hint: "See pinbench --help." }));
+      writeError(
+        new PinbenchError("usage", sentence, {
+          hint: `See pinbench ${options.command === undefined ? "" : `${options.command} `}--help.`,
+        }),
+      );
     }
     return ExitCode.usage;
   }
