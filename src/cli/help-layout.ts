@@ -25,7 +25,7 @@ Show:
   show         saved results again
   report       saved results as a page of charts and tables
   devices      devices, links and limits
-More: import, build, completion, help COMMAND, help terms, help exit-codes, --version
+More: import, build, completion, --version, help COMMAND, terms or exit-codes
 `;
 
 export const exitCodesText = `Exit codes:

@@ -47,7 +47,7 @@ describe("a flag or value that makes no sense is wrong usage", () => {
       ["check", "old.json"],
       /no place for "old\.json"\. Name the baseline with --baseline old\.json\./,
     ],
-    ["a flag without its value", ["run", "--sizes"], /'--sizes <list>' argument missing/],
+    ["a flag without its value", ["run", "--sizes"], /'-s, --sizes <list>' argument missing/],
     ["two formats", ["run", "--json", "--format", "csv"], /--json and --format csv contradict each other/],
     ["a plan as CSV", ["run", "--dry-run", "--format", "csv"], /not as csv\. .*--json instead/],
     ["a plan as Markdown", ["run", "--dry-run", "--format", "markdown"], /not as markdown\. .*--json/],

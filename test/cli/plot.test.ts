@@ -9,7 +9,9 @@ const twoSizes = ["--sizes", "64KiB,256KiB", "--memory", "pageable,pinned"];
 
 describe("pinbench run --plot", () => {
   it("draws a plot for each direction below the tables, and before what starting cost", async () => {
-    const { exitCode, stdout } = await callCli(small(...twoSizes, "--plot"), { env: { COLUMNS: "80" } });
+    const { exitCode, stdout } = await callCli(small(...twoSizes, "--plot", "--verbose"), {
+      env: { COLUMNS: "80" },
+    });
     expect(exitCode).toBe(0);
     const legends = [...stdout.matchAll(/^ +GB\/s +● pageable +◆ pinned$/gm)].map(({ index }) => index);
     expect(legends).toHaveLength(2);

@@ -10,11 +10,11 @@ const twoKinds = ["--memory", "pageable,pinned"];
 
 describe("pinbench run", () => {
   it("prints a header, a table for each direction and what was found", async () => {
-    const { exitCode, stdout } = await callCli(small(...twoKinds));
+    const { exitCode, stdout } = await callCli(small(...twoKinds, "--verbose"));
     expect(exitCode).toBe(0);
     const parts = [
       /^pinbench \d+\.\d+\.\d+\n/,
-      /^! emulated device: .*\n\n(=> Slow copies (?:.*\n)+?)?=> On the emulated device, /m,
+      /^! emulated device: .*\n\n/m,
       / {2}Device {2}pinbench emulated device 0, 16 GiB/,
       / {2}Link .*\n {2}Driver .*CUDA \d+\.\d.*\n {2}Host .*\n {2}Cache {3}cold.* --llc.*\n {2}Timing {2}wall clock/,
       /GB\/s is decimal \(1e9 bytes\), sizes are binary/,
@@ -108,7 +108,7 @@ describe("pinbench", () => {
   });
 
   it.each([
-    ["--help", /Most wanted:\n {2}run .*[\s\S]*devices[\s\S]*help exit-codes/],
+    ["--help", /Most wanted:\n {2}run .*[\s\S]*devices[\s\S]*exit-codes/],
     ["run --help", /--preset <name>[\s\S]*--dry-run[\s\S]*Examples:/],
     ["devices --help", /--backend <name>/],
   ])("explains itself with %s", async (args, text) => {
