@@ -86,7 +86,7 @@ describe("the cells of a table", () => {
   it("stand on a line each with --plain, with all of their labels", async () => {
     const { stdout } = await callCli(small("--plain", "--memory", "pinned", "--workers", "1,2"));
     expect(stdout).not.toContain("─");
-    expect(stdout.match(/^ +64 KiB +[12] {2,}/gm)).toHaveLength(4);
+    expect(stdout.match(/^64 KiB +[12] {2,}/gm)).toHaveLength(4);
   });
 });
 
