@@ -113,6 +113,8 @@ export interface Column {
   align: "left" | "right";
   /** Where there is no room for all columns, those that have this go, the one of the smallest number first. */
   spared?: number;
+  /** So many lines an entry of words may take (2). */
+  mostLines?: number;
 }
 
 /** A table: each row has a figure for each column. */
@@ -136,6 +138,8 @@ export interface Grid {
   joins?: { row: string; caption: string };
   /** Indexes of the rows that a terminal shows without --verbose (all). */
   keyRows?: readonly number[];
+  /** Those that it shows where the report's tables have more lines than they may. */
+  coreRows?: readonly number[];
 }
 
 /** A sentence of its own, such as a warning or a finding. */

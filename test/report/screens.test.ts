@@ -86,6 +86,10 @@ describe.each(names)("no text of %s", (name) => {
     expect(coloured.replaceAll(/\u001b\[\d+m/g, "")).toBe(shown(name, { columns: 80 }));
   });
 
+  it("has a hyphen before a number in place of a minus sign", () => {
+    expect(shown(name, { columns: 80 }).match(/(?<=[\s(])-\d.*/g) ?? []).toEqual([]);
+  });
+
   it("loses a word in ASCII", () => {
     const here = new Set(wordsOf(shown(name, { columns: 1000, isAscii: true })));
     const ascii = wordsOf(shown(name, { columns: 1000 })).filter((word) => /^[ -~]+$/.test(word));

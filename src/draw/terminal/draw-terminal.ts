@@ -23,8 +23,13 @@ export function drawTerminal(report: Report, screen: Screen): string {
 
 function drawBrief(report: Report, screen: Screen): string {
   let [linesLeft, isShort] = [report.tableLines ?? Number.POSITIVE_INFINITY, false];
+  const keyLines = report.blocks.map((block) => {
+    const key = block.isDetail ? null : briefBlock(block);
+    return key?.type === "table" ? gridLines(key.grid, screen).length + 1 : 0;
+  });
+  const isCore = keyLines.reduce((sum, lines) => sum + lines, 0) > linesLeft;
   const briefOf = (block: Block): Block[] => {
-    const shown = block.isDetail ? null : briefBlock(block);
+    const shown = block.isDetail ? null : briefBlock(block, isCore);
     if (shown?.type === "section") {
       const blocks = shown.blocks.flatMap(briefOf);
       return blocks.length === 0 ? [] : [{ ...shown, blocks }];
@@ -72,10 +77,11 @@ function joinTables(blocks: readonly Block[]): Block[] {
 const mostJoinedRows = 2;
 
 /** The block without what only --verbose shows; the same one where it has nothing of that. */
-function briefBlock(block: Block): Block {
+function briefBlock(block: Block, isCore = false): Block {
   if (block.type === "facts" && block.brief !== undefined) return { ...block, facts: block.brief };
   if (block.type !== "table") return block;
-  const { footnote, keyRows, ...grid } = block.grid;
+  const { footnote, keyRows: ofKey, coreRows, ...grid } = block.grid;
+  const keyRows = isCore ? (coreRows ?? ofKey) : ofKey;
   if (footnote === undefined && (keyRows?.length ?? grid.rows.length) === grid.rows.length) return block;
   return { ...block, grid: { ...grid, rows: grid.rows.filter((_, row) => keyRows?.includes(row) ?? true) } };
 }

@@ -222,7 +222,9 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     ]),
   );
   if (rows.length === 0) return [];
-  const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), wordColumn("why")];
+  // Beside the names that they are about, however long.
+  const sentences = { ...wordColumn("why"), mostLines: 4 };
+  const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), sentences];
   return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
 }
 

@@ -17,6 +17,7 @@ import {
   type Pair,
   pairUp,
   sizesOf,
+  whyOpen,
 } from "./finding-evidence.js";
 import { latencyByMemory, pinnedAgainstPageable, shareRange, type Topic } from "./finding-topics.js";
 
@@ -100,7 +101,10 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
   if (told.length === 0) {
     const sizes = [...new Set(ways.flatMap(({ pairs }) => sizesOf(pairs)))];
     const at = sizes.length === 1 ? ` in copies of ${formatSize(sizes[0]!)}` : "";
-    const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: the figures vary too much for it; a larger --budget, or --processes 5, tells more`;
+    const compared = cells.filter(
+      ({ mode, memory }) => mode === "throughput" && (memory === "pinned" || memory === "pageable"),
+    );
+    const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: ${whyOpen(compared)}`;
     return [{ text, covers }];
   }
   const open = ways.filter(({ main }) => main === undefined).map(({ direction }) => way[direction]);

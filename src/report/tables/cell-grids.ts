@@ -44,7 +44,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
       return {
         caption: group.title,
         ...rest,
-        keyRows: keyRowsOf(rest),
+        ...keyRowsOf(rest),
         ...(isPlain && document.devices.length === 1
           ? {
               joins: {
@@ -65,7 +65,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
 const mostKeySizes = { plain: 5, other: 3 } as const;
 
 /** The rows of sizes spread over all, each with the fewest workers, and of the largest size also with the most. */
-function keyRowsOf({ columns, rows }: Grid): number[] {
+function keyRowsOf({ columns, rows }: Grid): Required<Pick<Grid, "keyRows" | "coreRows">> {
   const [size, workers] = [0, columns[1]?.head[0] === "workers" ? 1 : -1];
   const text = (row: readonly Figure[], column: number) => (column < 0 ? "" : row[column]!.text);
   const sizes = [...new Set(rows.map((row) => text(row, size)))];
@@ -76,10 +76,17 @@ function keyRowsOf({ columns, rows }: Grid): number[] {
   );
   const counts = [...new Set(rows.map((row) => text(row, workers)))];
   const [fewest, highest] = [counts[0], counts.at(-1)];
-  return rows.flatMap((row, index) => {
-    const isKept = kept.has(text(row, size)) && text(row, workers) === fewest;
-    return isKept || (text(row, size) === sizes.at(-1) && text(row, workers) === highest) ? [index] : [];
-  });
+  const isLargest = (row: readonly Figure[]) => text(row, size) === sizes.at(-1);
+  const isFewest = (row: readonly Figure[]) => text(row, workers) === fewest;
+  const those = (isShown: (row: readonly Figure[]) => boolean) =>
+    rows.flatMap((row, index) => (isShown(row) ? [index] : []));
+  return {
+    keyRows: those(
+      (row) =>
+        (kept.has(text(row, size)) && isFewest(row)) || (isLargest(row) && text(row, workers) === highest),
+    ),
+    coreRows: those((row) => isLargest(row) && isFewest(row)),
+  };
 }
 
 function gridsOf(group: CellGroup, context: GridContext): Grid[] {
