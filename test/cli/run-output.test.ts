@@ -102,11 +102,6 @@ describe("pinbench run", () => {
 });
 
 describe("pinbench", () => {
-  it("prints its version", async () => {
-    const { exitCode, stdout } = await runCli(["--version"]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-  });
-
   it.each([
     ["--help", /Most wanted:\n {2}run .*[\s\S]*devices[\s\S]*exit-codes/],
     ["run --help", /--preset <name>[\s\S]*--dry-run[\s\S]*Examples:/],
