@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { callCli } from "../helpers/in-process.js";
-import { measureSmall, pinbench, runCli, runSmall, small, start } from "../helpers/run-cli.js";
+import { measureSmall, pinbench, runSmall, small, start } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];

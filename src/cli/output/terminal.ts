@@ -95,6 +95,30 @@ function writeStderr(text: string): void {
   process.stderr.write(shown(text));
 }
 
+/** Writes sentences to stderr; lines that its terminal has no room for go on below, indented. */
+function writeMessage(text: string): void {
+  const columns = process.stderr.isTTY === true ? columnsOf(process.stderr, 80) : Number.POSITIVE_INFINITY;
+  const lines = shown(text)
+    .split("\n")
+    .flatMap((line) => brokenAtBlanks(line, columns));
+  process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** Without what tables are drawn with, which a short message need not load. */
+function brokenAtBlanks(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > columns) {
+    const indent = rest.search(/\S/);
+    const end = rest.lastIndexOf(" ", columns);
+    const at = end > indent ? end : rest.indexOf(" ", columns);
+    if (at < 0) break;
+    lines.push(rest.slice(0, at));
+    rest = `  ${rest.slice(at + 1)}`;
+  }
+  return [...lines, rest];
+}
+
 /** Writes a command's help to stdout. */
 export function writeHelp(text: string): void {
   process.stdout.write(shown(text));
@@ -103,7 +127,7 @@ export function writeHelp(text: string): void {
 /** Writes lines to stderr that are no errors; none at all with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
-    if (!quiet) writeStderr(`pinbench: ${printableText(text)}\n`);
+    if (!quiet) writeMessage(`pinbench: ${printableText(text)}`);
   };
 }
 
@@ -150,7 +174,7 @@ function writeError({ sentence, details, hint }: PinbenchError): void {
     details.length === 0
       ? [[shown, ...hints.map(printableText)].join(" ")]
       : [shown, ...details.map((detail) => `  ${printableText(detail)}`), ...hints.map(printableText)];
-  writeStderr(`pinbench: ${lines.join("\n")}\n`);
+  writeMessage(`pinbench: ${lines.join("\n")}`);
 }
 
 function describeStack(error: unknown): string {
