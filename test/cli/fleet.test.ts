@@ -143,7 +143,7 @@ describe("pinbench fleet", () => {
       [["results", "--output", "results/fleet.json"], /lies in results, which is read/],
       [["results", "--output", "fleet.pdf"], /names no format/],
       [["results", "--output", "fleet.svg"], /--chart does not say which/],
-      [[], /missing required argument 'path'/],
+      [[], /the argument "path" is missing/],
     ] as const) {
       const { exitCode, stderr, stdout } = await callCli(["fleet", ...args], { cwd });
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

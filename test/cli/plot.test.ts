@@ -56,7 +56,7 @@ describe("pinbench run --plot", () => {
     [["--json"], "--plot draws below the tables, and --format json has none."],
     [["--format", "csv"], "--plot draws below the tables, and --format csv has none."],
     [["--dry-run"], "--dry-run measures nothing that --plot could draw."],
-    [["--plain"], "option '--plot' cannot be used with option '--plain'"],
+    [["--plain"], "--plot and --plain exclude each other"],
   ])("is refused with %j", async (flags, sentence) => {
     const { exitCode, stdout, stderr } = await callCli(small(...twoSizes, "--plot", ...flags));
     expect(exitCode).toBe(ExitCode.usage);

@@ -138,7 +138,7 @@ export function reportError(error: unknown, options: { debug: boolean; command?:
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
       const lines = error.message.replace(/^error: /, "").split("\n");
-      const message = lines.map((line) => line.trim()).join(" ");
+      const message = inOurWords(lines.map((line) => line.trim()).join(" "));
       const sentence = `${message}${/[.?)]$/.test(message) ? "" : "."}`;
       writeError(
         new PinbenchError("usage", sentence, {
@@ -152,6 +152,31 @@ export function reportError(error: unknown, options: { debug: boolean; command?:
   writeError(known ?? ourFault(error));
   if (options.debug) writeStderr(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
   return known?.exitCode ?? ExitCode.measurement;
+}
+
+/** What commander says, and how it reads here: flags without their short forms and values. */
+const ourWords: readonly (readonly [RegExp, string])[] = [
+  [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
+  [/^unknown option '(.*?)'(?=\. Did you mean|$)/s, 'there is no flag "$1"'],
+  [/^unknown command '(.*?)'(?=\. Did you mean|$)/s, 'there is no command "$1"'],
+  [/^missing required argument '(.*)'$/s, 'the argument "$1" is missing'],
+  [/^option '(?:-\w, )?(--[\w-]+).*' argument missing$/s, "$1 needs a value"],
+  [
+    /^option '(?:-\w, )?(--[\w-]+)[^']*' cannot be used with option '(?:-\w, )?(--[\w-]+).*$/s,
+    "$1 and $2 exclude each other",
+  ],
+  [
+    /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
+    '$1 cannot be "$2". Choose from $3.',
+  ],
+  [
+    /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/s,
+    'the argument "$2" cannot be "$1". Choose from $3.',
+  ],
+];
+
+function inOurWords(message: string): string {
+  return ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), message);
 }
 
 /** By its code, so that commands that parse nothing need not load commander. */
