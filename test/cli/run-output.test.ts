@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { callCli } from "../helpers/in-process.js";
-import { measureSmall, pinbench, runSmall, small, start } from "../helpers/run-cli.js";
+import { measureSmall, pinbench, runSmall, small, start, temporaryFolder } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];
@@ -110,5 +112,28 @@ describe("pinbench", () => {
     const { exitCode, stdout, stderr } = await callCli(args.split(" "));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(text);
+  });
+});
+
+describe("without a GPU", () => {
+  const folder = () => join(temporaryFolder(), "baseline");
+  const args = ["--sizes", "64KiB", "--memory", "pinned", "--samples", "6", "--llc", "1MiB", "--no-config"];
+
+  it.skipIf(existsSync("/proc/driver/nvidia/version")).each([
+    ["run --json", () => ["run", "--json", ...args]],
+    ["baseline", () => ["baseline", folder(), "--runs", "2", ...args]],
+    ["doctor --json", () => ["doctor", "--json", "--quick"]],
+    ["pin --json", () => ["pin", "--json", "--sizes", "4MiB"]],
+  ])("%s measures the emulated device only if it is asked for", async (_, words) => {
+    const { exitCode, stdout, stderr } = await callCli(words());
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
+    expect(stderr).toMatch(/^pinbench: The CUDA backend is not available: .* use --backend emulated\.\n$/);
+  });
+
+  it.skipIf(existsSync("/proc/driver/nvidia/version"))("run for people does, and says so", async () => {
+    const { exitCode, stdout } = await callCli(["run", ...args]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("! emulated device");
+    expect((await callCli(["run", "--json", "--backend", "auto", ...args])).exitCode).toBe(0);
   });
 });
