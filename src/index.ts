@@ -1,31 +1,44 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
+import { forCallers } from "./library/announced.js";
+import { explain as answer, doctor as examine, pin as obtain } from "./library/examine-machine.js";
+import { history as follow, compare as judge, fleet as judgeFleet } from "./library/judge-documents.js";
+import { run as measure } from "./library/run-copies.js";
+import { tune as search } from "./library/tune-loading.js";
+
 export type { CellComparison, Comparison } from "./compare/comparison.js";
 export type { Course, HistoryDocument } from "./compare/history/history-document.js";
 export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { ExplainedAnswer, Explanation } from "./explain/explanation.js";
 export type { FleetDocument, FleetOutlier } from "./fleet/fleet-document.js";
-export {
-  type DoctorOptions,
-  doctor,
-  type ExplainOptions,
-  explain,
-  type PinOptions,
-  pin,
-} from "./library/examine-machine.js";
-export {
-  type CompareOptions,
-  compare,
-  type FleetOptions,
-  fleet,
-  type HistoryOptions,
-  history,
-  type Results,
-  type ThresholdOptions,
+export type { DoctorOptions, ExplainOptions, PinOptions } from "./library/examine-machine.js";
+export type {
+  CompareOptions,
+  FleetOptions,
+  HistoryOptions,
+  Results,
+  ThresholdOptions,
 } from "./library/judge-documents.js";
-export { type PlanOptions, type RunOptions, type RunProgress, run } from "./library/run-copies.js";
-export { type TuneOptions, tune } from "./library/tune-loading.js";
+export type { PlanOptions, RunOptions, RunProgress } from "./library/run-copies.js";
+export type { TuneOptions } from "./library/tune-loading.js";
 export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
+
+/** Measures copies as `pinbench run` does. A cell that fails does not reject: see its `outcome`. */
+export const run = forCallers(measure);
+/** Compares results as `pinbench compare` does. A regression does not reject: see its `outcome`. */
+export const compare = forCallers(judge);
+/** Examines the machine as `pinbench doctor` does. What costs bandwidth does not reject: see its `verdict`. */
+export const doctor = forCallers(examine);
+/** Measures what pinned memory costs to obtain as `pinbench pin` does: see `recommendation`. */
+export const pin = forCallers(obtain);
+/** Answers questions by experiments as `pinbench explain` does. */
+export const explain = forCallers(answer);
+/** Finds slow nodes as `pinbench fleet` does. Slow nodes do not reject: see `outliers`. */
+export const fleet = forCallers(judgeFleet);
+/** Tells the course of past checks as `pinbench history` does. */
+export const history = forCallers(follow);
+/** Finds the settings of a loader as `pinbench tune` does: see `recommendation`. */
+export const tune = forCallers(search);

@@ -13,3 +13,13 @@ export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }
+
+/** Which commit the program was built from, and its date; null where the build knew of none. */
+export function packageCommit(): { commit: string | null; commitDate: string | null } {
+  try {
+    const text = readFileSync(join(packageRoot, "dist/program/commit.json"), "utf8");
+    return JSON.parse(text) as ReturnType<typeof packageCommit>;
+  } catch {
+    return { commit: null, commitDate: null };
+  }
+}

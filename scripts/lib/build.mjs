@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -11,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import { bundleProgram } from "./bundle-program.mjs";
 import { inputHashes } from "./inputs.mjs";
+import { writeManPage } from "./man-page.mjs";
 import { buildAddon } from "./native-build.mjs";
 import { run } from "./process.mjs";
 import { inRoot, root } from "./project.mjs";
@@ -49,6 +51,8 @@ async function buildTypeScript({ quiet }) {
   await bundleProgram(fresh);
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
+  // In its place: the program looks for package.json beside dist.
+  await writeManPage(inRoot("dist"), inRoot("dist/program/pinbench.1"));
 }
 
 /** tsc also compiles what the scripts take types from; only the scripts are kept. */
@@ -79,6 +83,7 @@ const parts = [
     build: buildTypeScript,
     outputs: [
       "dist/program/main.js",
+      "dist/program/pinbench.1",
       ...[...pythonPrograms, ...assets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
     ],
   },
@@ -108,4 +113,19 @@ export async function ensureBuilt({ quiet = false } = {}) {
     stamp[name] = hashes[name];
     writeFileSync(inRoot(stampFile), `${JSON.stringify(stamp, null, 2)}\n`);
   }
+  await recordCommit();
+}
+
+/** Which commit this is, for --version; a copy without git of its own has none. */
+async function recordCommit() {
+  const git = (...args) => run("git", args, { cwd: root, capture: true }).then((text) => text.trim());
+  let facts = { commit: null, commitDate: null };
+  try {
+    if (realpathSync(await git("rev-parse", "--show-toplevel")) === realpathSync(root)) {
+      const commit = await git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*");
+      facts = { commit, commitDate: await git("log", "-1", "--format=%cs") };
+    }
+  } catch {}
+  const [file, text] = [inRoot("dist/program/commit.json"), `${JSON.stringify(facts)}\n`];
+  if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text);
 }

@@ -35,7 +35,10 @@ const bareLoops = [
 /** One hash for each part of the build: while it stays the same, that part is up to date. */
 export function inputHashes() {
   return {
-    typescript: hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/lib/bundle-program.mjs"]),
+    typescript: hashOf([
+      ...["src", "tsconfig.json", "package-lock.json"],
+      ...["scripts/lib/bundle-program.mjs", "scripts/lib/man-page.mjs"],
+    ]),
     native: hashOf(
       ["cuda", ...bareLoops, "CMakeLists.txt", "package-lock.json", "scripts/lib/native-build.mjs"],
       nvccVersion() ?? "no nvcc",

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import type { BackendChoice } from "../settings/choices.js";
 import { type Configuration, loadConfiguration } from "../settings/configuration.js";
 import type { Values } from "../settings/setting.js";
 import { type Call, fillRunSettings, type RunSettings } from "../settings/settings.js";
@@ -26,6 +27,7 @@ export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invoca
 export async function askedSettings(
   flags: Values<typeof runSettings> & { config: string | false | null },
   invocation: Invocation,
+  { isForPrograms }: { isForPrograms: boolean },
 ): Promise<{ settings: RunSettings; configuration: Configuration }> {
   const configuration = await loadConfiguration(flags);
   const isOnStdin = flags.cells?.join() === "-";
@@ -34,7 +36,22 @@ export async function askedSettings(
     { origin: "configuration", given: configuration.plan },
     { origin: "flag", given: flagsGiven({ ...flags, cells }, invocation) },
   );
-  return { settings, configuration };
+  const isAsked = settings.origins.backend !== undefined;
+  const backend = isForPrograms && !isAsked ? gpuAlone : settings.backend;
+  return { settings: { ...settings, backend }, configuration };
+}
+
+/**
+ * A program reads figures and no notice: nobody who did not ask for the emulated device gets its figures for those of a GPU.
+ */
+const gpuAlone = "cuda" satisfies BackendChoice;
+
+/** The backend of a command that prints a document, in which no configuration names one. */
+export function backendFor(
+  flags: { backend: BackendChoice } & Parameters<typeof chosenFormat>[0],
+  { given }: Invocation,
+): BackendChoice {
+  return chosenFormat(flags) === "json" && !given.includes("backend") ? gpuAlone : flags.backend;
 }
 
 /** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */

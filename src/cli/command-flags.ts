@@ -2,13 +2,16 @@ import { type Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
 import { commandSettings } from "../settings/command-settings.js";
 import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
+import { withShort } from "./help-layout.js";
 
 /** The flags of the commands as commander knows them, and what is said of words that are none. */
 
 /** The flag of a setting, and the flag that turns it off again where there is one. */
 export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
   const { flag, help, kind, showsDefault, isRepeatable, helpOfNo, excludes = [] } = setting;
-  const option = new Option(flag, help).conflicts(excludes.map((key) => optionName(table[key]!.flag)));
+  const option = new Option(withShort(flag), help).conflicts(
+    excludes.map((key) => optionName(table[key]!.flag)),
+  );
   if (kind.form === "choice") option.choices(kind.choices ?? []);
   else if (kind.form !== "switch" || option.optional) option.argParser(parserOf(kind, isRepeatable));
   if (showsDefault) option.default(setting.default);

@@ -8,6 +8,7 @@ import { callNow, defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
 import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
+import { groupOf as headingOf, helpOf, overview } from "./help-layout.js";
 import { columnsOf, writeHelp } from "./output/terminal.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
@@ -34,17 +35,12 @@ const commands: { readonly [Name in keyof typeof commandSettings]: CommandEntry<
     summary: "measure copies between host and device, and print GB/s tables",
     help: `
 Examples:
-  pinbench run                                        the default sweep
-  pinbench run --preset quick                         pageable against pinned, in a second
-  pinbench run --sizes 1MiB..1GiB*4 --memory pinned   one kind, sizes of your own
-  pinbench run --mode latency --sizes 4KiB            microseconds a copy
-  pinbench run --worker-kind thread,process           whether processes copy faster than threads
-  pinbench run --together --direction h2d,d2h,bidir   all GPUs at once, and what each loses
-  pinbench run --direction p2p                        between GPUs
-  pinbench run --beside compute,memory,host           what copies and kernels lose to each other
-  pinbench run --pipeline 4,16                        what overlapping copies with kernels gains
-  pinbench run --blocks 4KiB..1MiB*4 --block-sms 8    scattered blocks, in every way
-  pinbench run --json --output result.json            for programs, and kept`,
+  pinbench run                                 the default sweep
+  pinbench run --preset quick                  pageable against pinned
+  pinbench run -s 1MiB..1GiB*4 -m pinned       sizes and memory of your own
+  pinbench run --together --direction h2d,d2h  all GPUs at once
+  pinbench run --beside compute,host           with a load on either side
+  pinbench run -o result.json -o report.html   for programs, and for people`,
     load: async () => (await import("./commands/run-command.js")).runCommand,
   },
   measure: {
@@ -241,11 +237,12 @@ Examples:
     load: async () => (await import("./completion/script.js")).completionCommand,
   },
   help: {
-    summary: "show the help of a command, or what the words of the tables mean: pinbench help terms",
-    operands: [new Argument("[topic...]", "a command, or terms and the words that are asked for")],
+    summary: "show the help of a command, or what words and exit codes mean: pinbench help terms, exit-codes",
+    operands: [new Argument("[topic...]", "a command, exit-codes, or terms and words")],
     help: `
 Examples:
-  pinbench help run                   the flags of a command
+  pinbench help run --all             the flags of a command, rare ones too
+  pinbench help exit-codes            what they mean
   pinbench help terms                 every word of the tables
   pinbench help terms staged cold     two of them`,
     load: async () => (await import("./commands/help-command.js")).helpCommand,
@@ -264,30 +261,8 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
     // Errors are thrown to main(), which prints them in our own words.
     .configureOutput({ outputError: () => undefined, writeOut: writeHelp, getOutHelpWidth: helpColumns })
     // Without "[options]", which all of them have, and which leaves the summaries too little room.
-    .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf })
-    .addHelpText("after", ({ command }) =>
-      fitted(
-        command,
-        `
-Examples:
-  pinbench run                        the default sweep, as a table
-  pinbench run --help                 its flags, and more examples
-  pinbench help terms                 what the words of the tables mean
-  pinbench --version --json           what this is, for a report of a fault
-
-Exit codes:
-  0    done
-  1    something is slower than it was, or than it should be
-  2    wrong usage or configuration
-  3    no such backend or device
-  4    a measurement failed, data came back wrong, or nothing can be told
-  5    not comparable
-  6    inconclusive, under --strict
-  129  hung up
-  130  interrupted
-  143  terminated`,
-      ),
-    );
+    .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf });
+  program.helpInformation = () => overview;
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
     addCommand(program, name, setExitCode);
   }
@@ -345,10 +320,13 @@ function addCommand<Name extends keyof typeof commandSettings>(
       ? program.command(name, { hidden: isHidden })
       : groupOf(program, group).command(ofGroup);
   command.description(summary).addHelpText("after", () => fitted(command, help));
+  command.helpInformation = (context) => helpOf(command, name, context);
   for (const operand of operands) command.addArgument(operand);
   const table: SettingTable = commandSettings[name];
-  for (const setting of Object.values(table)) {
-    for (const option of optionsOf(setting, table)) command.addOption(option);
+  const isGrouped = "sizesBytes" in table || "precision" in table;
+  for (const [key, setting] of Object.entries(table)) {
+    for (const option of optionsOf(setting, table))
+      command.addOption(isGrouped ? option.helpGroup(headingOf(key)) : option);
   }
   // In our own words, which say what to do.
   command.allowExcessArguments();

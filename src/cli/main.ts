@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { ExitCode, PinbenchError } from "../errors.js";
-import { packageVersion } from "../package-facts.js";
+import { packageCommit, packageVersion } from "../package-facts.js";
 import {
   beginTerminal,
   reportError,
@@ -19,7 +19,11 @@ export async function main(argv: string[]): Promise<void> {
     refuseUnreadable(argv);
     if (argv[0] === "--version" || argv[0] === "-V") {
       // Before anything else is loaded: scripts ask this often.
-      if (argv.length === 1) return await writeStdout(`${packageVersion()}\n`);
+      if (argv.length === 1) {
+        const { commit, commitDate } = packageCommit();
+        const built = commit === null ? "commit unknown" : `commit ${commit}, ${commitDate}`;
+        return await writeStdout(`${packageVersion()} (${built})\n`);
+      }
       if (argv.length === 2 && argv[1] === "--json") {
         const { versionReport } = await import("./output/version-report.js");
         const { jsonReport } = await import("../draw/json.js");
@@ -33,8 +37,16 @@ export async function main(argv: string[]): Promise<void> {
       process.exitCode = code;
     }).parseAsync(spelledOut(argv), { from: "user" });
   } catch (error) {
-    process.exitCode = reportError(error, { debug: ownWords(argv).includes("--debug") });
+    const debug = ownWords(argv).includes("--debug");
+    process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
   }
+}
+
+/** The command that the arguments name, if they name one. */
+async function commandOf([first = "", second = ""]: readonly string[]): Promise<{ command?: string }> {
+  const { commandSettings } = await import("../settings/command-settings.js");
+  const command = [`${first} ${second}`, first].find((name) => Object.hasOwn(commandSettings, name));
+  return command === undefined ? {} : { command };
 }
 
 /**

@@ -4,8 +4,9 @@ import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
 import { shareDevices } from "../measure/prepare.js";
 import { progressLine } from "../report/progress.js";
 import { checkWritable } from "../results/files/store.js";
+import type { BackendChoice } from "../settings/choices.js";
 import { type DocumentName, documentFormats } from "../settings/document-formats.js";
-import { chosenFormat, type Invocation } from "./asked-settings.js";
+import { backendFor, chosenFormat, type Invocation } from "./asked-settings.js";
 import { beginOnDevices, type TurnFlags } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver } from "./output/delivery.js";
@@ -42,7 +43,7 @@ interface Measured<Document> {
 export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
   name: "doctor" | "explain" | "pin";
-  prepare(): Promise<Prepared>;
+  prepare(backend: BackendChoice): Promise<Prepared>;
   /** What to report before anything is measured. */
   notes(prepared: Prepared): readonly string[];
   /** Resolves with null after an abort if there is nothing to hand over. */
@@ -52,6 +53,7 @@ export interface MeasuringCommand<Name extends DocumentName, Prepared> {
 
 type MeasuringFlags<Name extends DocumentName> = TurnFlags &
   DisplayFlags & {
+    backend: BackendChoice;
     json: boolean;
     format: (keyof (typeof documentFormats)[Name] & string) | null;
     output: readonly string[];
@@ -68,9 +70,10 @@ export async function runMeasuringCommand<
   Prepared extends Parameters<typeof shareDevices>[0],
 >(
   flags: MeasuringFlags<Name>,
-  { call }: Invocation,
+  invocation: Invocation,
   command: MeasuringCommand<Name, Prepared>,
 ): Promise<ExitCode> {
+  const { call } = invocation;
   const format = chosenFormat(flags);
   const files = outputFiles(documentFormats[command.kind], flags);
   for (const { path } of files) await checkWritable(path);
@@ -83,7 +86,7 @@ export async function runMeasuringCommand<
   const line = new ProgressLine(flags);
   let sharing: DeviceSharing | null = null;
   try {
-    const prepared = await interruption.unlessAborted(command.prepare());
+    const prepared = await interruption.unlessAborted(command.prepare(backendFor(flags, invocation)));
     if (prepared === null) return ended();
     for (const text of command.notes(prepared)) noter(flags)(text);
     sharing = shareDevices(prepared, { command: command.name, ownerPid: null });

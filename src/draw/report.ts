@@ -16,16 +16,28 @@ export interface Report {
   blocks: readonly Block[];
   /** Its tables have words that `pinbench help terms` explains. */
   hasTerms: boolean;
+  /** A terminal shows the answers last, where the eye is. */
+  endsWithAnswer?: boolean;
+  /** Most lines of tables in a terminal without --verbose; tables that do not fit are left out. */
+  tableLines?: number;
 }
 
 /**
  * A part of a report. Texts, the simplest ones, are by their type: an `alert` is read before any figure, an `answer` is
  * what the document comes to, a `finding` follows from the figures besides, and a `note` helps to read tables.
  */
-export type Block =
+export type Block = BlockContent & {
+  /** A terminal shows it with --verbose only. */
+  isDetail?: true;
+};
+
+type BlockContent =
   | ({ type: "alert" | "answer" | "finding" | "note" } & Note)
-  /** `environment`: what the figures hold for, which Markdown and pages show last. */
-  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean }
+  /**
+   * `isEnvironment`: what the figures hold for, which Markdown and pages show last. `brief`: what a
+   * terminal shows in their place without --verbose.
+   */
+  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly Fact[] }
   | { type: "table"; grid: Grid }
   /** Something found, with what there is to say of it. */
   | { type: "entry"; text: string; facts: readonly Fact[] }
@@ -43,9 +55,14 @@ export function texts(type: "alert" | "answer" | "finding" | "note", notes: read
   return notes.map((one) => ({ type, ...one }));
 }
 
-/** What the figures of a document hold for. */
-export function environment(facts: readonly Fact[]): Block {
-  return { type: "facts", facts, isEnvironment: true };
+/** What the figures of a document hold for; `brief` as in the block. */
+export function environment(facts: readonly Fact[], brief?: readonly Fact[]): Block {
+  return { type: "facts", facts, isEnvironment: true, ...(brief === undefined ? {} : { brief }) };
+}
+
+/** Blocks that a terminal shows with --verbose only. */
+export function details(blocks: readonly Block[]): Block[] {
+  return blocks.map((block) => ({ ...block, isDetail: true }));
 }
 
 /** Labelled lines of a part of the document. */
@@ -96,6 +113,8 @@ export interface Column {
   align: "left" | "right";
   /** Where there is no room for all columns, those that have this go, the one of the smallest number first. */
   spared?: number;
+  /** So many lines an entry of words may take (2). */
+  mostLines?: number;
 }
 
 /** A table: each row has a figure for each column. */
@@ -113,8 +132,14 @@ export interface Grid {
   labels?: number;
   /** The rows are ordered in another way: nothing is left blank. */
   keepsRepeats?: true;
-  /** A sentence that stands right below. */
+  /** A sentence that stands right below; a terminal shows it with --verbose only. */
   footnote?: string;
+  /** A table next to one with the same columns is drawn as one with it; `row` names its rows there, `caption` both. */
+  joins?: { row: string; caption: string };
+  /** Indexes of the rows that a terminal shows without --verbose (all). */
+  keyRows?: readonly number[];
+  /** Those that it shows where the report's tables have more lines than they may. */
+  coreRows?: readonly number[];
 }
 
 /** A sentence of its own, such as a warning or a finding. */

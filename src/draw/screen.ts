@@ -18,6 +18,8 @@ export interface Screen {
   isPlain: boolean;
   /** Cells are called by their ids in place of short names. */
   showsIds: boolean;
+  /** Shows everything: all rows, details and footnotes. */
+  isVerbose: boolean;
 }
 
 /** The width of a file, and of a pipe of which nobody says how wide it is. */
@@ -31,7 +33,7 @@ export function textColumns({ columns }: Pick<Screen, "columns">): number {
   return Math.min(columns, readableColumns);
 }
 
-/** A file: as wide as usual, without colours, in Unicode; `wanted` says what is to be otherwise. */
+/** A file: as wide as usual, without colours, in Unicode, with everything; `wanted` says what is to be otherwise. */
 export function fileScreen(wanted: Partial<Screen> = {}): Screen {
   return {
     columns: usualColumns,
@@ -39,6 +41,7 @@ export function fileScreen(wanted: Partial<Screen> = {}): Screen {
     isAscii: false,
     isPlain: false,
     showsIds: false,
+    isVerbose: true,
     ...wanted,
   };
 }

@@ -22,7 +22,7 @@ const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string
 
 /** A time in nanoseconds; one that is saved may be below 0. */
 export function durationText(ns: number): string {
-  return ns < 0 ? `-${formatDuration(-ns)}` : formatDuration(ns);
+  return ns < 0 ? `−${formatDuration(-ns)}` : formatDuration(ns);
 }
 
 /** A figure with its unit: "55.4 GB/s", "12.3 µs", "5.1 times". */

@@ -18,6 +18,9 @@ import { announced } from "./announced.js";
 const { backend, devices, quick, lastLevelCacheBytes } = commandSettings.doctor;
 const doctorSettings = { backend, devices, quick, lastLevelCacheBytes } as const;
 
+/** Nobody gets the emulated device's figures for those of a GPU who did not ask for them. */
+const gpuAlone = { backend: "cuda" } as const;
+
 /** Which devices to examine, and how to end it early. */
 export interface DoctorOptions extends Options<typeof doctorSettings> {
   /** Ends the examination, which then rejects. */
@@ -33,7 +36,7 @@ export async function doctor({
   ...options
 }: DoctorOptions = {}): Promise<Diagnosis> {
   const call = callNow();
-  const settings = { ...defaultsOf(doctorSettings), ...readOptions(doctorSettings, options) };
+  const settings = { ...defaultsOf(doctorSettings), ...gpuAlone, ...readOptions(doctorSettings, options) };
   const isQuick = settings.quick;
   const prepared = await prepareExamination({ ...settings, isQuick });
   return announced(prepared, (sharing) =>
@@ -64,6 +67,7 @@ export async function pin({
   const call = callNow();
   const prepared = await preparePools({
     ...defaultsOf(pinSettings),
+    ...gpuAlone,
     ...readOptions(pinSettings, options),
   });
   const { backend, devices } = prepared;
@@ -108,7 +112,7 @@ export async function explain({
   if (names !== "all" && !areNames) {
     throw new PinbenchError("usage", 'The option questions must be "all" or a list of names.');
   }
-  const settings = { ...defaultsOf(explainSettings), ...readOptions(explainSettings, options) };
+  const settings = { ...defaultsOf(explainSettings), ...gpuAlone, ...readOptions(explainSettings, options) };
   const asked = questionsNamed(questions);
   const prepared = await openDevices(settings);
   return announced(prepared, (sharing) =>

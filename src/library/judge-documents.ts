@@ -15,7 +15,7 @@ import type { Direction, Memory } from "../settings/choices.js";
 import { commandSettings } from "../settings/command-settings.js";
 import { readSection, thresholdsOf } from "../settings/configuration.js";
 import type { Options } from "../settings/setting.js";
-import { defaultsOf, readGiven, readOptions } from "../settings/settings.js";
+import { defaultsOf, readGiven, readOptions, unknownOption } from "../settings/settings.js";
 import { defaultSignificance, fleetSettings, judgingSettings } from "../settings/table.js";
 import type { List, Quantity } from "../settings/units.js";
 
@@ -52,6 +52,7 @@ export interface CompareOptions {
  * a pattern of thresholds that matches none.
  */
 export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
+  refuseUnknown({ baseline, candidate, ...options }, compareOptions);
   const [before, after] = [
     await resultSetOf(baseline, "baseline"),
     await resultSetOf(candidate, "candidate"),
@@ -82,7 +83,22 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
   });
 }
 
-async function resultSetOf(results: Results, role: "baseline" | "candidate"): Promise<ResultSet> {
+const compareOptions = [
+  ...["baseline", "candidate", "thresholds"],
+  ...["significance", "strict", "allowMismatch"],
+];
+
+function refuseUnknown(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownOption(unknown, known);
+}
+
+async function resultSetOf(results: Results | undefined, role: "baseline" | "candidate"): Promise<ResultSet> {
+  if (results === undefined) {
+    throw new PinbenchError("usage", `The option ${role} is missing.`, {
+      hint: "Give compare() a baseline and a candidate: files, folders or documents.",
+    });
+  }
   if (typeof results === "string") return readResultSet(results, role);
   const given: readonly unknown[] = isList(results) ? results : [results];
   const documents = given.map((value) => checkedResult(value, `a document of the ${role}`));
@@ -110,7 +126,8 @@ export interface HistoryOptions {
  * Tells the course of past checks as `pinbench history` does, and returns the document that its --json prints. Rejects
  * with a PinbenchError where there is no history, or no such cell in it.
  */
-export async function history({ folder, cells }: HistoryOptions): Promise<HistoryDocument> {
+export async function history({ folder, cells, ...others }: HistoryOptions): Promise<HistoryDocument> {
+  refuseUnknown({ folder, cells, ...others }, ["folder", "cells"]);
   if (typeof folder !== "string") throw new PinbenchError("usage", "The option folder must be text.");
   const { kind } = commandSettings.history.cells;
   const patterns = cells === undefined ? null : readGiven("cells", kind, cells);

@@ -54,7 +54,8 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
       ...(cells === undefined ? {} : { cells: readGiven("cells", runSettings.cells.kind, cells) }),
     },
   });
-  const prepared = await prepareRun(settings);
+  // Nobody gets the emulated device's figures for those of a GPU who did not ask for them.
+  const prepared = await prepareRun({ ...settings, backend: given.backend ?? "cuda" });
   const running = await announced(prepared, async (sharing) => {
     const begun = new Run({ ...call, ...prepared, sharing });
     await follow(begun, signal, onProgress);

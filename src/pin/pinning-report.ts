@@ -11,6 +11,7 @@ import {
 import {
   type Block,
   blank,
+  details,
   environment,
   type Fact,
   type Figure,
@@ -49,7 +50,8 @@ function pinningReport(pinning: Pinning): Report {
       environment(pinningFacts(pinning)),
       ...tables(poolGrids(pinning)),
       ...texts("note", pinningNotes(pinning)),
-      ...(recommendation === null ? [] : programs(recommendation.code)),
+      ...(recommendation === null ? [] : details(programs(recommendation.code))),
+      ...(recommendation === null ? [] : texts("note", [programsNote])),
     ],
   };
 }
@@ -59,7 +61,17 @@ export const pinningKind: DocumentKind<Pinning> = {
   schema: pinningSchema,
   report: pinningReport,
   rows: pinningRows,
+  exports: {
+    c: ({ recommendation }) => recommendation?.code.c ?? "/* pinbench pin found no way to recommend. */\n",
+    python: ({ recommendation }) =>
+      recommendation?.code.python ?? "# pinbench pin found no way to recommend.\n",
+  },
 };
+
+const programsNote = note(
+  "--output pool.c or --output pool.py writes the recommended way as a program",
+  "muted",
+);
 
 /** The recommended programs, each in its language. */
 function programs({ c, python }: NonNullable<Pinning["recommendation"]>["code"]): Block[] {
@@ -171,6 +183,9 @@ function poolGrids(pinning: Pinning): Grid[] {
   );
 }
 
+/** So many of the fastest ways are shown where nobody asks for all. */
+const mostKeyRows = 5;
+
 function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Grid {
   const { sizeBytes } = pools[0]!;
   const time = ({ obtain }: PinnedPool) => obtain?.median ?? Number.POSITIVE_INFINITY;
@@ -198,6 +213,7 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
     rows: sorted.map((pool) => rowOf(pool, isChosen(pool))),
     labels: 3,
     keepsRepeats: true,
+    keyRows: sorted.flatMap((pool, row) => (row < mostKeyRows || isChosen(pool) ? [row] : [])),
     ...(isRepeated && {
       footnote: `±: half the way from the shortest to the longest time, of pools that were obtained several times${isTooWide ? "; ?: too far to say anything" : ""}`,
     }),

@@ -31,30 +31,56 @@ export function cellNotes(
     cells.map(({ id }) => id),
     shown,
   );
+  const { wrong, skipped, besides } = troubles(document, nameOf);
+  return [
+    ...wrong,
+    ...signNotes(document),
+    ...skipped,
+    ...otherUnevenNotes(document, nameOf),
+    ...besides,
+    ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
+    ...provedNotes(document, nameOf),
+    ...claimNotes(document),
+    tally(document),
+  ];
+}
+
+/** Of these, what must be read without --verbose too: what went wrong, was skipped or disturbed the figures. */
+export function urgentNotes(document: ResultDocument, shown: { showsIds: boolean }): Note[] {
+  const nameOf = cellNames(
+    document.cells.map(({ id }) => id),
+    shown,
+  );
+  const { wrong, skipped, besides } = troubles(document, nameOf);
+  const unfinished = signNotes(document).filter(({ text }) => !text.startsWith(`${sign.notConverged} `));
+  return [...wrong, ...unfinished, ...skipped, ...besides];
+}
+
+function troubles(document: ResultDocument, nameOf: NameOfCell) {
+  const { cells } = document;
   const byReason = (reasonsOf: (cell: CellResult) => readonly string[], label: string, tone: Tone) =>
     reasonNotes(cells, reasonsOf, (some) => describeCells(some, nameOf), label, tone);
-  return [
+  const wrong = [
     ...cells.filter(({ outcome }) => outcome === "mismatch").map((cell) => mismatchNote(cell, nameOf)),
     ...byReason(
       ({ outcome, error }) => (outcome === "failed" ? [describeError(error)] : []),
       "failed",
       "failure",
     ),
-    ...signNotes(document),
+  ];
+  const skipped = [
     ...byReason(
       ({ outcome, skipReason }) => (outcome === "skipped" ? [skipReason ?? "no reason given"] : []),
       `${sign.absent} skipped`,
       "plain",
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
-    ...otherUnevenNotes(document, nameOf),
+  ];
+  const besides = [
     ...loadNotes(document.run),
     ...(document.run.sharing ?? []).flatMap(describeUnseen).map((text) => note(`note: ${text}`)),
-    ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
-    ...provedNotes(document, nameOf),
-    ...claimNotes(document),
-    tally(document),
   ];
+  return { wrong, skipped, besides };
 }
 
 function mismatchNote({ id, verification }: CellResult, nameOf: NameOfCell): Note {

@@ -71,6 +71,24 @@ function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument)
   ];
 }
 
+/** Device and link in a line each device, for a terminal without --verbose. */
+export function briefFacts({ devices, run, importedFrom }: ResultDocument): Fact[] {
+  const named = labelsLine({ run });
+  return [
+    ...(importedFrom == null ? [] : [["Measured by", describeImport(importedFrom)] as const]),
+    ...devices.map(({ ordinal, name, link, linkLimitGBps }): Fact => {
+      const pcie =
+        link === null || link.generation === null || link.width === null
+          ? []
+          : [`PCIe ${pcieLink(link.generation, link.width)}${betterLink(link)}`];
+      const limit = linkLimitGBps === null ? [] : [`limit ${roundDown(linkLimitGBps, 1)} GB/s each way`];
+      const label = devices.length > 1 ? `Device ${ordinal}` : "Device";
+      return [label, [name, ...pcie, ...limit].join(", ")];
+    }),
+    ...(named === null ? [] : [["Labels", named] as const]),
+  ];
+}
+
 function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRecord): string {
   const memory = totalMemoryBytes === null ? "memory not known" : formatSizeRounded(totalMemoryBytes);
   const node = numaNode === null ? "NUMA node not known" : `NUMA node ${numaNode}`;

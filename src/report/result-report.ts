@@ -1,11 +1,13 @@
 import type { DocumentKind, Show } from "../draw/document-kind.js";
-import { type Block, environment, type Report, tables, texts } from "../draw/report.js";
+import { type Block, details, environment, note, type Report, texts } from "../draw/report.js";
 import { timeText } from "../draw/words.js";
 import { type ResultDocument, resultSchema } from "../results/schema.js";
-import { cellNotes } from "./cell-notes.js";
+import { variantOf } from "../results/variant.js";
+import { cellNotes, urgentNotes } from "./cell-notes.js";
 import { answer, closingLines } from "./findings/answer.js";
+import { mainRates } from "./findings/copy-answers.js";
 import { resultRows } from "./result-csv.js";
-import { headerAlerts, headerFacts } from "./result-header.js";
+import { briefFacts, headerAlerts, headerFacts } from "./result-header.js";
 import { cellGrids } from "./tables/cell-grids.js";
 import { coldStartReports } from "./tables/cold-start-report.js";
 
@@ -22,20 +24,32 @@ export const resultKind: DocumentKind<ResultDocument> = {
 function resultReport(document: ResultDocument, { screen, plots }: Show): Report {
   const { tool, devices, run } = document;
   const names = [...new Set(devices.map(({ name }) => name))].join(", ") || "no device";
+  const urgent = new Set(urgentNotes(document, screen).map(({ text }) => text));
+  const isPlain = document.cells.every((cell) => variantOf(cell) === "plain");
+  const rates = mainRates(document);
   return {
     command: "",
     version: tool.version,
     hasTerms: true,
+    endsWithAnswer: true,
+    tableLines: isPlain ? 27 : 38,
     name: `${names}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", headerAlerts(document)),
       ...texts("answer", answer(document)),
-      environment(headerFacts(document)),
-      ...tables(cellGrids(document)),
-      ...texts("note", cellNotes(document, screen)),
+      ...(rates === null ? [] : texts("answer", [note(`${rates}.`)])),
+      environment(headerFacts(document), briefFacts(document)),
+      ...cellGrids(document).map(({ isDetail, ...grid }): Block => {
+        const table: Block = { type: "table", grid };
+        return isDetail ? { ...table, isDetail } : table;
+      }),
+      ...cellNotes(document, screen).map((one): Block => {
+        const block: Block = { type: "note", ...one };
+        return urgent.has(one.text) ? block : { ...block, isDetail: true };
+      }),
       ...plots.map((lines): Block => ({ type: "lines", lines })),
-      ...coldStartReports(document),
-      ...texts("finding", closingLines(document)),
+      ...details(coldStartReports(document)),
+      ...details(texts("finding", closingLines(document))),
     ],
   };
 }

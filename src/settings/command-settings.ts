@@ -33,6 +33,7 @@ const ascii = onDemand("--ascii", "nothing but ASCII (default: where the locale 
 const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
 const plot = (curves: string) => onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
 const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
+const verbose = onDemand("--verbose", "show all rows, notes and how it was measured");
 const debug = onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
@@ -78,7 +79,7 @@ const written = <const Name extends DocumentName>(name: Name) =>
   }) as const;
 
 /* How the texts of commands that name cells are shown. */
-const shown = { ids, plain, ascii, color } as const;
+const shown = { verbose, ids, plain, ascii, color } as const;
 
 /** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
 const fleetReport = {
@@ -96,7 +97,7 @@ export const commandSettings = {
     ...runSettings,
     processes: setting(
       "--processes <count>",
-      "measure all of it in so many fresh processes, each with the whole budget",
+      "repeat in N fresh processes, each with the whole budget (1)",
       kind.count("number of processes", 1, 99),
       { default: 1 },
     ),
@@ -247,6 +248,7 @@ export const commandSettings = {
     ...written("pinning"),
     quiet,
     progress,
+    verbose,
     plain,
     ascii,
     color,
@@ -299,6 +301,7 @@ export const commandSettings = {
   },
   completion: {},
   help: {
+    all: onDemand("--all", "show rare flags too"),
     ascii,
     color,
     debug,

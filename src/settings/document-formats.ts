@@ -17,9 +17,47 @@ export const documentFormats = {
   fleet: { ...withCharts, csv: ".csv", nodelist: null, drain: null, openmetrics: ".prom" },
   tuning: { ...withCharts, python: ".py", env: ".env" },
   diagnosis: { ...everyDocument, nhc: null },
-  pinning: { ...everyDocument, csv: ".csv" },
+  pinning: { ...everyDocument, csv: ".csv", c: ".c", python: ".py" },
   explanation: everyDocument,
 } as const satisfies Readonly<Record<string, Formats>>;
+
+/**
+ * The charts that each kind of document can have, as docs/reference.md lists them: words in capitals stand for names. Names
+ * may have `gpu1-` before them, and `-latency`, `-event` and `-warm` in them.
+ */
+const chartShapes: Partial<Readonly<Record<DocumentName, readonly string[]>>> = {
+  result: [
+    ...["DIRECTION-by-size", "DIRECTION-by-workers", "DIRECTION-by-workers-most-gain", "by-memory"],
+    ...["pinned-over-pageable-by-size", "cost-of-pinning-by-size", "DIRECTION-pinning-pays-off-by-size"],
+    ...["DIRECTION-at-once", "p2p-NAME-by-size", "p2p-pairs", "DIRECTION-beside", "DIRECTION-pipeline"],
+    ...["DIRECTION-NAME-by-block", "samples-over-time", "samples-distribution"],
+  ],
+  comparison: [
+    "throughput-changes",
+    "latency-changes",
+    "throughput-changes-by-kind",
+    "latency-changes-by-kind",
+  ],
+  tuning: ["rate-by-workers"],
+  fleet: ["gpus", "gpus-of-group-NAME"],
+};
+
+/** Throws a usage error for a name that no chart of such a document can have, with the names that there are. */
+export function checkChartName(formats: Formats, name: string): void {
+  const kinds = Object.keys(documentFormats) as DocumentName[];
+  const shapes = chartShapes[kinds.find((kind) => documentFormats[kind] === formats) ?? "explanation"];
+  if (shapes === undefined) return;
+  const plain = name.replace(/^gpu\d+-/, "").replaceAll(/-(?:latency|event|warm)(?=-|$)/g, "");
+  const isKnown = shapes.some((shape) =>
+    new RegExp(
+      `^${shape.replace("DIRECTION", "(?:h2d|d2h|bidir|d2d|p2p)").replace("NAME", "[a-z0-9-]+")}$`,
+    ).test(formats === documentFormats.result ? plain : name),
+  );
+  if (isKnown) return;
+  throw new PinbenchError("usage", `there is no chart "${name}" in such a document.`, {
+    hint: `Choose from ${shapes.join(", ")}; DIRECTION is h2d, d2h, bidir, d2d or p2p.`,
+  });
+}
 
 /** What a document that is no result is called in messages. */
 export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {

@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { isObject } from "../text-file.js";
+import { nearestWord } from "./choices.js";
 import type { Kind } from "./kinds.js";
 import {
   type Bounds,
@@ -114,14 +115,18 @@ export function readOptions<Table extends SettingTable>(table: Table, options: O
   const given: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(options)) {
     const key = keyOf.get(name);
-    if (key === undefined) {
-      throw new PinbenchError("usage", `There is no option ${name}.`, {
-        hint: `The options are ${[...keyOf.keys()].join(", ")}.`,
-      });
-    }
+    if (key === undefined) throw unknownOption(name, [...keyOf.keys()]);
     if (value !== undefined) given[key] = readGiven(name, table[key]!.kind, value);
   }
   return given as Given<Table>;
+}
+
+/** A usage error for an option that there is none of, with the one that was likely meant. */
+export function unknownOption(name: string, known: readonly string[]): PinbenchError {
+  const meant = nearestWord(name, known);
+  return new PinbenchError("usage", `There is no option ${name}.`, {
+    hint: meant === null ? `The options are ${known.join(", ")}.` : `Did you mean ${meant}?`,
+  });
 }
 
 /** What a caller, who may have no types, wrote for an option. Throws a usage error for what makes no sense. */

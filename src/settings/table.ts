@@ -64,7 +64,7 @@ export const cellSettings = {
     kind.devices,
     { default: [0] },
   ),
-  preset: setting("--preset <name>", "what to measure where no flag says", kind.choice(presetNames)),
+  preset: setting("--preset <name>", "what other flags leave open (default)", kind.choice(presetNames)),
   sizesBytes: setting(
     "--sizes <list>",
     "copy sizes: 64KiB,1MiB or 1KiB..64MiB*2 or 1MiB..16MiB+1MiB",
@@ -77,13 +77,13 @@ export const cellSettings = {
     `of ${directions.join(", ")}`,
     kind.choicesOf("direction", directions),
   ),
-  modes: setting("--mode <list>", `of ${modes.join(", ")}`, kind.choicesOf("mode", modes), {
+  modes: setting("--mode <list>", `of ${modes.join(", ")} (throughput)`, kind.choicesOf("mode", modes), {
     default: ["throughput"],
   }),
-  timers: setting("--timer <list>", `of ${timers.join(", ")}`, kind.choicesOf("timer", timers), {
+  timers: setting("--timer <list>", `of ${timers.join(", ")} (wall)`, kind.choicesOf("timer", timers), {
     default: ["wall"],
   }),
-  caches: setting("--cache <list>", `of ${caches.join(", ")}`, kind.choicesOf("cache state", caches), {
+  caches: setting("--cache <list>", `of ${caches.join(", ")} (cold)`, kind.choicesOf("cache state", caches), {
     default: ["cold"],
   }),
   workerKinds: setting(
@@ -92,15 +92,13 @@ export const cellSettings = {
     kind.choicesOf("worker kind", workerKinds),
     { default: ["thread"] },
   ),
-  together: setting(
-    "--together",
-    "measure the devices at the same time as well (all of them, unless --device says)",
-    kind.trueOrFalse,
-    { default: false, helpOfNo: "measure each device by itself alone" },
-  ),
+  together: setting("--together", "measure the devices at the same time as well", kind.trueOrFalse, {
+    default: false,
+    helpOfNo: "measure each device by itself alone",
+  }),
   besides: setting(
     "--beside <list>",
-    `of ${besides.join(", ")}: copies also beside such a load, and what the load loses`,
+    `of ${besides.join(", ")}: copies also with such a load (none)`,
     kind.choicesOf("load", besides),
     { default: ["none"] },
   ),

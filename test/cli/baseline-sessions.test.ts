@@ -77,9 +77,9 @@ describe("pinbench baseline --append", () => {
   });
 
   it.each([
-    [["--sizes", "4KiB"], /'--append' cannot be used with option '--sizes <list>'/],
-    [["--preset", "quick"], /'--append' cannot be used with option '--preset <name>'/],
-    [["--backend", "emulated"], /'--append' cannot be used with option '--backend <name>'/],
+    [["--sizes", "4KiB"], /--append and --sizes exclude each other/],
+    [["--preset", "quick"], /--append and --preset exclude each other/],
+    [["--backend", "emulated"], /--append and --backend exclude each other/],
   ])("leaves what to measure to the baseline: not with %j", async (args, sentence) => {
     expectSentence(await baseline(temporaryFolder(), ["main", "--append", ...args]), 2, sentence);
   });

@@ -124,7 +124,7 @@ describe("no baseline is written", () => {
     [["--runs", "0"], /"0" is not a number of runs: that is a whole number from 1 to 1000\./],
     [["--runs", "ten"], /"ten" is not a number of runs/],
     [["--sizes", "0"], /"0" is no size to copy/],
-    [["--output", "a.json"], /unknown option '--output'/],
+    [["--output", "a.json"], /there is no flag "--output"/],
   ])("with %j", async (args, sentence) => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "kept"), "");

@@ -100,6 +100,6 @@ describe("completion", () => {
   it("knows three shells", async () => {
     const { exitCode, stderr } = await callCli(["completion", "tcsh"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/Allowed choices are bash, zsh, fish/);
+    expect(stderr).toMatch(/Choose from bash, zsh, fish/);
   });
 });

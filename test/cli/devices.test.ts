@@ -66,7 +66,7 @@ describe("pinbench run --device", () => {
   });
 
   it("has a header line and a table for each", async () => {
-    const { stdout } = await callCli(small(...pinned, "--device", "all"), { env: twoDevices });
+    const { stdout } = await callCli(small(...pinned, "--device", "all", "--verbose"), { env: twoDevices });
     expect(stdout).toMatch(/ {2}Device 0 .*\n {2}Link 0 .*\n {2}Device 1 /);
     expect(stdout.match(/Host to device \(H2D\), GB\/s/g)).toHaveLength(2);
   });

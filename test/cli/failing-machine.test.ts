@@ -83,7 +83,7 @@ describe("a driver", () => {
   it("that pins no memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
     const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 });
     const { exitCode, stdout, stderr } = await callCli(
-      small("--memory", "pinned,registered", "--direction", "h2d"),
+      small("--memory", "pinned,registered", "--direction", "h2d", "--verbose"),
       { env: refused },
     );
     const reason = /cuMemHostRegister_v2 failed with CUDA_ERROR_NOT_SUPPORTED \(operation not supported\)/;

@@ -1,5 +1,26 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { commandSettings } from "../../src/settings/command-settings.js";
 import { callCli } from "../helpers/in-process.js";
+
+describe("the manual page", () => {
+  const page = readFileSync(new URL("../../dist/program/pinbench.1", import.meta.url), "utf8");
+
+  it.each(["run", "check", "pin", "fleet run", "tune"] as const)("has every flag of %s", (name) => {
+    const start = page.indexOf(`.SS "${name}"\n`);
+    const section = page.slice(start, page.indexOf("\n.S", start));
+    expect(start).toBeGreaterThan(0);
+    for (const { flag } of Object.values(commandSettings[name])) {
+      const [word] = flag.split(" ");
+      expect(section).toMatch(new RegExp(`^\\.B .*${word!.replaceAll("-", "\\\\-")}\\b`, "m"));
+    }
+  });
+
+  it("has no line that roff takes for a request of its own, and the exit codes", () => {
+    expect(page.match(/^[.'](?!(TH|SH|SS|TP|B|br)\b).*/gm) ?? []).toEqual([]);
+    expect(page).toContain("\n.TP\n6\ninconclusive, under \\-\\-strict\n");
+  });
+});
 
 describe("pinbench help", () => {
   it.each([
@@ -14,6 +35,36 @@ describe("pinbench help", () => {
     ],
   ])("%j is %j", async (asked, same) => {
     expect(await callCli(asked)).toEqual(await callCli(same));
+  });
+
+  it("is an overview of 24 lines at most, with every command that people call", async () => {
+    const { stdout } = await callCli(["--help"]);
+    expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
+    for (const [name] of commandLines.filter((words) => words.length === 1)) {
+      expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
+    }
+  });
+
+  it("of run takes 60 lines at most in 80 columns, and with --all has every flag", async () => {
+    const brief = await helpAt(80, ["run"]);
+    expect(brief.length).toBeLessThanOrEqual(61);
+    expect(brief.join("\n")).not.toContain("--staging-slots");
+    expect(brief.join("\n")).toContain("pinbench help run --all");
+    const { stdout } = await callCli(["help", "run", "--all"]);
+    for (const { flag } of Object.values(commandSettings.run)) expect(stdout).toContain(flag.split(" ")[0]);
+  });
+
+  it("explains exit codes", async () => {
+    const { exitCode, stdout } = await callCli(["help", "exit-codes"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("  6    inconclusive, under --strict\n");
+  });
+
+  it("is named by the error of a command: its own", async () => {
+    expect(await callCli(["run", "--nope"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("See pinbench run --help."),
+    });
   });
 
   it("explains the words of the tables, or those that are asked for", async () => {
@@ -59,12 +110,12 @@ describe("pinbench help", () => {
   );
 
   it("says what an example does beside it, or below where there is no room beside one of them", async () => {
-    expect(await helpAt(120, ["run"])).toContain(
-      "  pinbench run --preset quick                         pageable against pinned, in a second",
+    expect(await helpAt(120, ["baseline"])).toContain(
+      "  pinbench baseline baseline                             the default sweep, ten times",
     );
-    const narrow = await helpAt(80, ["run"]);
-    expect(narrow[narrow.indexOf("  pinbench run --preset quick") + 1]).toBe(
-      "      pageable against pinned, in a second",
+    const narrow = await helpAt(80, ["baseline"]);
+    expect(narrow[narrow.indexOf("  pinbench baseline baseline") + 1]).toBe(
+      "      the default sweep, ten times",
     );
   });
 

@@ -166,7 +166,7 @@ describe("history", () => {
     [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
     [["history", "--output", "x.csv"], /which names no format/],
     [["history", "--json", "--format", "table"], /contradict each other/],
-    [[], /missing required argument/],
+    [[], /the argument ".*" is missing/],
   ])("says what is wrong with %j", async (args, sentence) => {
     const cwd = join(folder(), "..");
     const finished = await callCli(["history", ...args], { cwd });

@@ -9,7 +9,9 @@ const twoSizes = ["--sizes", "64KiB,256KiB", "--memory", "pageable,pinned"];
 
 describe("pinbench run --plot", () => {
   it("draws a plot for each direction below the tables, and before what starting cost", async () => {
-    const { exitCode, stdout } = await callCli(small(...twoSizes, "--plot"), { env: { COLUMNS: "80" } });
+    const { exitCode, stdout } = await callCli(small(...twoSizes, "--plot", "--verbose"), {
+      env: { COLUMNS: "80" },
+    });
     expect(exitCode).toBe(0);
     const legends = [...stdout.matchAll(/^ +GB\/s +● pageable +◆ pinned$/gm)].map(({ index }) => index);
     expect(legends).toHaveLength(2);
@@ -54,7 +56,7 @@ describe("pinbench run --plot", () => {
     [["--json"], "--plot draws below the tables, and --format json has none."],
     [["--format", "csv"], "--plot draws below the tables, and --format csv has none."],
     [["--dry-run"], "--dry-run measures nothing that --plot could draw."],
-    [["--plain"], "option '--plot' cannot be used with option '--plain'"],
+    [["--plain"], "--plot and --plain exclude each other"],
   ])("is refused with %j", async (flags, sentence) => {
     const { exitCode, stdout, stderr } = await callCli(small(...twoSizes, "--plot", ...flags));
     expect(exitCode).toBe(ExitCode.usage);

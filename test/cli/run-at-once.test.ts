@@ -13,7 +13,10 @@ async function reportOf(args: readonly string[], env: Record<string, string> = {
 
 describe("what is measured at once", () => {
   it("has a table over all devices, with what each keeps, and a closing line", async () => {
-    const report = await reportOf(["--together", "--memory", "pinned", "--direction", "h2d"], twoDevices);
+    const report = await reportOf(
+      ["--together", "--memory", "pinned", "--direction", "h2d", "--verbose"],
+      twoDevices,
+    );
     expect(report).toMatch(
       /Devices 0 and 1 at once: Host to device \(H2D\), GB\/s .* pinned at once [\d.]+ .* of alone [\d.]+ % [\d.]+ % [\d.]+ % of alone: /,
     );
@@ -21,7 +24,7 @@ describe("what is measured at once", () => {
   });
 
   it("has matrices of copies between devices, and a closing line", async () => {
-    const report = await reportOf(["--direction", "p2p"], twoDevices);
+    const report = await reportOf(["--direction", "p2p", "--verbose"], twoDevices);
     expect(report).toMatch(/Between devices \(P2P\), 64 KiB, GB\/s .* write 0 [\d.]+ .* 1 [\d.]+ .* read 0 /);
     expect(report).toMatch(/=> On the emulated device, devices reach each other's memory directly/);
     const without = await reportOf(["--direction", "p2p"], {

@@ -120,7 +120,7 @@ describe("is wrong usage", () => {
   ])("together with %s, which it says itself", async (flag, value) => {
     expectRefusal(
       await callCli([...run, "--cells", pinned, flag, value]),
-      new RegExp(`'--cells <ids>' cannot be used with option '${flag} <`),
+      new RegExp(`--cells and ${flag} exclude each other`),
     );
   });
 

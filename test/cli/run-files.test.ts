@@ -12,7 +12,7 @@ describe("pinbench run --output", () => {
     const cwd = temporaryFolder();
     const files = ["a.json", "b.csv", "c.md", "d.txt"];
     const { exitCode, stdout } = await runSmall(
-      ["--memory", "pinned", ...files.flatMap((file) => ["--output", file])],
+      ["--memory", "pinned", "--verbose", ...files.flatMap((file) => ["--output", file])],
       { cwd },
     );
     expect(exitCode).toBe(0);

@@ -86,7 +86,7 @@ describe("the cells of a table", () => {
   it("stand on a line each with --plain, with all of their labels", async () => {
     const { stdout } = await callCli(small("--plain", "--memory", "pinned", "--workers", "1,2"));
     expect(stdout).not.toContain("─");
-    expect(stdout.match(/^ +64 KiB +[12] {2,}/gm)).toHaveLength(4);
+    expect(stdout.match(/^64 KiB +[12] {2,}/gm)).toHaveLength(4);
   });
 });
 
@@ -106,11 +106,26 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(widest(text)).toBeGreaterThan(64);
   });
 
+  it("messages are as wide as it is, with all of their words", async () => {
+    const args = ["run", "--sizes", "64KiB", "--memory", "nosuch", "--backend", "emulated"];
+    const [narrow, wide] = [await atTerminal(60, args, {}), await atTerminal(400, args, {})];
+    expect(wide.trim().split("\n")).toHaveLength(1);
+    expect(widest(narrow)).toBeLessThanOrEqual(60);
+    expect(narrow.split(/\s+/)).toEqual(wide.split(/\s+/));
+  });
+
+  it("has no long JSON where a file has it", async () => {
+    const path = join(temporaryFolder(), "c.json");
+    const text = await atTerminal(80, [...compareHere, "--json", "--output", path], {});
+    expect(text).toMatch(/^pinbench: the JSON is in .* alone, not on this\s+terminal\.\n/);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toHaveProperty("schemaVersion");
+  });
+
   it("that obeys no commands gets none: neither colours nor a line that is drawn again", async () => {
     const dumb = await atTerminal(80, compareHere, { TERM: "dumb" });
     await expect(dumb).toMatchFileSnapshot("snapshots/compare-dumb.txt");
     const run = await atTerminal(80, small("--memory", "pinned", "--budget", "400ms"), { TERM: "dumb" });
-    expect(run).toContain("Host to device");
+    expect(run).toContain("GB/s");
     expect(["\u001b", "\r"].filter((one) => run.includes(one))).toEqual([]);
   });
 

@@ -140,7 +140,7 @@ describe("a flag that makes no sense", () => {
     [[...data, "--step", "a.py:f"], /--step has no effect without --torch\. Leave it out\./],
     [
       ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
-      /'--step <file:name>' cannot be used with option '--step-time <time>'/,
+      /--step and --step-time exclude each other/,
     ],
     [
       ["--torch", "a.py:f", "--cold"],
@@ -150,7 +150,7 @@ describe("a flag that makes no sense", () => {
     [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
     [[...data, "--cold"], /--cold does not know whose files are to leave the page cache\./],
     [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
-    [["--step-mode", "both"], /Allowed choices are blocking, queued/],
+    [["--step-mode", "both"], /Choose from blocking, queued/],
     [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],
     [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is none\./],
     [["--batch-size", "0"], count("0", "batch size", "1 to 1000000")],
@@ -167,8 +167,8 @@ describe("a flag that makes no sense", () => {
     [["--budget", "25h"], /"25h" is too long to wait: a day is the most\./],
     [["--timeout", "0s"], /"0s" is no time at all\./],
     [["--seed", "x"], /"x" is not a seed/],
-    [["--format", "yaml"], /Allowed choices are table, json, markdown, html, python, env/],
-    [["--backend", "moon"], /Allowed choices are auto, cuda, emulated/],
+    [["--format", "yaml"], /Choose from table, json, markdown, html, python, env/],
+    [["--backend", "moon"], /Choose from auto, cuda, emulated/],
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
     [[...data, "--output", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],

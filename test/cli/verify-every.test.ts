@@ -27,8 +27,8 @@ describe("--verify every", () => {
   });
 
   it("is told in the report, and how little is compared without it", async () => {
-    const all = await callCli(small(...every));
-    const last = await callCli(small(...warm));
+    const all = await callCli(small(...every, "--verbose"));
+    const last = await callCli(small(...warm, "--verbose"));
     expect(all.stdout).toContain("every copy was compared");
     expect(last.stdout).toMatch(
       /proven right one by one: none of the copies of warm cells; --verify every proves all/,

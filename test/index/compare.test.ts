@@ -36,6 +36,23 @@ describe("compare()", () => {
     expect(cells.map(({ verdict }) => verdict)).not.toContain("slower");
   });
 
+  it("refuses to do without results, and names an option that is misspelt, in a message with the hint", async () => {
+    // @ts-expect-error Callers may have no types.
+    await expect(compare()).rejects.toMatchObject({
+      name: "PinbenchError",
+      kind: "usage",
+      message:
+        "The option baseline is missing. Give compare() a baseline and a candidate: files, folders or documents.",
+    });
+    const misspelt = { baseline: before, candidate: after, treshold: { default: "9%" } };
+    const error = await compare(misspelt).catch((reason: unknown) => reason as PinbenchError);
+    expect(error).toMatchObject({
+      hint: "Did you mean thresholds?",
+      message: "There is no option treshold. Did you mean thresholds?",
+      stack: expect.stringContaining("Did you mean thresholds?"),
+    });
+  });
+
   it.each([
     ["no run", { baseline: [], candidate: after }, "The baseline has no runs."],
     [
@@ -51,7 +68,7 @@ describe("compare()", () => {
     [
       "a threshold for a cell that neither has",
       { baseline: before, candidate: after, thresholds: { cells: { "*/pined/*": "5%" } } },
-      /^No cell of either result is like "\*\/pined\/\*", for which there is a threshold\.$/,
+      /^No cell of either result is like "\*\/pined\/\*", for which there is a threshold\. /,
     ],
   ])("refuses %s", async (_, options, message) => {
     const error = await compare(options).catch((reason: unknown) => reason);

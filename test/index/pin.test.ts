@@ -21,7 +21,7 @@ describe("pin() of the library", () => {
   it("says what is wrong with an option", async () => {
     await expect(pin({ ...small, size: 4096 } as PinOptions)).rejects.toMatchObject({
       kind: "usage",
-      hint: "The options are backend, device, sizes, ways, pieces, threads, maxPinned, budget, numa.",
+      hint: "Did you mean sizes?",
     });
     await expect(pin({ ...small, device: 7 })).rejects.toMatchObject({ kind: "unavailable" });
   });

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PinbenchError, type PlanOptions, type RunOptions, type RunProgress, run } from "../../src/index.js";
 import { parseResult } from "../../src/results/parse.js";
@@ -19,6 +20,20 @@ async function refusal(options: RunOptions): Promise<PinbenchError> {
 }
 
 describe("run()", () => {
+  // Where there is a GPU, the library measures it.
+  it.skipIf(existsSync("/proc/driver/nvidia/version"))(
+    "measures the emulated device for those alone who ask for it",
+    async () => {
+      const { backend: _, ...unsaid } = small;
+      expect(await refusal(unsaid)).toMatchObject({
+        kind: "unavailable",
+        exitCode: 3,
+        message: expect.stringMatching(/^The CUDA backend is not available: .* use --backend emulated\.$/),
+      });
+      expect((await run({ ...small, backend: "auto" })).backend).toBe("emulated");
+    },
+  );
+
   it("returns the document that --json prints", async () => {
     const document = await run(small);
     expect(document.run).toMatchObject({ status: "complete", argv: [] });
@@ -68,13 +83,13 @@ describe("run()", () => {
     });
     const misspelt = { ...small, worker: 1 } as RunOptions;
     expect(await refusal(misspelt)).toMatchObject({
-      message: "Among the options, worker is not a known key.",
+      message: "Among the options, worker is not a known key. Did you mean workers?",
       hint: "Did you mean workers?",
     });
     // Stdin, which "-" stands for on the command line, is none of a library's.
     expect(await refusal({ backend: "emulated", cells: ["-"] })).toMatchObject({
       kind: "usage",
-      message: '"-" is not a cell id.',
+      message: expect.stringMatching(/^"-" is not a cell id\./),
     });
     expect(
       await refusal({ cells: ["d0/h2d/pinned/65536/w1/throughput/wall/cold"], sizes: "1MiB" }),

@@ -14,6 +14,8 @@ const [, documented = ""] = /^```js\n([\s\S]*?)^```$/m.exec(reference) ?? [];
 const example = documented
   .replaceAll('preset: "quick"', 'preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"')
   .replace("quick: true", 'quick: true, backend: "emulated", llc: "1MiB"')
+  .replace('sizes: "64MiB"', 'sizes: "4MiB", backend: "emulated"')
+  .replace("questions: [", 'backend: "emulated", questions: [')
   .replace("batchSize: 16", 'batchSize: 16, backend: "emulated", maxWorkers: 1');
 
 function start(command: string, args: string[]) {

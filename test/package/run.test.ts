@@ -74,6 +74,9 @@ describe("npx", () => {
       encoding: "utf8",
     });
     const { version } = JSON.parse(readFileSync(join(app, "node_modules/pinbench/package.json"), "utf8"));
-    expect({ status, stdout }).toEqual({ status: 0, stdout: `${version}\n` });
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(`^${version} \\(commit .*\\)\n$`),
+    });
   });
 });

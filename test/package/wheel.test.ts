@@ -103,7 +103,7 @@ describe("the wheel", () => {
   it("hands on arguments, exit codes and what is said on stderr", () => {
     const { status, stdout, stderr } = start(inEnvironment("pinbench"), ["run", "--no such flag"]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^pinbench: unknown option '--no such flag'/);
+    expect(stderr).toMatch(/^pinbench: there is no flag "--no such flag"/);
   });
 
   it("is the process that was started: a signal reaches it", async () => {

@@ -177,6 +177,13 @@ describe("the smallest blocks", () => {
     );
   });
 
+  it("have the least gain alone where the range would say little", () => {
+    const rates: BlockRates = { loop: [1.4, 2800], batch: [40, 1400], kernel: [49, 5] };
+    expect(linesOf(sizes([rates], { relativeHalfWidth: 0.7 }))[1]).toMatch(
+      /^pinned memory, a kernel or a batch is fastest at 4 KiB, at least \d\.\d× a loop/,
+    );
+  });
+
   it("have none that beats a loop for certain where intervals do not show it", () => {
     expect(second({ loop: [5, 2800], batch: [5.01, 1400] })).toBe(
       "pinned memory, no way is faster than a loop for certain at 4 KiB (H2D)",

@@ -100,7 +100,7 @@ async function prepareNew(
   invocation: Invocation,
   note: Note,
 ): Promise<Prepared> {
-  const asked = await askedSettings(flags, invocation);
+  const asked = await askedSettings(flags, invocation, { isForPrograms: true });
   const { configuration } = asked;
   await checkNewFolder(folder, holdsSomething);
   const prepared = await prepareRun(asked.settings);

@@ -18,7 +18,7 @@ export async function doctorCommand(
   return runMeasuringCommand(flags, invocation, {
     kind: "diagnosis",
     name: "doctor",
-    prepare: () => prepareExamination({ ...flags, isQuick }),
+    prepare: (backend) => prepareExamination({ ...flags, backend, isQuick }),
     notes: (prepared) => notesOn({ ...prepared, plan: { ...prepared.plan, notes: [] } }),
     async measure(turn) {
       const { interruption, signal } = turn;

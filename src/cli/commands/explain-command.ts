@@ -26,7 +26,7 @@ export async function explainCommand(
   return runMeasuringCommand(flags, invocation, {
     kind: "explanation",
     name: "explain",
-    prepare: () => openDevices(flags),
+    prepare: (backend) => openDevices({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ countedFromMs, ...turn }) {
       const document = await explainMachine({ ...turn, questions: asked, settings: flags });

@@ -53,7 +53,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   refuseNodeLabel(labels);
   const report = { ...flags, output: [], chart: null };
   const outputs = await fleetOutputs(report, []);
-  const { settings, configuration } = await askedSettings(flags, invocation);
+  const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   if (configuration.path !== null) note(configurationNote(configuration.path));
   await checkNewFolder(folder, holdsSomething);
   const order: LaunchOrder = {

@@ -3,6 +3,7 @@ import { ExitCode, PinbenchError } from "../../errors.js";
 import { termsText } from "../../report/terms.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Invocation } from "../asked-settings.js";
+import { exitCodesText, showRareFlags } from "../help-layout.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
@@ -19,12 +20,17 @@ export async function helpCommand(
     await writeStdout(termsText(words, stdoutScreen(flags)));
     return ExitCode.ok;
   }
+  if (topic === "exit-codes") {
+    await writeStdout(exitCodesText);
+    return ExitCode.ok;
+  }
+  if (flags.all) showRareFlags();
   let command = program;
   for (const name of topic === undefined ? [] : [topic, ...words]) {
     const below = command.commands.find((one) => one.name() === name);
     if (below === undefined) {
       throw new PinbenchError("usage", `there is no help on "${[topic, ...words].join(" ")}".`, {
-        hint: `Ask for that of a command (${namesOf(program)}), or of terms.`,
+        hint: `Ask for that of a command (${namesOf(program)}), of terms or of exit-codes.`,
       });
     }
     command = below;

@@ -19,7 +19,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
   return runMeasuringCommand(flags, invocation, {
     kind: "pinning",
     name: "pin",
-    prepare: () => preparePools(flags),
+    prepare: (backend) => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
       const pinning = new PinMemory({ ...turn, labels, signal });

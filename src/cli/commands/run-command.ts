@@ -42,7 +42,9 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     refusePlotsNowhere(formats, "Leave --plot out, or keep the tables too, with --output result.txt.");
   }
   for (const { path } of outputs) await checkWritable(path);
-  const { settings, configuration } = await askedSettings(flags, invocation);
+  const { settings, configuration } = await askedSettings(flags, invocation, {
+    isForPrograms: format === "json" && !flags.dryRun,
+  });
   const interruption = new Interruption();
   let sharing: DeviceSharing | null = null;
   try {

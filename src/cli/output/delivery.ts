@@ -31,7 +31,11 @@ export async function deliver<Format>(
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
 
-  if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
+  const inFile =
+    format === "json" && process.stdout.isTTY ? files.find((file) => file.format === format) : undefined;
+  if (inFile !== undefined)
+    noter({ quiet: false })(`the JSON is in ${inFile.path} alone, not on this terminal.`);
+  else if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
     await attempt(async () =>
       sayingIfLong(file.path, finalize(file.path, await render(file.format, outputScreen(flags)))),

@@ -4,7 +4,7 @@ import type { Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
 import { type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
 import type { FoundDocument } from "../../kinds/read-documents.js";
-import { type Formats, formatOfPath } from "../../settings/document-formats.js";
+import { checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
 import type { Output } from "./delivery.js";
 
 /** What says which files a command writes. */
@@ -42,6 +42,7 @@ export function outputFiles<Some extends Formats>(
       },
     );
   }
+  if (chart !== null) checkChartName(formats, chart);
   return files;
 }
 

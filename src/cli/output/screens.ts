@@ -9,6 +9,7 @@ export interface DisplayFlags {
   ascii: boolean;
   plain?: boolean;
   ids?: boolean;
+  verbose?: boolean;
 }
 
 /** What stdout shows. */
@@ -33,6 +34,8 @@ function streamScreen(
 ): Screen {
   return {
     ...outputScreen(flags),
+    // Rows for awk are all of them.
+    isVerbose: flags.verbose !== false || flags.plain === true,
     columns: columnsOf(stream, usualColumns),
     chalk: new Chalk({ level: colourLevel(colours, flags) }),
     isAscii: flags.ascii || !showsUnicode(process.env),

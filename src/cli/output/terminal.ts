@@ -95,6 +95,30 @@ function writeStderr(text: string): void {
   process.stderr.write(shown(text));
 }
 
+/** Writes sentences to stderr; lines that its terminal has no room for go on below, indented. */
+function writeMessage(text: string): void {
+  const columns = process.stderr.isTTY === true ? columnsOf(process.stderr, 80) : Number.POSITIVE_INFINITY;
+  const lines = shown(text)
+    .split("\n")
+    .flatMap((line) => brokenAtBlanks(line, columns));
+  process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** Without what tables are drawn with, which a short message need not load. */
+function brokenAtBlanks(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > columns) {
+    const indent = rest.search(/\S/);
+    const end = rest.lastIndexOf(" ", columns);
+    const at = end > indent ? end : rest.indexOf(" ", columns);
+    if (at < 0) break;
+    lines.push(rest.slice(0, at));
+    rest = `  ${rest.slice(at + 1)}`;
+  }
+  return [...lines, rest];
+}
+
 /** Writes a command's help to stdout. */
 export function writeHelp(text: string): void {
   process.stdout.write(shown(text));
@@ -103,20 +127,24 @@ export function writeHelp(text: string): void {
 /** Writes lines to stderr that are no errors; none at all with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
-    if (!quiet) writeStderr(`pinbench: ${printableText(text)}\n`);
+    if (!quiet) writeMessage(`pinbench: ${printableText(text)}`);
   };
 }
 
 /** Says on stderr what went wrong, in one sentence and what to do about it; returns the exit code. */
-export function reportError(error: unknown, options: { debug: boolean }): number {
+export function reportError(error: unknown, options: { debug: boolean; command?: string }): number {
   if (isCommanderError(error)) {
     // Help and version are "errors" of commander's with exit code 0; they have been printed already.
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
       const lines = error.message.replace(/^error: /, "").split("\n");
-      const message = lines.map((line) => line.trim()).join(" ");
+      const message = inOurWords(lines.map((line) => line.trim()).join(" "));
       const sentence = `${message}${/[.?)]$/.test(message) ? "" : "."}`;
-      writeError(new PinbenchError("usage", sentence, { hint: "See pinbench --help." }));
+      writeError(
+        new PinbenchError("usage", sentence, {
+          hint: `See pinbench ${options.command === undefined ? "" : `${options.command} `}--help.`,
+        }),
+      );
     }
     return ExitCode.usage;
   }
@@ -124,6 +152,31 @@ export function reportError(error: unknown, options: { debug: boolean }): number
   writeError(known ?? ourFault(error));
   if (options.debug) writeStderr(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
   return known?.exitCode ?? ExitCode.measurement;
+}
+
+/** What commander says, and how it reads here: flags without their short forms and values. */
+const ourWords: readonly (readonly [RegExp, string])[] = [
+  [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
+  [/^unknown option '(.*?)'(?=\. Did you mean|$)/s, 'there is no flag "$1"'],
+  [/^unknown command '(.*?)'(?=\. Did you mean|$)/s, 'there is no command "$1"'],
+  [/^missing required argument '(.*)'$/s, 'the argument "$1" is missing'],
+  [/^option '(?:-\w, )?(--[\w-]+).*' argument missing$/s, "$1 needs a value"],
+  [
+    /^option '(?:-\w, )?(--[\w-]+)[^']*' cannot be used with option '(?:-\w, )?(--[\w-]+).*$/s,
+    "$1 and $2 exclude each other",
+  ],
+  [
+    /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
+    '$1 cannot be "$2". Choose from $3.',
+  ],
+  [
+    /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/s,
+    'the argument "$2" cannot be "$1". Choose from $3.',
+  ],
+];
+
+function inOurWords(message: string): string {
+  return ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), message);
 }
 
 /** By its code, so that commands that parse nothing need not load commander. */
@@ -146,7 +199,7 @@ function writeError({ sentence, details, hint }: PinbenchError): void {
     details.length === 0
       ? [[shown, ...hints.map(printableText)].join(" ")]
       : [shown, ...details.map((detail) => `  ${printableText(detail)}`), ...hints.map(printableText)];
-  writeStderr(`pinbench: ${lines.join("\n")}\n`);
+  writeMessage(`pinbench: ${lines.join("\n")}`);
 }
 
 function describeStack(error: unknown): string {

@@ -2,10 +2,14 @@ import { existsSync } from "node:fs";
 import type { BuildInfo } from "../../native/contract.js";
 import { loadAddon } from "../../native/load.js";
 import { describeFailed, neededGlibc, systemGlibc } from "../../native/load-failure.js";
+import { packageCommit } from "../../package-facts.js";
 
 /** `pinbench --version --json`: what a report of a fault has to say about the program and where it runs. */
 export interface VersionReport {
   version: string;
+  /** What it was built from, and when that was committed; null where the build knew no commit. */
+  commit: string | null;
+  commitDate: string | null;
   node: string;
   platform: string;
   /** Null where the C library is another one. */
@@ -28,6 +32,7 @@ export interface VersionReport {
 export function versionReport(version: string): VersionReport {
   const system = {
     version,
+    ...packageCommit(),
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     glibc: systemGlibc(),

@@ -112,7 +112,7 @@ const captions = {
 
 const columns: readonly Column[] = [
   wordColumn("cell"),
-  spared(numberColumn("before"), 1),
+  numberColumn("before"),
   numberColumn("now"),
   numberColumn("change"),
   wordColumn("verdict"),

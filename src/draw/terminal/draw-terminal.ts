@@ -1,4 +1,14 @@
-import { type Block, type Fact, type Grid, type Note, type Report, texts } from "../report.js";
+import {
+  type Block,
+  type Fact,
+  figure,
+  type Grid,
+  type Note,
+  note,
+  type Report,
+  texts,
+  wordColumn,
+} from "../report.js";
 import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
@@ -6,8 +16,80 @@ import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 /** Where the words of tables are explained. */
 const termsFact: Fact = ["Words", "pinbench help terms says what each of them means"];
 
-/** A report for people at a terminal. */
-export function drawTerminal({ command, version, hasTerms, ...report }: Report, screen: Screen): string {
+/** A report for people at a terminal; without --verbose its main figures and its answer. */
+export function drawTerminal(report: Report, screen: Screen): string {
+  return screen.isVerbose ? drawWhole(report, screen) : drawBrief(report, screen);
+}
+
+function drawBrief(report: Report, screen: Screen): string {
+  let [linesLeft, isShort] = [report.tableLines ?? Number.POSITIVE_INFINITY, false];
+  const keyLines = report.blocks.map((block) => {
+    const key = block.isDetail ? null : briefBlock(block);
+    return key?.type === "table" ? gridLines(key.grid, screen).length + 1 : 0;
+  });
+  const isCore = keyLines.reduce((sum, lines) => sum + lines, 0) > linesLeft;
+  const briefOf = (block: Block): Block[] => {
+    const shown = block.isDetail ? null : briefBlock(block, isCore);
+    if (shown?.type === "section") {
+      const blocks = shown.blocks.flatMap(briefOf);
+      return blocks.length === 0 ? [] : [{ ...shown, blocks }];
+    }
+    if (shown?.type === "table") linesLeft -= gridLines(shown.grid, screen).length + 1;
+    const fits = shown !== null && (shown.type !== "table" || linesLeft >= 0);
+    isShort ||= !fits || shown !== block;
+    return fits ? [shown] : [];
+  };
+  const blocks = report.blocks.flatMap(briefOf);
+  const terms = report.hasTerms ? "; pinbench help terms explains the words" : "";
+  const more = note(`--verbose shows all rows and notes${terms}`, "muted");
+  const joined = joinTables(blocks);
+  const pointer = isShort ? texts("note", [more]) : [];
+  const hasTerms = report.hasTerms && !isShort;
+  return drawWhole({ ...report, hasTerms, blocks: [...joined, ...pointer] }, screen);
+}
+
+/** Small tables of the same columns that stand next to each other, as one. */
+function joinTables(blocks: readonly Block[]): Block[] {
+  const [joined, heads]: [Block[], string[]] = [[], []];
+  for (const block of blocks) {
+    const { joins, rows = [], columns = [] } = block.type === "table" ? block.grid : ({} as Partial<Grid>);
+    const head = joins === undefined || rows.length > mostJoinedRows ? "" : JSON.stringify(columns);
+    const above = joined.at(-1);
+    if (head === "" || head !== heads.at(-1) || above?.type !== "table") joined.push(block);
+    else {
+      const { caption: _, labels = 1, ...first } = above.grid;
+      const named = (grid: Pick<Grid, "rows" | "joins">) =>
+        grid.joins === undefined ? grid.rows : grid.rows.map((row) => [figure(grid.joins!.row), ...row]);
+      const grid = {
+        caption: joins!.caption,
+        columns: [wordColumn(""), ...columns],
+        rows: [...named(first), ...named({ rows, joins: joins! })],
+        labels: labels + 1,
+      };
+      joined[joined.length - 1] = { type: "table", grid };
+    }
+    heads.push(head);
+  }
+  return joined;
+}
+
+/** Larger tables are read more easily one by one. */
+const mostJoinedRows = 2;
+
+/** The block without what only --verbose shows; the same one where it has nothing of that. */
+function briefBlock(block: Block, isCore = false): Block {
+  if (block.type === "facts" && block.brief !== undefined) return { ...block, facts: block.brief };
+  if (block.type !== "table") return block;
+  const { footnote, keyRows: ofKey, coreRows, ...grid } = block.grid;
+  const keyRows = isCore ? (coreRows ?? ofKey) : ofKey;
+  if (footnote === undefined && (keyRows?.length ?? grid.rows.length) === grid.rows.length) return block;
+  return { ...block, grid: { ...grid, rows: grid.rows.filter((_, row) => keyRows?.includes(row) ?? true) } };
+}
+
+function drawWhole(
+  { command, version, hasTerms, endsWithAnswer = false, ...report }: Report,
+  screen: Screen,
+): string {
   const name = ["pinbench", version, command].filter((word) => word !== "").join(" ");
   const title = paragraph(name, screen, { style: screen.chalk.bold });
   const blocks = report.blocks.map((block) =>
@@ -15,8 +97,13 @@ export function drawTerminal({ command, version, hasTerms, ...report }: Report, 
       ? { ...block, facts: [...block.facts, termsFact] }
       : block,
   );
-  const [alerts, others] = [blocks.filter(isAlert), blocks.filter((block) => !isAlert(block))];
-  return joinBlocks([[...title, ...alertLines(alerts, screen)], ...blockLines(others, screen)]);
+  const alerts = blocks.filter(isAlert);
+  const answers = blocks.filter(({ type }) => endsWithAnswer && type === "answer");
+  const others = blocks.filter((block) => !isAlert(block) && !answers.includes(block));
+  return joinBlocks([
+    [...title, ...alertLines(alerts, screen)],
+    ...blockLines([...others, ...answers], screen),
+  ]);
 }
 
 function isAlert(block: Block): block is Extract<Block, Note> {

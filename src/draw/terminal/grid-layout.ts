@@ -163,12 +163,13 @@ function widthOf({ column, entries }: Strip, { notesBelow }: Step): number {
   return Math.max(0, ...column.head.map(visibleWidth), ...widths);
 }
 
-/** How narrow a column of words may become: none of them is broken, and no entry takes more than two lines. */
+/** How narrow a column of words may become: none of them is broken, and no entry takes more lines than it may. */
 function leastWidth({ column, entries }: Strip, width: number): number {
   if (column.align !== "left" || entries.some(({ note }) => note !== "")) return width;
   const texts = [...new Set([...column.head, ...entries.map(({ text }) => text)])];
   let least = hangingIndent.length + Math.max(...texts.flatMap(splitWords).map(visibleWidth));
-  while (least < width && texts.some((text) => hangingLines(text, least).length > 2)) ++least;
+  while (least < width && texts.some((text) => hangingLines(text, least).length > (column.mostLines ?? 2)))
+    ++least;
   return Math.min(width, least);
 }
 

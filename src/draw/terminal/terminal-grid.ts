@@ -151,14 +151,15 @@ function plainRows({ columns, rows }: Grid, screen: Screen): string[] {
   const table = new Table({
     ...frame("", "   "),
     head: headTexts(columns).map((head) => screen.chalk.bold(head || "-")),
-    colAligns: columns.map(({ align }) => align),
+    // The first column begins each line, so that awk and cut find it.
+    colAligns: columns.map(({ align }, index) => (index === 0 ? "left" : align)),
   });
   for (const row of rows) {
     table.push(
       row.map((shown) => paint(withNote(shown).replaceAll(/ {2,}/g, " ") || "-", shown.tone, screen)),
     );
   }
-  return tableLines(table);
+  return tableLines(table).map((line) => line.trimStart());
 }
 
 /** A block of "label  value" each row, where there is no room for two columns beside each other. */

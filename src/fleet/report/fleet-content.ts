@@ -1,4 +1,4 @@
-import { formatSetting, formatWholeShare, roundUp } from "../../draw/numbers.js";
+import { formatSetting, roundUp } from "../../draw/numbers.js";
 import {
   type Fact,
   type Figure,
@@ -61,13 +61,13 @@ function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
   );
 }
 
-/** "GPU 3 of n07 (50 % slower in H2D pinned 64 MiB x1)". */
+/** "GPU 3 of n07 (50.0 % slower in H2D pinned 64 MiB x1)". */
 function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: NameOfFleetCell): string {
   const worst = worstOutlier(outliers);
   const slowest = worstCell(worst);
   const others = outliers.length - 1;
   const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
-  return `${slowPart(worst)}${more} of ${host} (${formatWholeShare(-slowest.change)} slower in ${nameOf(slowest)})`;
+  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)})`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {
@@ -222,7 +222,9 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     ]),
   );
   if (rows.length === 0) return [];
-  const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), wordColumn("why")];
+  // Beside the names that they are about, however long.
+  const sentences = { ...wordColumn("why"), mostLines: 4 };
+  const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), sentences];
   return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
 }
 

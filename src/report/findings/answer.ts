@@ -7,7 +7,7 @@ import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { variantOf } from "../../results/variant.js";
 import { namedDevices } from "../shared-topology.js";
 import { answersOnCopies } from "./copy-answers.js";
-import { equalWidth, isEvidence } from "./finding-evidence.js";
+import { equalWidth, isEvidence, whyOpen } from "./finding-evidence.js";
 import { findings } from "./findings.js";
 import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings } from "./variant-findings.js";
@@ -100,7 +100,7 @@ function nothingToTell(document: ResultDocument): string {
     return `nothing can be told for certain: ${
       evidence.every(({ stats }) => stats.every(({ bandwidthGBps }) => bandwidthGBps.low === null))
         ? "there are too few samples for intervals; without --samples there are enough"
-        : "the figures vary too much; a larger --budget, or --processes 5, tells more"
+        : whyOpen(evidence)
     }`;
   }
   const ends = { aborted: "was interrupted", failed: "failed", running: "has not come to its end" } as const;

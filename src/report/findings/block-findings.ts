@@ -1,4 +1,4 @@
-import { formatWholeShare, roundUp } from "../../draw/numbers.js";
+import { formatRatio, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
@@ -171,10 +171,20 @@ function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms
   if (order(loop) !== "above") return `no way is faster than a loop for certain at ${size}`;
   const fastest = [best, ...others.filter((one) => order(one) !== "above")];
   const names = fastest.map(({ cell }) => wayName[cell.blockWay!]).join(" or ");
-  const gain = ratioRange(fastest.map(({ rate }) => ratioInterval(rate, loop.rate)));
+  const ratios = fastest.map(({ rate }) => ratioInterval(rate, loop.rate));
+  const least = Math.min(...ratios.map(({ low }) => low));
+  const most = Math.max(...ratios.map(({ high }) => high));
+  // Of ways that cannot be told apart one may not even be told from a loop: then it is the fastest's gain alone.
+  const gain =
+    most <= widestRange * least
+      ? ratioRange(ratios)
+      : `at least ${formatRatio(ratioInterval(best.rate, loop.rate).low)}`;
   const host = fastest.length === 1 ? shareOfCpu(best.cell, loop.cell) : "";
   return `${names} is fastest at ${size}, ${gain} a loop${host}`;
 }
+
+/** A range whose ends are further apart says little of what is between them. */
+const widestRange = 10;
 
 /** In round figures, as other processes find them too; the tables have more of them. */
 function shareOfCpu(best: CellResult, loop: CellResult): string {

@@ -1,6 +1,7 @@
-import { formatRange, formatRatio, roundUp, saysAnything } from "../../draw/numbers.js";
+import { formatGBps, formatRange, formatRatio, roundUp, saysAnything } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import { measuredStats } from "../../results/naming/cell-figure.js";
 import type { CellResult, ColdStart, ResultDocument } from "../../results/schema.js";
 import type { Memory, WorkerKind } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
@@ -16,6 +17,7 @@ import {
   type Pair,
   pairUp,
   sizesOf,
+  whyOpen,
 } from "./finding-evidence.js";
 import { latencyByMemory, pinnedAgainstPageable, shareRange, type Topic } from "./finding-topics.js";
 
@@ -99,7 +101,10 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
   if (told.length === 0) {
     const sizes = [...new Set(ways.flatMap(({ pairs }) => sizesOf(pairs)))];
     const at = sizes.length === 1 ? ` in copies of ${formatSize(sizes[0]!)}` : "";
-    const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: the figures vary too much for it; a larger --budget, or --processes 5, tells more`;
+    const compared = cells.filter(
+      ({ mode, memory }) => mode === "throughput" && (memory === "pinned" || memory === "pageable"),
+    );
+    const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: ${whyOpen(compared)}`;
     return [{ text, covers }];
   }
   const open = ways.filter(({ main }) => main === undefined).map(({ direction }) => way[direction]);
@@ -198,19 +203,39 @@ function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[
   if (most <= 1) return `. ${pinning} pays off from its first copy on${limits(known, costs)}`;
   // From the smallest size from which on the first copy has paid for pinning.
   const from = known[known.findLastIndex(({ copies }) => copies > 1) + 1];
-  const range = least === most ? counted(most, "copy", "copies") : `${least} to ${most} copies, by its size`;
+  const range = least === most ? counted(most, "copy", "copies") : `${least} to ${most} copies`;
   return from === undefined
-    ? `. ${pinning} has paid off after about ${range}${limits(known, costs)}`
+    ? `. ${pinning} pays for itself after about ${range}${limits(known, costs)}`
     : `. ${pinning} pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after about ${most} copies of a smaller one at most${limits(known, costs)}`;
 }
 
-/** Says that there were two ways to pin, where both were timed, and where there are sizes of which it is not known. */
+/** A reservation if there are sizes of which it is not known. */
 function limits(known: readonly unknown[], { pinning }: ColdStart): string {
-  const hasBoth = pinning.some(({ pinned, registered }) => pinned !== null && registered !== null);
-  return (
-    (hasBoth ? ", in the cheaper of two ways" : "") +
-    (known.length < pinning.length ? ", as far as that can be told" : "")
-  );
+  return known.length < pinning.length ? ", as far as that can be told" : "";
+}
+
+/** The median rates with pinned and with pageable memory at the largest size that has both, by one worker; null without. */
+export function mainRates(document: ResultDocument): string | null {
+  const cells = comparableCells(document).filter((cell) => cell.mode === "throughput" && cell.workers === 1);
+  const rate = (memory: Memory, direction: OneWay, sizeBytes: number) => {
+    const cell = cells.find(
+      (one) => one.memory === memory && one.direction === direction && one.sizeBytes === sizeBytes,
+    );
+    return measuredStats(cell, direction)?.bandwidthGBps.median ?? null;
+  };
+  const sizes = [...new Set(cells.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => b - a);
+  for (const size of sizes) {
+    const [pinned, pageable] = (["pinned", "pageable"] as const).map((memory) =>
+      oneWay.map((direction) => rate(memory, direction, size)),
+    );
+    const [to, back, slowTo, slowBack] = [...pinned!, ...pageable!];
+    if (to == null || slowTo == null) continue;
+    const returned = back == null || slowBack == null ? ["", ""] : [back, slowBack].map(formatGBps);
+    const [ofPinned, ofPageable] =
+      returned[0] === "" ? ["", ""] : [`, ${returned[0]} back`, ` and ${returned[1]}`];
+    return `${formatSize(size)}: pinned ${formatGBps(to)} GB/s to the device${ofPinned}; pageable ${formatGBps(slowTo)}${ofPageable}`;
+  }
+  return null;
 }
 
 /** How much of the link pinned copies fill, where they are compared with pageable ones. */

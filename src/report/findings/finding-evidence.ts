@@ -165,3 +165,10 @@ export function sizesOf(measured: readonly { sizeBytes: number }[]): number[] {
 export function workersOf(observations: readonly Observation[]): number[] {
   return observations.map(({ workers }) => workers);
 }
+
+/** Why intervals do not allow a claim on these cells, and what would. */
+export function whyOpen(cells: readonly CellResult[]): string {
+  return cells.every(({ outcome }) => outcome === "converged")
+    ? "processes may differ by more than these figures do; --processes 5 tells more"
+    : "the figures vary too much; a larger --budget, or --processes 5, tells more";
+}

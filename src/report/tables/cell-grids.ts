@@ -29,19 +29,64 @@ import { peerGrid, togetherGrid } from "./several-devices-grids.js";
  * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain
  * after the ones that they are compared with. Blocks have a second table, of what each takes.
  */
-export function cellGrids(document: ResultDocument): (Grid & { caption: string })[] {
+export function cellGrids(document: ResultDocument): (Grid & { caption: string; isDetail?: true })[] {
   const precision = document.plan?.precision ?? 0;
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
   const explained = new Set<string>();
-  return groupCells(document).flatMap((group) => {
+  const groups = groupCells(document);
+  const isPlain = groups.every(({ variant }) => variant === "plain");
+  return groups.flatMap((group) => {
     const grids = gridsOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
-    return grids.map(({ footnote, ...rest }) => {
+    return grids.map(({ footnote, ...rest }, index) => {
       // How to read a kind of table is said once, and below each plain one what its own controls show.
       const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
       if (footnote !== undefined) explained.add(footnote);
-      return { caption: group.title, ...rest, ...(shown === undefined ? {} : { footnote: shown }) };
+      return {
+        caption: group.title,
+        ...rest,
+        ...keyRowsOf(rest),
+        ...(isPlain && document.devices.length === 1
+          ? {
+              joins: {
+                row: directionName[group.direction],
+                caption: group.title.split(", ").slice(1).join(", "),
+              },
+            }
+          : {}),
+        ...(shown === undefined ? {} : { footnote: shown }),
+        // What single devices do by themselves is known from plain runs.
+        ...((!isPlain && group.variant === "plain") || index > 0 ? { isDetail: true } : {}),
+      };
     });
   });
+}
+
+/** So many sizes are shown without --verbose: of rows that differ in workers, and of others, which need more lines. */
+const mostKeySizes = { plain: 5, other: 3 } as const;
+
+/** The rows of sizes spread over all, each with the fewest workers, and of the largest size also with the most. */
+function keyRowsOf({ columns, rows }: Grid): Required<Pick<Grid, "keyRows" | "coreRows">> {
+  const [size, workers] = [0, columns[1]?.head[0] === "workers" ? 1 : -1];
+  const text = (row: readonly Figure[], column: number) => (column < 0 ? "" : row[column]!.text);
+  const sizes = [...new Set(rows.map((row) => text(row, size)))];
+  const most = mostKeySizes[workers < 0 ? "other" : "plain"];
+  const step = Math.max(1, (sizes.length - 1) / (most - 1));
+  const kept = new Set(
+    sizes.filter((_, i) => Math.round(Math.round(i / step) * step) === i || sizes.length <= most),
+  );
+  const counts = [...new Set(rows.map((row) => text(row, workers)))];
+  const [fewest, highest] = [counts[0], counts.at(-1)];
+  const isLargest = (row: readonly Figure[]) => text(row, size) === sizes.at(-1);
+  const isFewest = (row: readonly Figure[]) => text(row, workers) === fewest;
+  const those = (isShown: (row: readonly Figure[]) => boolean) =>
+    rows.flatMap((row, index) => (isShown(row) ? [index] : []));
+  return {
+    keyRows: those(
+      (row) =>
+        (kept.has(text(row, size)) && isFewest(row)) || (isLargest(row) && text(row, workers) === highest),
+    ),
+    coreRows: those((row) => isLargest(row) && isFewest(row)),
+  };
 }
 
 function gridsOf(group: CellGroup, context: GridContext): Grid[] {

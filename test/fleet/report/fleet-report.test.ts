@@ -21,7 +21,7 @@ const answerOf = (text: string) =>
 describe("the answer of a fleet", () => {
   it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
     expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
-      "2 of 96 measured nodes are slow: GPU 1 of n007 (50 % slower in H2D pinned 64 MiB x1) and all GPUs of n042 (11 % slower in D2H pinned 64 MiB x1)",
+      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1) and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1)",
       "1 node copied wrong data: n100",
       "3 of 100 nodes have no figures: 1 late and 2 missing",
     ]);
@@ -30,7 +30,7 @@ describe("the answer of a fleet", () => {
   it("counts several slow GPUs of a node as one node", () => {
     const outliers = [0, 1].map((device) => buildOutlier("n02", { device }));
     expect(answerOf(table({ outliers }))[0]).toBe(
-      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50 % slower in H2D pinned 64 MiB x1)",
+      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1)",
     );
   });
 

@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { comparisonKind } from "../../src/compare/report/comparison-report.js";
+import { drawDocument } from "../../src/draw/document-kind.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { fleetKind } from "../../src/fleet/report/fleet-report.js";
+import { pinningKind } from "../../src/pin/pinning-report.js";
+import { resultKind } from "../../src/report/result-report.js";
+import { parseResult } from "../../src/results/parse.js";
+import { drawn } from "../helpers/drawn.js";
+import { buildFleet, buildMixedFleet } from "../helpers/fleet.js";
+import { buildPinning } from "../helpers/pinning.js";
+import { compareRuns } from "../helpers/runs.js";
+
+/** What a terminal of 80 columns shows of a recorded run of a GPU. */
+function linesOf(name: string, isVerbose = false): string[] {
+  const document = parseResult(
+    readFileSync(new URL(`../../results/nvidia-h200/${name}.json`, import.meta.url), "utf8"),
+  );
+  const screen = fileScreen({ columns: 80, isVerbose });
+  return drawDocument(resultKind, document, "table", { screen, showsAll: false, plots: [] })
+    .trimEnd()
+    .split("\n");
+}
+
+describe("a run in a terminal without --verbose", () => {
+  it.each([
+    ["quick", 20],
+    ["default", 40],
+    ["every-copy", 40],
+    ["blocks", 60],
+    ["at-once-beside", 60],
+    ["at-once-together", 60],
+  ])("takes no more lines for %s than %i, and has a table", (name, most) => {
+    const lines = linesOf(name);
+    expect(lines.length).toBeLessThanOrEqual(most);
+    expect(lines.some((line) => line.includes("───"))).toBe(true);
+  });
+
+  it.each(["at-once-beside", "at-once-together"])(
+    "has figures of %s, if only of the largest size",
+    (name) => {
+      expect(linesOf(name).join("\n")).toMatch(/^ +(256|128) MiB .*\d/m);
+    },
+  );
+
+  it("ends with its answer in six lines at most, the rates last", () => {
+    const lines = linesOf("default");
+    const from = lines.findIndex((line) => line.startsWith("=> "));
+    expect(lines.length - from).toBeLessThanOrEqual(6);
+    expect(lines.at(-1)).toBe(
+      "=> 256 MiB: pinned 55.4 GB/s to the device, 55.3 back; pageable 10.6 and 18.4.",
+    );
+  });
+
+  it("has the rows of --verbose, fewer of them, and says how to see the others", () => {
+    const whole = linesOf("default", true);
+    const figuresOf = (line: string) => line.trim().split(/\s+/).slice(-6).join(" ");
+    const rows = linesOf("default").filter((line) => /^ .*×/.test(line));
+    expect(rows).toHaveLength(12);
+    expect(rows.filter((row) => !whole.some((line) => figuresOf(line) === figuresOf(row)))).toEqual([]);
+    expect(linesOf("default").join()).toContain("--verbose shows all rows and notes");
+    expect(whole.join()).not.toContain("--verbose");
+    expect(whole.length).toBeGreaterThan(90);
+  });
+});
+
+describe("texts in a terminal of 80 columns where nothing is wrong", () => {
+  const most = 40;
+  const linesIn = (text: string) => text.trimEnd().split("\n").length;
+  const screen = fileScreen({ columns: 80, isVerbose: false });
+
+  it.each(["compare", "check"] as const)("take 40 lines at most: %s", (command) => {
+    const sweep = parseResult(
+      readFileSync(new URL("../../results/nvidia-h200/default.json", import.meta.url), "utf8"),
+    );
+    const comparison = { ...compareRuns([sweep], [sweep]), command };
+    expect(linesIn(drawn(comparisonKind, comparison, "table", screen))).toBeLessThanOrEqual(most);
+  });
+
+  it("take 40 lines at most: fleet", () => {
+    expect(linesIn(drawn(fleetKind, buildFleet(), "table", screen))).toBeLessThanOrEqual(most);
+  });
+
+  it("take 40 lines at most: pin, with the way to its program", () => {
+    const text = drawn(pinningKind, buildPinning(), "table", screen);
+    expect(linesIn(text)).toBeLessThanOrEqual(most);
+    expect(text).toContain("--output pool.c");
+  });
+});
+
+it("a terminal of 80 columns has the reason beside the nodes without figures", () => {
+  const text = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 80 }));
+  expect(text).toMatch(/missing +2 +n\[098-099\] +The launcher/);
+});
