@@ -60,8 +60,14 @@ function scriptsOf({ steps = [], script = [] }: Job): string[] {
   return [...steps.flatMap(({ run }) => run ?? []), ...script].flatMap(linesOf);
 }
 
+/** The commands in the last column of README's table of questions. */
+const answers = [...textOf("README.md").matchAll(/^\|.*\| `(npx pinbench [^`]+)` \|$/gm)].map(
+  ([, command]) => command!,
+);
+
 const commands = [
   ...new Set([
+    ...answers,
     ...documents.flatMap((document) => blocksOf(document, "sh").flatMap(linesOf)),
     // A workflow that is no YAML has a test below to say so.
     ...workflows.flatMap((workflow) => {
@@ -267,6 +273,11 @@ describe("every command that the documents show works", () => {
       .map(([, script, test]) => script ?? test);
     expect(named.length).toBeGreaterThan(0);
     for (const script of named) expect(Object.keys(scripts)).toContain(script);
+  });
+
+  it("takes the commands of README's table too, of which tune is the second", () => {
+    expect(answers.length).toBeGreaterThan(10);
+    expect(answers.slice(0, 2)).toEqual(["npx pinbench run", "npx pinbench tune -- python train.py"]);
   });
 
   it("shows no other command", () => {
