@@ -37,7 +37,9 @@ function printed(args, cwd) {
     }
     child.on("error", reject);
     child.on("close", (code) =>
-      code === 0 ? resolve(text) : reject(new ScriptError(`pinbench ${args[0]} ended with ${code}:\n${text}`)),
+      code === 0
+        ? resolve(text)
+        : reject(new ScriptError(`pinbench ${args[0]} ended with ${code}:\n${text}`)),
     );
   });
 }
@@ -77,7 +79,9 @@ function drawSvg(lines) {
   const texts = lines.map(({ text, at }, index) => {
     const name = classOf(text);
     const attributes = `${name === null ? "" : ` class="${name}"`} y="${(index + 1) * linePx}"`;
-    return text === "" ? "" : `<text${attributes} style="animation-delay:${at.toFixed(2)}s">${escaped(text)}</text>`;
+    return text === ""
+      ? ""
+      : `<text${attributes} style="animation-delay:${at.toFixed(2)}s">${escaped(text)}</text>`;
   });
   const style = `svg{background:#16191d}
 text{font:${fontPx}px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d7dbe0;white-space:pre;opacity:0;animation:show 1ms forwards}
@@ -104,7 +108,8 @@ main(async () => {
     const recordings = [];
     for (const command of commands) recordings.push({ command, text: await printed(command, folder) });
     const svg = drawSvg(timed(recordings));
-    if (Buffer.byteLength(svg) > maxBytes) throw new ScriptError(`The recording has more than ${maxBytes} bytes.`);
+    if (Buffer.byteLength(svg) > maxBytes)
+      throw new ScriptError(`The recording has more than ${maxBytes} bytes.`);
     writeFileSync(inRoot("docs/recording.svg"), svg);
   } finally {
     rmSync(folder, { recursive: true, force: true });
