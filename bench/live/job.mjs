@@ -55,7 +55,7 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
   };
   try {
     const flags = [...settingFlags(setting), "--seconds", String(seconds), "--measure-after", signal];
-    const tune = [process.execPath, program, "tune", "--go", "--save", saved, ...tuneFlags, "--"];
+    const tune = [process.execPath, program, "tune", "--go", "--output", saved, ...tuneFlags, "--"];
     const command = [...tune, ...framework.command(flags)];
     const limit = Math.min(limitSeconds, searchSeconds + seconds + overheadSeconds);
     const ended = await runProcess(command, limit, log, onText);

@@ -20,11 +20,11 @@ function simulateCheck(
   model,
   scale,
   random,
-  { sessions = 1, baselineRuns = usualBaselineRuns, runs = checkRuns, offsetOfSession, ...options } = {},
+  { sessions = 1, baselineRuns = usualBaselineRuns, runs = checkRuns, sessionDeviation = 0, ...options } = {},
 ) {
   const session = (count) => {
     const processes = simulateSession(model, count, scale, random, options);
-    const offset = offsetOfSession?.() ?? 0;
+    const offset = sessionDeviation * normal(random);
     for (const process of processes) {
       for (const i of cellsOf(model, "pageable", "staged")) process[i] += offset;
     }
@@ -38,7 +38,7 @@ function simulateCheck(
 }
 
 /** The shares of comparisons of a machine with itself that call any cell slower or unsteady; and a plain rule's. */
-export function falseAlarms(comparisons, scale, random, options) {
+export function falseAlarms(comparisons, random, { scale = 1, ...options } = {}) {
   const alarms = { slower: 0, unsteady: 0, failing: 0, "plain t": 0 };
   for (let i = 0; i < comparisons; ++i) {
     const check = simulateCheck(processesInARow, scale, random, options);
@@ -57,7 +57,7 @@ export function falseAlarms(comparisons, scale, random, options) {
 }
 
 /** The share of slow-downs by `drop` in one cell, drawn at random, that are found: by rule, in all and by memory. */
-export function detections(comparisons, drop, random, options) {
+export function detections(comparisons, random, { drop, ...options }) {
   const found = { pinbench: { all: 0 }, "plain t": { all: 0 } };
   const slowed = {};
   for (let i = 0; i < comparisons; ++i) {
@@ -90,7 +90,7 @@ export function detections(comparisons, drop, random, options) {
  * Slow runs in all pinned cells: exactly `slow` of the check's `runs`, and as many of the fresh ones in the mean. The
  * shares of pinned cells that are called the same, and that are called unsteady or slower.
  */
-export function slowRunDetections(comparisons, { slow, runs, drop }, random) {
+export function slowRunDetections(comparisons, random, { slow, runs, drop }) {
   const pinned = cellsOf(processesInARow, "pinned");
   const counts = { same: 0, found: 0, freshProcesses: 0 };
   for (let i = 0; i < comparisons; ++i) {
@@ -116,7 +116,7 @@ export function slowRunDetections(comparisons, { slow, runs, drop }, random) {
  * The host's memory loses `drop`, and pageable and staged copies as much of it as `slope` says. The shares of checks that
  * fail; that fail by the host's memory alone; and that have a pageable or staged cell slower besides.
  */
-export function hostMemoryDetections(comparisons, { drop, slope, sessions, baselineRuns }, random) {
+export function hostMemoryDetections(comparisons, random, { drop, slope, sessions, baselineRuns }) {
   const model = withHostMemory;
   const counts = { failing: 0, hostAlone: 0, others: 0 };
   for (let i = 0; i < comparisons; ++i) {
@@ -138,7 +138,7 @@ export function hostMemoryDetections(comparisons, { drop, slope, sessions, basel
 }
 
 /** The same two shares for `compare` of so many runs on each side, a slow-down being 10 % in one pinned cell. */
-export function compareRates(comparisons, runs, random) {
+export function compareRates(comparisons, random, runs) {
   const pinned = cellsOf(processesInARow, "pinned");
   let alarms = 0;
   let found = 0;

@@ -36,7 +36,9 @@ for (const memory of ["pageable", "staged", "pinned", "host"]) {
     byOccasion(members, runs).map((groups) => groups.map((group) => centreOf(group, null)));
   const raw = members.map((one) => one.baseline.map(({ value }) => Math.log(value)));
   const controlled = controlForHost(members, memory, error).map(({ baseline }) => baseline);
-  const [before, after] = [raw, controlled].map((runs) => estimateOccasionNoise([centres(runs)], null));
+  const [before, after] = [raw, controlled].map((runs) =>
+    estimateOccasionNoise([centres(runs)], null, { isStartAlone: true }),
+  );
   if (before === null) {
     console.log("  too few occasions to tell the noise between them");
     continue;

@@ -147,8 +147,9 @@ export const scenarios = [
   ),
 ];
 
-/** The share of `comparisons` in which a scenario's measure holds on a GPU, and how often came what never may. */
-export function rateOf(scenario, gpu, comparisons, random) {
+/** The share of `comparisons` in which a scenario's measure holds on a GPU (both by their places), and that with what never may come. */
+export function scenarioRate(comparisons, random, places) {
+  const [scenario, gpu] = [scenarios[places.scenario], gpus[places.gpu]];
   let sum = 0;
   let never = 0;
   for (let i = 0; i < comparisons; ++i) {
@@ -156,5 +157,5 @@ export function rateOf(scenario, gpu, comparisons, random) {
     sum += scenario.measure(comparison);
     never += Number(scenario.never?.(comparison) ?? false);
   }
-  return { share: sum / comparisons, never };
+  return { share: sum / comparisons, never: never / comparisons };
 }

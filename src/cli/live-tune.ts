@@ -4,6 +4,7 @@ import { checkWritable } from "../results/files/store.js";
 import { describeSetting } from "../results/loader-setting.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { documentFormats } from "../settings/document-formats.js";
 import type { Call } from "../settings/settings.js";
 import { describeJobExit, shellExitCode } from "../tune/live/job-process.js";
 import type { LiveJob } from "../tune/live/live-job.js";
@@ -17,9 +18,10 @@ import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver } from "./output/delivery.js";
+import { outputFiles } from "./output/document-output.js";
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
-import { hasScore, tuningExitCode, tuningFiles, tuningRenderer } from "./output/tuning-delivery.js";
+import { hasScore, tuningExitCode, tuningRenderer } from "./output/tuning-delivery.js";
 
 type Flags = CommandSettings<"tune">;
 
@@ -38,7 +40,7 @@ export async function tuneLive(flags: Flags, command: readonly string[], call: C
       hint: "With --go the command runs to its own end.",
     });
   }
-  for (const { path } of tuningFiles(flags)) await checkWritable(path);
+  for (const { path } of filesOf(flags)) await checkWritable(path);
   return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
 }
 
@@ -64,12 +66,12 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
     if ("error" in found) {
       await ending;
       if (interruption.exitCode === null) throw found.error;
-      sayNothingMeasured(tuningFiles(flags).map(({ path }) => path));
+      sayNothingMeasured(filesOf(flags).map(({ path }) => path));
       return interruption.exitCode;
     }
     if (interruption.exitCode !== null && !hasScore(found)) {
       await ending;
-      sayNothingMeasured(tuningFiles(flags).map(({ path }) => path));
+      sayNothingMeasured(filesOf(flags).map(({ path }) => path));
       return interruption.exitCode;
     }
     await deliverTuning(found, flags);
@@ -160,9 +162,11 @@ function describeTrial(trial: Trial): string {
   return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
 }
 
+const filesOf = (flags: Flags) => outputFiles(documentFormats.tuning, flags);
+
 async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
   const render = await tuningRenderer(tuning, flags);
   const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
-  await deliver(render, { format: null, files: tuningFiles(flags) }, flags);
+  await deliver(render, { format: null, files: filesOf(flags) }, flags);
 }

@@ -6,6 +6,7 @@ import {
   countingDropOfGroup,
   type GroupToJudge,
   isSuspiciousGroup,
+  isUnsettledGroup,
   judgeGroup,
   type Rule,
   type Terms,
@@ -44,6 +45,15 @@ export function idsOfSuspiciousGroups(gathered: Gathered, rule: Rule): string[] 
   return gathered.evidence.groups
     .filter((group) => isSuspiciousGroup(groupToJudge(group, gathered), rule))
     .flatMap(({ members }) => members.map(({ cell }) => cell.id));
+}
+
+/** Whether further fresh processes may settle the verdict on a group, all cells of which are among `ids`. */
+export function awaitsGroups(gathered: Gathered, rule: Rule, ids: ReadonlySet<string>): boolean {
+  return gathered.evidence.groups.some(
+    (group) =>
+      group.members.every(({ cell }) => ids.has(cell.id)) &&
+      isUnsettledGroup(groupToJudge(group, gathered), rule),
+  );
 }
 
 /** Whether a group fails the comparison. */

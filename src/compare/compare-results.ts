@@ -2,7 +2,13 @@ import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { usualThreshold } from "../settings/thresholds.js";
 import { compareCell } from "./compare-cell.js";
-import { compareGroups, idsOfSuspiciousGroups, isFailingGroup, withVerdictOfGroup } from "./compare-group.js";
+import {
+  awaitsGroups,
+  compareGroups,
+  idsOfSuspiciousGroups,
+  isFailingGroup,
+  withVerdictOfGroup,
+} from "./compare-group.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
@@ -12,7 +18,7 @@ import { historyCentres } from "./history/history-series.js";
 import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
-import { joinRuns, type Series } from "./series.js";
+import { type JoinedRuns, joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isFailing, isUnsettled, type Rule } from "./verdict.js";
 
 /**
@@ -93,19 +99,26 @@ export function findSuspects(request: ComparisonRequest): Suspects {
 
 /** Whether more fresh processes may settle the verdict on a suspect. */
 export function awaitsMoreRuns(request: ComparisonRequest): boolean {
-  const { suspects, rule } = request;
-  const { series, evidence } = joinWithEvidence(request);
-  return series.some((one, i) => {
-    const ofCell = evidence.cells[i];
-    return suspects.includes(one.cell.id) && ofCell != null && isUnsettled(one, ofCell, rule);
+  const joined = joinAll(request);
+  const ids = new Set(request.suspects);
+  const suspects = new Set(joined.series.filter(({ cell }) => ids.has(cell.id)));
+  // It is asked after each process: kinds without a suspect have nothing to say.
+  const evidence = gatherEvidence(joined, contextOf(request), suspects);
+  const isOpen = joined.series.some((one, i) => {
+    const ofCell = evidence.cells[i]!;
+    return suspects.has(one) && ofCell !== null && isUnsettled(one, ofCell, request.rule);
   });
+  return isOpen || awaitsGroups({ series: joined.series, evidence }, request.rule, ids);
 }
 
 /** All runs of a request, cell by cell, with what they say of each. */
 function joinWithEvidence(request: ComparisonRequest) {
-  const { baseline, candidate, fresh } = request;
-  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const joined = joinAll(request);
   return { ...joined, evidence: gatherEvidence(joined, contextOf(request)) };
+}
+
+function joinAll({ baseline, candidate, fresh }: ComparisonRequest): JoinedRuns {
+  return joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
 }
 
 function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): EvidenceContext {

@@ -25,25 +25,31 @@ interface Dated {
  * starts. Every run is in exactly one; no runs have no occasions.
  */
 export function groupByOccasion<Run extends Dated>(runs: readonly Run[]): Run[][] {
-  const machineOf = ({ machine }: Run) => JSON.stringify(machine?.gpuUuids ?? []);
-  const machines = new Set(runs.map(machineOf));
-  const occasions = [...machines].flatMap((machine) =>
-    groupByTime(runs.filter((run) => machineOf(run) === machine)),
-  );
-  return occasions.sort(([a], [b]) => startMs(a!) - startMs(b!));
+  const machines = new Map<string, Started<Run>[]>();
+  for (const run of runs) {
+    const machine = JSON.stringify(run.machine?.gpuUuids ?? []);
+    const ofMachine = machines.get(machine) ?? [];
+    if (ofMachine.length === 0) machines.set(machine, ofMachine);
+    ofMachine.push({ run, startMs: Date.parse(run.startedAt) });
+  }
+  return [...machines.values()]
+    .flatMap(groupByTime)
+    .sort(([a], [b]) => a!.startMs - b!.startMs)
+    .map((occasion) => occasion.map(({ run }) => run));
 }
 
-function groupByTime<Run extends Dated>(runs: readonly Run[]): Run[][] {
-  const occasions: Run[][] = [];
+interface Started<Run> {
+  run: Run;
+  startMs: number;
+}
+
+function groupByTime<Run extends Dated>(runs: readonly Started<Run>[]): Started<Run>[][] {
+  const occasions: Started<Run>[][] = [];
   let endMs = Number.NEGATIVE_INFINITY;
-  for (const run of [...runs].sort((a, b) => startMs(a) - startMs(b))) {
-    if ((startMs(run) - endMs) * 1e6 >= occasionGapNs) occasions.push([]);
-    occasions.at(-1)!.push(run);
-    endMs = Math.max(endMs, startMs(run) + (run.wallNs ?? 0) / 1e6);
+  for (const one of [...runs].sort((a, b) => a.startMs - b.startMs)) {
+    if ((one.startMs - endMs) * 1e6 >= occasionGapNs) occasions.push([]);
+    occasions.at(-1)!.push(one);
+    endMs = Math.max(endMs, one.startMs + (one.run.wallNs ?? 0) / 1e6);
   }
   return occasions;
-}
-
-function startMs({ startedAt }: Dated): number {
-  return Date.parse(startedAt);
 }

@@ -48,28 +48,32 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
   // Fresh runs that measured suspects of other memory alone need no control, and take it from no other run.
   const controlled = [...groupByOccasion(runs.baseline), runs.first, runs.fresh.filter(hasHostCells)];
   const rates = hostRates(controlled);
-  const joined = new Map<string, Series>();
+  const joined: Series[] = [];
+  const ofCell = new Map<string, Series[]>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
     for (const { run, occasion } of withOccasions(runs[group])) {
+      const hostLogSpeeds = rates.logSpeeds.get(run);
       for (const { cell, figures, absence } of run.cells) {
         const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
         if (mustBeTold) absences.set(cell.id, absence);
+        const hostLogSpeed = hostLogSpeeds?.get(cell.device) ?? null;
         for (const { moved, unit, value, lostShare = null } of figures) {
-          const key = `${cell.id} ${moved} ${unit}`;
-          let series = joined.get(key);
+          const known = ofCell.get(cell.id) ?? [];
+          if (known.length === 0) ofCell.set(cell.id, known);
+          let series = known.find((one) => one.moved === moved && one.unit === unit);
           if (series === undefined) {
             series = { cell, moved, unit, baseline: [], first: [], fresh: [], absence: null };
-            joined.set(key, series);
+            known.push(series);
+            joined.push(series);
           }
-          const hostLogSpeed = rates.logSpeeds.get(run)?.get(cell.device) ?? null;
           series[group].push({ value, lostShare, startedAt: run.startedAt, occasion, hostLogSpeed });
         }
       }
     }
   }
   return {
-    series: [...joined.values()].map((series) => ({
+    series: joined.map((series) => ({
       ...series,
       absence: absences.get(series.cell.id) ?? null,
     })),

@@ -72,11 +72,17 @@ export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): 
   if (slow === null && uneven === null) {
     return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
   }
-  return Math.max(...[slow, uneven].map((found) => (found === null ? 0 : runsToConfirm(found.first))));
+  return Math.max(
+    slow === null ? 0 : runsToConfirm(slow.first),
+    uneven === null ? 0 : uneven.first.slow === 0 ? 1 : runsToConfirm(uneven.first),
+  );
 }
 
-/** With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict. */
-const leastShareOfRuns = 0.3;
+/**
+ * With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict: the rest is between
+ * occasions, and known from few. A group's interval is made by these, and a little narrows it where its cells' do not.
+ */
+const leastShareOfRuns = { cell: 0.3, group: 0.1 };
 
 /** Whether further fresh processes may settle the verdict on a series that fresh processes have measured. */
 export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boolean {
@@ -85,9 +91,19 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   if (slow !== null && needsMoreRuns(slow)) return true;
   const uneven = findUnevenRuns(series, evidence, thresholdOf(rule.thresholds, series.cell));
   if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
+  return isUnsettledDrop(evidence, drop, rule, leastShareOfRuns.cell);
+}
+
+/** The same for what the cells of a kind and direction did together. */
+export function isUnsettledGroup(group: GroupToJudge, rule: Rule): boolean {
+  return isUnsettledDrop(group.evidence, countingDropOfGroup(group, rule), rule, leastShareOfRuns.group);
+}
+
+/** Whether a drop that counts is neither shown nor, by itself, likely to be chance. */
+function isUnsettledDrop(evidence: Evidence, drop: number, rule: Rule, leastShare: number): boolean {
   const { overall } = evidence;
-  if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
-  return isProbable(overall, drop) && !isShown(evidence, drop, rule);
+  if (overall === null || overall.shareOfRuns < leastShare) return false;
+  return -overall.change > drop && isSuspicious(overall, drop) && !isShown(evidence, drop, rule);
 }
 
 function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
@@ -128,12 +144,13 @@ function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judg
   const { slow, runs } = slowOfCandidate(uneven);
   const percent = (share: number) => `${Math.max(0, Math.round(share * 100))} %`;
   const share = `slow copies took ${percent(lost.candidate)} of the time, ${percent(lost.baseline)} before`;
-  if (needsConfirmation && (fresh.slow === 0 || slow === 1 || !uneven.isMetAgain)) {
+  const { isByMean } = uneven;
+  if (needsConfirmation && !(uneven.isMetAgain && (isByMean || (fresh.slow > 0 && slow > 1)))) {
     const again =
       fresh.runs === 0 ? "fresh processes could not measure it again" : "fresh processes did not confirm it";
     return first.slow === 0 ? null : plain("cannot be told", `${share}, and ${again}`);
   }
-  if (slow === 1) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
+  if (slow === 1 && !isByMean) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
   switch (uneven.rate) {
     case "more":
       return plain("uneven", share);

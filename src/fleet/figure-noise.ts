@@ -2,7 +2,7 @@ import {
   recordedOccasionNoise,
   standInFor,
   times,
-  varianceFactorUnrecorded,
+  varianceFactorOfBound,
 } from "../compare/evidence/recorded-occasions.js";
 import { parseCellId } from "../results/cell-id.js";
 import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
@@ -37,7 +37,7 @@ const medianInflation = Math.PI / 2;
 /** What is recorded of such figures on such GPUs. */
 function recordedNoise(kind: FigureKind, deviceNames: readonly string[]): FigureNoise {
   const recorded = standInFor(parseCellId(`d0/${kind.cell}`), kind.unit);
-  const factor = areRecorded(deviceNames) ? 1 : varianceFactorUnrecorded;
+  const factor = areRecorded(deviceNames) ? 1 : varianceFactorOfBound;
   const { shared, own } = recordedOccasionNoise[recorded]!;
   const betweenMachines = {
     variance: shared.variance + own.variance,

@@ -190,7 +190,6 @@ export const commandSettings = {
     ...turn,
     deadlineNs,
     ...written("tuning"),
-    save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
     chart,
     plot: plot("rates against workers"),
     quiet,

@@ -28,7 +28,7 @@ export function studentQuantile(tail: number, degreesOfFreedom: number): number 
     logGamma((degreesOfFreedom + 1) / 2) -
     logGamma(degreesOfFreedom / 2) -
     Math.log(Math.PI * degreesOfFreedom) / 2;
-  let logT = tail > 0.3 ? Math.log(0.5 - tail) : 0;
+  let logT = tail > 0.3 ? Math.log(0.5 - tail) : Math.log(nearStudentQuantile(tail, degreesOfFreedom));
   for (let i = 0; i < 100; ++i) {
     const t = Math.exp(logT);
     const above = studentTail(t, degreesOfFreedom);
@@ -38,9 +38,22 @@ export function studentQuantile(tail: number, degreesOfFreedom: number): number 
     const step = ((Math.log(above) - Math.log(tail)) * above) / (density * t);
     // Where the tail is steeper than it is at the solution, a whole step would go too far.
     logT += Math.max(-1, Math.min(1, step));
-    if (Math.abs(step) < 1e-13) break;
+    // The error of a step is about the square of the one before it.
+    if (Math.abs(step) < 1e-8) break;
   }
   return Math.exp(logT);
+}
+
+/**
+ * A start for `studentQuantile()` at a tail of up to 0.3: the normal quantile (Abramowitz and Stegun, 26.2.22) with the first two
+ * terms of its expansion in 1 / df (26.7.5), which for few degrees of freedom is too small.
+ */
+function nearStudentQuantile(tail: number, degreesOfFreedom: number): number {
+  const w = Math.sqrt(-2 * Math.log(tail));
+  const z = w - (2.30753 + 0.27061 * w) / (1 + 0.99229 * w + 0.04481 * w ** 2);
+  const first = (z ** 3 + z) / 4;
+  const second = (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96;
+  return z + first / degreesOfFreedom + second / degreesOfFreedom ** 2;
 }
 
 /**

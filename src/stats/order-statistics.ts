@@ -5,14 +5,30 @@
  * that holds NaN or an infinity: a statistic of those would be a number that means nothing.
  */
 function sortedCopy(samples: ArrayLike<number>): Float64Array {
-  if (samples.length === 0) throw new RangeError("no samples");
-  const sorted = Float64Array.from(samples).sort();
-  // Typed arrays sort -Infinity first, and Infinity and then NaN last: looking at both ends finds all of them.
-  if (!Number.isFinite(sorted[0]) || !Number.isFinite(sorted[sorted.length - 1])) {
-    throw new RangeError("a sample is not a finite number");
-  }
-  return sorted;
+  return sortedIn(new Float64Array(samples.length), samples);
 }
+
+/** Up to so many values, to insert each takes less time than the call of a sort. */
+const fewValues = 40;
+
+/** The samples, sorted into the first places of `sorted`, which it returns. */
+function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Array {
+  const { length } = samples;
+  if (length === 0) throw new RangeError("no samples");
+  for (let i = 0; i < length; ++i) {
+    const value = samples[i]!;
+    if (!Number.isFinite(value)) throw new RangeError("a sample is not a finite number");
+    let place = i;
+    if (length <= fewValues) {
+      for (; place > 0 && sorted[place - 1]! > value; --place) sorted[place] = sorted[place - 1]!;
+    }
+    sorted[place] = value;
+  }
+  return length <= fewValues ? sorted : sorted.sort();
+}
+
+/** Where few values are sorted of which one number is wanted: a comparison asks for thousands of medians of five. */
+const scratch = new Float64Array(fewValues);
 
 /**
  * The quantile at `probability` (0 to 1) in the samples' unit, type 7: linear interpolation at position
@@ -21,16 +37,18 @@ function sortedCopy(samples: ArrayLike<number>): Float64Array {
  * and for a probability outside 0 to 1.
  */
 export function quantile(samples: ArrayLike<number>, probability: number): number {
-  return quantileOfSorted(sortedCopy(samples), probability);
+  const { length } = samples;
+  const sorted = length <= fewValues ? sortedIn(scratch, samples) : sortedCopy(samples);
+  return quantileOfSorted(sorted, probability, length);
 }
 
-/** `quantile()` of samples that are ascending already, so that several statistics cost one sort. */
-function quantileOfSorted(sorted: Float64Array, probability: number): number {
+/** `quantile()` of the first `length` of samples that are ascending already, so that several statistics cost one sort. */
+function quantileOfSorted(sorted: Float64Array, probability: number, length = sorted.length): number {
   if (!(probability >= 0 && probability <= 1)) throw new RangeError("a probability lies between 0 and 1");
-  const position = (sorted.length - 1) * probability;
+  const position = (length - 1) * probability;
   const index = Math.floor(position);
   const below = sorted[index]!;
-  const above = sorted[Math.min(index + 1, sorted.length - 1)]!;
+  const above = sorted[Math.min(index + 1, length - 1)]!;
   return below + (position - index) * (above - below);
 }
 

@@ -40,23 +40,26 @@ const keptVariance = 0.995;
  * nothing; null where there are no others.
  */
 export function robustVariance(groups: readonly (readonly number[])[]): VarianceEstimate | null {
-  const usable = groups.filter(({ length }) => length > 1);
-  if (usable.length === 0) return null;
-  const deviations = usable.flatMap((group) => {
+  const deviations: number[] = [];
+  let usable = 0;
+  for (const group of groups) {
+    if (group.length < 2) continue;
+    ++usable;
     const centre = median(group);
-    return group.map((value) => Math.abs(value - centre));
-  });
+    for (const value of group) deviations.push(Math.abs(value - centre));
+  }
   const count = deviations.length;
+  if (count === 0) return null;
   const middle = median(deviations);
   if (middle === 0) {
     // Half of the samples are ties: that they are equal says nothing of the others.
     const squares = deviations.reduce((sum, deviation) => sum + deviation ** 2, 0);
-    return { variance: squares / (count - usable.length), degreesOfFreedom: count - usable.length };
+    return { variance: squares / (count - usable), degreesOfFreedom: count - usable };
   }
-  const correction = count / (count - 0.8 * usable.length);
+  const correction = count / (count - 0.8 * usable);
   return {
     variance: (middle * deviationsPerMad * correction) ** 2,
-    degreesOfFreedom: (count - usable.length) * madEfficiency,
+    degreesOfFreedom: (count - usable) * madEfficiency,
   };
 }
 

@@ -25,7 +25,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
 
   it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
     const file = join(folder(), "tuning.json");
-    const run = await tune(coldTraining("--length", "100000"), "--save", file);
+    const run = await tune(coldTraining("--length", "100000"), "--output", file);
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "" });
     const lines = stderr.split("\n");
@@ -80,7 +80,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     // Their stdout goes to a file: this torch, with a newer Python, cannot leave it alone.
     const torchrun = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "-r", "1", "-t", "1"];
     const command = [testPython, ...torchrun, "--log_dir", folder(), "training.py", "--length", "100000"];
-    const run = await tune(command, "--save", file);
+    const run = await tune(command, "--output", file);
     expect(run.exitCode, run.stderr).toBe(0);
     const tuning = saved(file);
     expect(tuning.machine.ranks).toBe(2);
@@ -93,7 +93,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     const file = join(folder(), "tuning.json");
     const { exitCode, stderr } = await tune(
       training("--length", "400", "--cost", "0.0005", "--validate", "0.5"),
-      ...["--save", file, "--max-workers", "0"],
+      ...["--output", file, "--max-workers", "0"],
     );
     expect(exitCode, stderr).toBe(0);
     const [own] = saved(file).tried;
@@ -107,7 +107,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
 
   it("an IterableDataset whose epoch is long has its own setting measured alone", async () => {
     const file = join(folder(), "tuning.json");
-    const { exitCode, stderr } = await tune(training("--stream", "--length", "100000"), "--save", file);
+    const { exitCode, stderr } = await tune(training("--stream", "--length", "100000"), "--output", file);
     expect(exitCode, stderr).toBe(0);
     const tuning = saved(file);
     expect(tuning.tried.map(({ setting }) => setting.numWorkers)).toEqual([0]);
@@ -121,7 +121,7 @@ describe.concurrent("a job that ends before the search does", () => {
   it("leaves what was found, and is not cut short in what it does afterwards", async () => {
     const file = join(folder(), "tuning.json");
     const job = `${process.execPath} fake_job.mjs '{"endsAt": 150}'; echo "the rest"; exit 3`;
-    const flags = ["--save", file, "--budget", "60s", "--max-workers", "12", "--exhaustive"];
+    const flags = ["--output", file, "--budget", "60s", "--max-workers", "12", "--exhaustive"];
     const run = await tune(["sh", "-c", job], ...flags);
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "the rest\n" });

@@ -28,9 +28,9 @@ function documentIn(text: string): Tuning {
 }
 
 describe("pinbench tune of generated samples", () => {
-  it("prints a table with a recommendation, and saves the document with --save", async () => {
+  it("prints a table with a recommendation, and saves the document with --output", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
-    const { exitCode, stdout, stderr } = await tune("--save", saved);
+    const { exitCode, stdout, stderr } = await tune("--output", saved);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^pinbench \S+ tune\n/);
     expect(stdout).toMatch(/^ +0 +no +- +\d+ ±/m);
@@ -65,10 +65,10 @@ describe("pinbench tune of generated samples", () => {
     expect(stdout).toMatch(/^PINBENCH_NUM_WORKERS=\d PINBENCH_PIN_MEMORY=[01] [^\n]*\n$/);
   });
 
-  it("measures a grid with --exhaustive, and prints with --json what --save saves", async () => {
+  it("measures a grid with --exhaustive, and prints with --json what --output writes", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const few = ["--max-workers", "1", "--budget", "1s"];
-    const finished = await tune("--exhaustive", "--json", "--save", saved, ...few);
+    const finished = await tune("--exhaustive", "--json", "--output", saved, ...few);
     expect(readFileSync(saved, "utf8")).toBe(finished.stdout);
     const tuning = documentOf(finished);
     expect(tuning.method.search).toBe("grid");
@@ -170,7 +170,7 @@ describe("a flag that makes no sense", () => {
     [["--format", "yaml"], /Allowed choices are table, json, markdown, html, python, env/],
     [["--backend", "moon"], /Allowed choices are auto, cuda, emulated/],
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
-    [[...data, "--save", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
+    [[...data, "--output", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
     [["images"], /What is images\? A training job's command stands after --: pinbench tune -- images\./],
   ])("%j", async (args, sentence) => {
@@ -188,7 +188,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
 
   it("recommends workers for samples that wait, which workers can do at once", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
-    const args = ["--max-workers", "4", "--budget", "8s", "--save", saved, "--format", "env"];
+    const args = ["--max-workers", "4", "--budget", "8s", "--output", saved, "--format", "env"];
     const cold = ["--python", testPython];
     const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args, ...cold));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -271,7 +271,7 @@ describe("Ctrl-C", () => {
   it("ends at once while the data set is being made, and leaves what was saved before", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     writeFileSync(saved, "before");
-    const finished = await interrupted("sleeping.py:opening_takes_long", "SIGINT", "--save", saved);
+    const finished = await interrupted("sleeping.py:opening_takes_long", "SIGINT", "--output", saved);
     const stderr = `pinbench: interrupted, nothing was measured: nothing was written to ${saved}.\n`;
     expect(finished).toMatchObject({ exitCode: 130, stdout: "", stderr });
     expect(filesIn(dirname(saved))).toEqual({ "tuning.json": "before" });
@@ -280,7 +280,7 @@ describe("Ctrl-C", () => {
   it("leaves what was saved before also where the search has measured no setting yet", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     writeFileSync(saved, "before");
-    const finished = await interrupted("sleeping.py:ThenStuck", "SIGINT", "--save", saved);
+    const finished = await interrupted("sleeping.py:ThenStuck", "SIGINT", "--output", saved);
     const stderr = `pinbench: interrupted, nothing was measured: nothing was written to ${saved}.\n`;
     expect(finished).toMatchObject({ exitCode: 130, stdout: "", stderr });
     expect(filesIn(dirname(saved))).toEqual({ "tuning.json": "before" });

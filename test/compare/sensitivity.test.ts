@@ -71,7 +71,7 @@ describe("what a baseline is good for", () => {
     expect(variance).toBeCloseTo((2 * 0.04 ** 2) / 2 / 0.995, 6);
     // Thirty runs before, five and five now, and offsets of a lag-1 correlation of 0.43; 20 degrees of freedom.
     const error = Math.sqrt(variance * (1.43 / 0.57) * (1 / 30 + 1 / 10));
-    const [beyondInterval, missed] = [2.423, 1.725];
+    const [beyondInterval, missed] = [2.744, 1.725];
     expect(kind.typicalDrop).toBeCloseTo(1 - Math.exp(-error * (beyondInterval + missed)), 3);
   });
 

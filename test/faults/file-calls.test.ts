@@ -81,7 +81,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   compare: { args: ["compare", "out.json", "base", "--output", "cmp.json"], counts: [3, 40] },
   history: { args: ["history", "hist", "--output", "course.json"], counts: [0, 30] },
   import: { args: ["import", "nvbandwidth", "nvbandwidth.json", "--output", "out.json"], counts: [3, 30] },
-  tune: { args: ["tune", ...tuneOnce, "--save", "tuning.json"], counts: [0, 30] },
+  tune: { args: ["tune", ...tuneOnce, "--output", "tuning.json"], counts: [0, 30] },
 };
 
 /** Longer than any of them takes on a busy machine. */

@@ -122,10 +122,10 @@ const machines: Readonly<Record<string, Machine>> = {
     says: diskIsFull("disk/base/run-[0-9a-f]+-01.json"),
     prints: false,
   },
-  "a full disk, for tune --save": {
+  "a full disk, for tune --output": {
     shell: fullDisk,
     around: namespace,
-    args: [...tuneOnce, "--save", "disk/tuning.json"],
+    args: [...tuneOnce, "--output", "disk/tuning.json"],
     exitCode: 2,
     says: diskIsFull("disk/tuning.json"),
   },

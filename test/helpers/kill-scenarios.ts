@@ -154,7 +154,7 @@ const historyFiles = {
   "history.md": markdown,
 };
 const tuningFile = { "tuning.json": tuning };
-const live = ["tune", "--budget", "1500ms", "--max-workers", "1", "--save", "tuning.json"];
+const live = ["tune", "--budget", "1500ms", "--max-workers", "1", "--output", "tuning.json"];
 const tune = [...live, "--backend", "emulated"];
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));

@@ -5,6 +5,7 @@ import { checkWritable } from "../../results/files/store.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../../results/tuning.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
+import { documentFormats } from "../../settings/document-formats.js";
 import { usualBudgetNs } from "../../settings/table.js";
 import type { Probe } from "../../tune/loader-probe.js";
 import { machineLimits } from "../../tune/machine-limits.js";
@@ -15,8 +16,9 @@ import { chosenFormat, type Invocation } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { deliver } from "../output/delivery.js";
+import { outputFiles } from "../output/document-output.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
-import { hasScore, tuningExitCode, tuningFiles, tuningRenderer } from "../output/tuning-delivery.js";
+import { hasScore, tuningExitCode, tuningRenderer } from "../output/tuning-delivery.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
@@ -38,7 +40,7 @@ export async function tuneCommand(
   }
   if (flags.torch !== null) refuseWaiting(flags, "with --torch");
   const format = chosenFormat(flags);
-  const files = tuningFiles(flags);
+  const files = outputFiles(documentFormats.tuning, flags);
   if (flags.plot) {
     const formats = [format, ...files.map((file) => file.format)];
     (await import("../output/plots.js")).refusePlotsNowhere(formats, "Leave one of them out.");

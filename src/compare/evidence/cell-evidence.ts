@@ -47,15 +47,15 @@ export function byOccasion(
   series: readonly Pick<Series, "baseline">[],
   figures: readonly (readonly number[])[],
 ): number[][][] {
-  const occasions = Math.max(
-    0,
-    ...series.flatMap(({ baseline }) => baseline.map(({ occasion }) => occasion + 1)),
-  );
-  return series.map(({ baseline }, i) =>
-    Array.from({ length: occasions }, (_, o) =>
-      figures[i]!.filter((_figure, run) => baseline[run]!.occasion === o),
-    ),
-  );
+  let occasions = 0;
+  for (const { baseline } of series) {
+    for (const { occasion } of baseline) occasions = Math.max(occasions, occasion + 1);
+  }
+  return series.map(({ baseline }, i) => {
+    const groups = Array.from({ length: occasions }, (): number[] => []);
+    for (const [run, { occasion }] of baseline.entries()) groups[occasion]!.push(figures[i]![run]!);
+    return groups;
+  });
 }
 
 /** The centres of those series that were measured on all occasions: others cannot be lined up with them. */
@@ -80,7 +80,9 @@ export function centreOf(logs: readonly number[], noise: Pick<CellNoise, "robust
  */
 function levelOf(occasions: readonly (readonly number[])[], noise: CellNoise | null): number {
   const centres = occasions.map((group) => centreOf(group, noise));
-  const ofRuns = occasions.flatMap((group, o) => group.map(() => centres[o]!));
+  const ofRuns: number[] = [];
+  for (const [o, { length }] of occasions.entries())
+    for (let i = 0; i < length; ++i) ofRuns.push(centres[o]!);
   const scale = centres.length < fewestForOutliers ? null : robustVariance([centres]);
   return scale === null ? mean(ofRuns) : winsorizedMoments(ofRuns, scale.variance).mean;
 }

@@ -17,6 +17,8 @@ export interface LogChange {
   shareOfRuns: number;
   /** How many chances the change had to look as large: the p-values are corrected for it. */
   chances: number;
+  /** The change of what this is a part of and is judged by: the interval covers that of both. */
+  ofWhole?: number;
   /** One-sided p-value: the chance of a drop at least as large where nothing changed. */
   pSlower: number;
   /** One-sided p-value: the chance of a gain at least as large where nothing changed. */
@@ -79,7 +81,12 @@ export function tailOfOne(tests: number): number {
 export function judgedTogether(change: LogChange, tests: number): LogChange {
   const halfWidth =
     change.error * studentQuantile(tailOfOne(tests * change.chances), change.degreesOfFreedom);
-  return { ...change, low: change.change - halfWidth, high: change.change + halfWidth };
+  const { ofWhole = change.change } = change;
+  return {
+    ...change,
+    low: Math.min(change.change, ofWhole) - halfWidth,
+    high: Math.max(change.change, ofWhole) + halfWidth,
+  };
 }
 
 /**

@@ -5,15 +5,19 @@ import { type GroupSeries, groupsOf, wholeOf } from "../groups.js";
 import { type JoinedRuns, kindOf, type Series } from "../series.js";
 import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell-evidence.js";
 import { judgedTogether } from "./change-estimate.js";
-import { controlForHost } from "./host-covariate.js";
+import { controlForHost, hasControl } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
 import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
-import { recordedOccasionNoise, startingOccasionNoise } from "./recorded-occasions.js";
+import { startingOccasionNoise } from "./recorded-occasions.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
 import { usualUnevenness } from "./uneven-runs.js";
 
-/** What cells lost is asked twice, of each and of its group: the intervals of both hold at once. */
-export const cellsAndGroups = 2;
+/**
+ * The intervals of all cells, of all groups and of the host hold at once: each family has a part of the 5 % by which one
+ * may not, 1 / `chancesOf`, together less than all of it. Groups have the most, as few occasions make their intervals wide;
+ * cells that fall alone are told by their like. By simulation (bench/regress) alarms without a change stay below 1 % of checks.
+ */
+export const chancesOf = { cells: 4, groups: 1.75, host: 7 };
 
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {
@@ -42,60 +46,75 @@ export interface GatheredEvidence {
   groups: GroupEvidence[];
 }
 
-/** The evidence on each series, and on what those of one kind and direction did together. */
+/**
+ * The evidence on each series that both sides have, and on what those of one kind and direction did together; only on those
+ * of the kinds of `asked`, if that is given. What is not asked counts in the correction as the chance of an alarm that it is.
+ */
 export function gatherEvidence(
-  { series, hostErrorVariance }: Pick<JoinedRuns, "series" | "hostErrorVariance">,
+  joined: Joined,
   context: EvidenceContext,
+  asked: ReadonlySet<Series> | null = null,
 ): GatheredEvidence {
-  const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
-  const [host, others] = [true, false].map((isHost) =>
-    inBoth.filter(({ cell }) => (cell.memory === "host") === isHost),
-  ) as [Series[], Series[]];
-  const isRecorded = areRecorded(context.deviceNames);
-  const contextOf = (one: Series): KindContext => ({
-    recorded: (isRecorded && recordedSpread[kindOf(one)]) || null,
-    startingOccasions: startingOccasionNoise(one, context.deviceNames),
-    history: context.history?.[kindOf(one)] ?? [],
-    hostErrorVariance,
-    isLoaded: context.isLoaded,
-  });
-  const evidence = new Map<Series, Evidence>();
-  for (const kind of new Set(inBoth.map(kindOf))) {
-    const members = inBoth.filter((one) => kindOf(one) === kind);
-    const ofKind = evidenceOfKind(members, contextOf(members[0]!));
-    for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
-  }
-  adjust(
-    others.map((one) => evidence.get(one)!),
-    holm,
-    cellsAndGroups * others.length,
-  );
-  const devices = new Set(host.map(({ cell }) => cell.device)).size;
-  if (areJudgedTogether(host)) {
-    // The host's memory is one thing for each device, however many cells measured it: that is how many chances of a false alarm.
-    const onceADevice = (pValues: readonly number[]) => pValues.map((p) => Math.min(1, p * devices));
-    adjust(
-      host.map((one) => evidence.get(one)!),
-      onceADevice,
-      devices,
-    );
-  } else {
-    adjust(
-      host.map((one) => evidence.get(one)!),
-      holm,
-      host.length,
-    );
-  }
-  const groups = groupsOf(others).map((group) => {
-    const [first] = group.members as [Series];
-    return evidenceOfGroup(group, { ...contextOf(first), occasions: evidence.get(first)!.occasionNoise });
-  });
+  const { others, contextOf } = taken(joined, context);
+  const evidence = evidenceOnCells(joined, context, asked);
+  const all = groupsOf(others);
+  const groups = all
+    .filter(({ members }) => members.every((one) => evidence.has(one)))
+    .map((group) => {
+      const [first] = group.members as [Series];
+      return evidenceOfGroup(group, { ...contextOf(first), occasions: evidence.get(first)!.occasionNoise });
+    });
   const judged = groups.flatMap((group) => [
     group.evidence,
     ...(group.withHost === null ? [] : [group.withHost]),
   ]);
-  adjust(judged, holm, cellsAndGroups * judged.length);
-  return { cells: series.map((one) => evidence.get(one) ?? null), groups };
+  const tests = all.length + all.filter(({ members }) => hasControl(members[0]!)).length;
+  adjust(judged, holm, chancesOf.groups * tests);
+  return { cells: joined.series.map((one) => evidence.get(one) ?? null), groups };
+}
+
+function evidenceOnCells(
+  joined: Joined,
+  context: EvidenceContext,
+  asked: ReadonlySet<Series> | null,
+): Map<Series, Evidence> {
+  const { inBoth, host, others, contextOf } = taken(joined, context);
+  const evidence = new Map<Series, Evidence>();
+  for (const kind of new Set(inBoth.filter((one) => asked?.has(one) ?? true).map(kindOf))) {
+    const members = inBoth.filter((one) => kindOf(one) === kind);
+    const ofKind = evidenceOfKind(members, contextOf(members[0]!));
+    for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
+  }
+  const known = (some: readonly Series[]) => some.flatMap((one) => evidence.get(one) ?? []);
+  adjust(known(others), holm, chancesOf.cells * others.length);
+  const devices = new Set(host.map(({ cell }) => cell.device)).size;
+  if (areJudgedTogether(host)) {
+    // The host's memory is one thing for each device, however many cells measured it: that is how many chances of a false alarm.
+    const onceADevice = (pValues: readonly number[]) => pValues.map((p) => Math.min(1, p * devices));
+    adjust(known(host), onceADevice, chancesOf.host * devices);
+  } else {
+    adjust(known(host), holm, chancesOf.host * host.length);
+  }
+  return evidence;
+}
+
+type Joined = Pick<JoinedRuns, "series" | "hostErrorVariance">;
+
+/** The series that both sides have, with what is known of the kind of each. */
+function taken({ series, hostErrorVariance }: Joined, context: EvidenceContext) {
+  const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
+  const isRecorded = areRecorded(context.deviceNames);
+  const contextOf = (one: Series): KindContext => ({
+    recorded: (isRecorded && recordedSpread[kindOf(one)]) || null,
+    startingOccasions: startingOccasionNoise(one, context.deviceNames),
+    isStartAlone: one.cell.memory === "host",
+    deviceNames: context.deviceNames,
+    history: context.history?.[kindOf(one)] ?? [],
+    hostErrorVariance,
+    isLoaded: context.isLoaded,
+  });
+  const isHost = ({ cell }: Series) => cell.memory === "host";
+  return { inBoth, host: inBoth.filter(isHost), others: inBoth.filter((one) => !isHost(one)), contextOf };
 }
 
 /** Corrects the p-values of `tests` changes that are judged together, and makes their intervals hold together. */
@@ -114,11 +133,16 @@ function adjust(
 }
 
 /** What is known of a kind beyond its series. */
-interface KindContext extends Pick<EvidenceContext, "isLoaded"> {
+interface KindContext extends Pick<EvidenceContext, "isLoaded" | "deviceNames"> {
   /** Recorded noise of one run's median. */
   recorded: VarianceEstimate | null;
   /** The noise between occasions that a machine starts from. */
   startingOccasions: OccasionNoise;
+  /**
+   * Whether three occasions and more of its own are all that counts: the host's memory differs so much from machine to
+   * machine that a start would hide what is seen on a quiet one.
+   */
+  isStartAlone: boolean;
   /** The noise between occasions, if it has been estimated already. */
   occasions?: OccasionNoise | null | undefined;
   history: readonly OccasionCentres[];
@@ -135,7 +159,11 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
     return { ...whole, baseline: without(baseline), first: without(first), fresh: without(fresh) };
   };
   const { shared, own } = context.occasions ?? context.startingOccasions;
-  const ofHost = recordedOccasionNoise.host!.shared;
+  const { cell } = whole;
+  const ofHost = startingOccasionNoise(
+    { ...whole, cell: { ...cell, memory: "host" } },
+    context.deviceNames,
+  ).shared;
   return {
     ...group,
     whole,
@@ -169,7 +197,7 @@ function evidenceOfWhole(whole: Series, cells: number, context: KindContext): Ev
 
 /** The evidence on the series of one kind, in their order. */
 function evidenceOfKind(members: readonly Series[], context: KindContext): Evidence[] {
-  const { recorded, startingOccasions, history, hostErrorVariance, isLoaded } = context;
+  const { recorded, startingOccasions, isStartAlone, history, hostErrorVariance, isLoaded } = context;
   const kind = kindOf(members[0]!);
   const isHost = kind === "host";
   const runs = controlForHost(members, kind, hostErrorVariance);
@@ -194,7 +222,8 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const occasionNoise =
     isHost && isLoaded
       ? null
-      : (context.occasions ?? estimateOccasionNoise([centres, ...history], startingOccasions));
+      : (context.occasions ??
+        estimateOccasionNoise([centres, ...history], startingOccasions, { isStartAlone }));
   const robust = robustVariances(ofBaseline, recorded);
   const unevenness = usualUnevenness(members);
   const evidence = members.map((one, i) => ({

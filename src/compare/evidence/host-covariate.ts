@@ -48,6 +48,14 @@ export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boo
   return controlledMemories.includes(memory) && mode === "throughput" && cache === "cold";
 }
 
+/** Whether the host's own copies are known of all runs of a series on which they say something. */
+export function hasControl({ cell, baseline, first, fresh }: Series): boolean {
+  return (
+    isControlledByHost(cell) &&
+    [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null)
+  );
+}
+
 /**
  * Takes the host's memory out of the series of one kind (`kindOf()`); leaves those that have no control as they are.
  * `errorVariance` is that of the host's rate in one run: `JoinedRuns.hostErrorVariance`.
@@ -57,12 +65,9 @@ export function controlForHost(
   kind: string,
   errorVariance: number,
 ): ControlledSeries[] {
-  const isControlled = (one: Series) =>
-    isControlledByHost(one.cell) &&
-    [...one.baseline, ...one.first, ...one.fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
   const prior = recordedHostSlopes[kind] ?? openSlope;
-  const slope = estimateSlope(series.filter(isControlled), prior, errorVariance);
-  return series.map((one) => (isControlled(one) ? controlled(one, slope) : uncontrolled(one)));
+  const slope = estimateSlope(series.filter(hasControl), prior, errorVariance);
+  return series.map((one) => (hasControl(one) ? controlled(one, slope) : uncontrolled(one)));
 }
 
 function uncontrolled(series: Series): ControlledSeries {

@@ -33,37 +33,41 @@ export type OccasionCentres = readonly (readonly number[])[];
 /** With fewer cells, what they share cannot be separated from what is each one's own. */
 const fewestCells = 3;
 
-/** What was recorded on other machines counts no more than this beside a machine's own occasions. */
-const mostDegreesOfStart = 4;
+/** From so many degrees of freedom on, a machine's own occasions show its noise without what was recorded elsewhere. */
+const enoughDegrees = 6;
 
-/** With six occasions and more, a machine's own show its noise without it. */
-const enoughDegrees = 5;
-
-/** With fewer occasions, one that lies far off is not known from the others' spread, and counts in full. */
-export const fewestForOutliers = 5;
+/**
+ * With fewer occasions, one that lies far off is not known from the others' spread, and counts in full: of five, three that
+ * are close by chance would make outliers of the other two.
+ */
+export const fewestForOutliers = 8;
 
 /**
  * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, each machine of a
- * history), each with its own levels and weighted by its degrees of freedom. `start` is where a machine begins: while it has few
- * occasions of its own, it counts as one more source, so that three that were alike by chance do not pass for a quiet
- * machine. It is an analysis of variance in two ways, cell and occasion, in which an occasion's shared offset
- * is the median over the cells. Outlying occasions are winsorized, so that a disturbed one does not hide a later loss. The
- * centres' own errors are not taken out: the estimate errs to the careful side.
+ * history), each with its own levels and weighted by its degrees of freedom. `start` is where a machine begins. Beside a
+ * machine's own occasions it fills up the degrees of freedom that these lack, for each of both variances by itself
+ * (`completed()`); with `isStartAlone` it counts only where there are none. It is an analysis of variance in two ways, cell
+ * and occasion, in which an occasion's shared offset is the median over the cells. Outlying occasions are winsorized, so that a
+ * disturbed one does not hide a later loss. The centres' own errors are not taken out: the estimate errs to the careful side.
  */
 export function estimateOccasionNoise(
   sources: readonly OccasionCentres[],
   start: OccasionNoise,
+  { isStartAlone = false }: { isStartAlone?: boolean } = {},
 ): OccasionNoise {
   const known = sources.map(ofSource).filter((noise) => noise !== null);
   const [first, ...others] = known;
   if (first === undefined) return start;
   const own = others.reduce(moderateBoth, first);
-  if (own.shared.degreesOfFreedom >= enoughDegrees) return own;
-  const limited = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
-    variance,
-    degreesOfFreedom: Math.min(degreesOfFreedom, mostDegreesOfStart),
-  });
-  return moderateBoth(own, { shared: limited(start.shared), own: limited(start.own) });
+  if (isStartAlone) return own;
+  return { shared: completed(own.shared, start.shared), own: completed(own.own, start.own) };
+}
+
+/** A machine that is noisier than where it began is known by its own occasions: the start must not make it look quieter. */
+function completed(own: VarianceEstimate, start: VarianceEstimate): VarianceEstimate {
+  const missing = Math.min(enoughDegrees - own.degreesOfFreedom, start.degreesOfFreedom);
+  if (missing <= 0 || own.variance > start.variance) return own;
+  return moderate(own, { variance: start.variance, degreesOfFreedom: missing });
 }
 
 function moderateBoth(one: OccasionNoise, other: OccasionNoise): OccasionNoise {

@@ -32,8 +32,14 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
   },
 };
 
-/** GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. */
-export const varianceFactorUnrecorded = 4;
+/**
+ * GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. So are the copies of
+ * recorded ones that go by the CPU, in what an occasion does to all of them: three machines' memory says little of the next.
+ */
+export const varianceFactorOfBound = 4;
+
+/** Where nothing was recorded, a bound is surer than the estimate that it was made of: it is as good as five occasions. */
+const degreesOfBound = 4;
 
 /**
  * The recorded kind that stands for a kind of cells. Copies that the device makes by itself are like pinned ones; in
@@ -47,20 +53,23 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 }
 
 /**
- * The noise between occasions that a series starts from, until its own runs show it: that of the recorded kind that is most
- * like it, and twice its deviation on a GPU that was not recorded. The recorded machines' memory
- * differs more than one machine's from hour to hour, so that the host's stays as recorded.
+ * The noise between occasions that a series starts from, until its own runs show it: a bound from the recorded kind that is
+ * most like it.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
-  const recorded = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  if (series.cell.memory === "host" || areRecorded(deviceNames)) return recorded;
-  return {
-    shared: times(recorded.shared, varianceFactorUnrecorded),
-    own: times(recorded.own, varianceFactorUnrecorded),
-  };
+  const kind = standInFor(series.cell, series.unit);
+  const { shared, own } = recordedOccasionNoise[kind]!;
+  if (areRecorded(deviceNames)) {
+    return { shared: kind === "pinned" ? shared : times(shared, varianceFactorOfBound), own };
+  }
+  const bound = (estimate: VarianceEstimate) => ({
+    ...times(estimate, varianceFactorOfBound),
+    degreesOfFreedom: Math.max(degreesOfBound, estimate.degreesOfFreedom),
+  });
+  return { shared: bound(shared), own: bound(own) };
 }
 
 /** The estimate of a variance `factor` times as large, and as certain. */

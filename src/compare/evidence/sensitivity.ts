@@ -5,7 +5,7 @@ import { joinRuns, kindOf } from "../series.js";
 import type { Rule } from "../verdict.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { sumOfVariances, tailOfOne } from "./change-estimate.js";
-import { cellsAndGroups } from "./evidence.js";
+import { chancesOf } from "./evidence.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
@@ -69,7 +69,9 @@ export function sensitivityOf(
       );
       return [
         kind,
-        estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames)),
+        estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames), {
+          isStartAlone: kind === "host",
+        }),
       ];
     }),
   );
@@ -92,7 +94,7 @@ export function sensitivityOf(
   const dropOf = (i: number) => {
     const { variance, degreesOfFreedom } = uncertaintyOf(i);
     const error = Math.sqrt(variance);
-    const chances = series[i]!.cell.memory === "host" ? 1 : cellsAndGroups * others;
+    const chances = series[i]!.cell.memory === "host" ? chancesOf.host : chancesOf.cells * others;
     const significant = error * studentQuantile(tailOfOne(chances), degreesOfFreedom);
     const threshold = -Math.log1p(-thresholdOf(thresholds, series[i]!.cell));
     return -Math.expm1(-Math.max(significant, threshold) - error * studentQuantile(missed, degreesOfFreedom));

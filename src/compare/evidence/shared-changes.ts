@@ -1,7 +1,7 @@
 import { median } from "../../stats/order-statistics.js";
 import type { RunFigure, Series } from "../series.js";
 import type { Evidence } from "./cell-evidence.js";
-import { changeOf, type LogChange } from "./change-estimate.js";
+import { changeOf, judgedTogether, type LogChange } from "./change-estimate.js";
 import type { HostPart } from "./host-covariate.js";
 import { betweenOccasions } from "./occasion-noise.js";
 
@@ -50,12 +50,13 @@ function aboutOthers(
   const { variance, degreesOfFreedom } = evidence.noise!;
   const perRun = 1 / evidence.runs.baseline.length + 1 / runs;
   const scale = 1 + medianVariance / others;
+  const { own } = betweenOccasions(evidence.occasionRuns, evidence.occasionNoise!);
   return changeOf(
     change,
     [
       { variance: variance * perRun * scale, degreesOfFreedom },
       { variance: explained?.variance ?? 0, degreesOfFreedom },
-      betweenOccasions(evidence.occasionRuns, evidence.occasionNoise!).own,
+      { ...own, variance: own.variance * scale },
     ],
     (variance * scale) / runs,
   );
@@ -86,7 +87,7 @@ export function areJudgedTogether(host: readonly Series[]): boolean {
 /**
  * The host's memory is one thing for each device: the chance that its cells did not change is that of their mean over
  * each run, which is surer than any of them. `judge` gathers the evidence on that mean of `cells` cells; the cells keep
- * their own changes, with the mean's error.
+ * their own changes, with the mean's error, and the interval of each covers the mean's.
  */
 export function judgeTogether(
   members: readonly Series[],
@@ -124,6 +125,5 @@ export function judgeTogether(
 
 function withErrorOf(own: LogChange | null, whole: LogChange | null): LogChange | null {
   if (own === null || whole === null) return null;
-  const halfWidth = (whole.high - whole.low) / 2;
-  return { ...whole, change: own.change, low: own.change - halfWidth, high: own.change + halfWidth };
+  return judgedTogether({ ...whole, change: own.change, ofWhole: whole.change }, 1);
 }

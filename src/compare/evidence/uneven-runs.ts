@@ -1,7 +1,8 @@
 import { leastLostShare } from "../../results/over-time.js";
 import { isSteady } from "../../results/variant.js";
+import { studentTail } from "../../stats/hypothesis-tests.js";
 import { median } from "../../stats/order-statistics.js";
-import { mean } from "../../stats/variance.js";
+import { mean, squaresAboutMean } from "../../stats/variance.js";
 import type { RunFigure, Series } from "../series.js";
 import type { Evidence } from "./cell-evidence.js";
 import { rateAgainstBaseline, rateOfShares, type SlowCount } from "./slow-runs.js";
@@ -10,7 +11,8 @@ import { rateAgainstBaseline, rateOfShares, type SlowCount } from "./slow-runs.j
  * Uneven runs: ones of which slow copies took much of the time, while their medians may be as ever. A run is uneven that
  * lost more of its time than the baseline's runs lose, by what counts and by more than these differ among each other.
  * Such runs are counted, as slow ones are: in a run of few samples there may be no slow copy, so that no mean over the
- * runs is far from another for certain, but none is uneven by itself.
+ * runs is far from another for certain, but none is uneven by itself. Memory that is not steady has uneven runs of its own,
+ * which hide what is less uneven than the worst of them: there the means of many runs tell as well.
  */
 export interface UnevenRuns {
   /** Of the baseline's runs, by the same measure. */
@@ -26,6 +28,8 @@ export interface UnevenRuns {
    * none; others have them at times, and that none was met in a few runs does not say that there are none.
    */
   rate: "more" | "less" | "open";
+  /** Whether the means of all runs show it, however few of the runs are uneven by themselves. */
+  isByMean: boolean;
   /** Whether the confirming runs alone lost as much more than the baseline's as shows that the loss is still there. */
   isMetAgain: boolean;
 }
@@ -57,19 +61,40 @@ export function findUnevenRuns(series: Series, evidence: Evidence, threshold: nu
     runs: shares.length,
   });
   const lost = { baseline: mean(baseline), candidate: mean(candidate) };
-  const fewest = isEven(series) ? 1 : fewestOfOthers;
-  if (lost.candidate - lost.baseline < least || count(candidate).slow < fewest) return null;
+  const isCounted = count(candidate).slow >= (isEven(series) ? 1 : fewestOfOthers);
+  const pOfMeans = isEven(series) ? 1 : pValueOfMeans(baseline, candidate);
+  if (lost.candidate - lost.baseline < least || (!isCounted && pOfMeans >= levelOfMeans.open)) return null;
   // What a program gets: copies that are faster by more than slow ones take are no loss.
   const overTime =
     evidence.candidate - evidence.baseline + Math.log((1 - lost.candidate) / (1 - lost.baseline));
   if (overTime > Math.log1p(-least)) return null;
   const counts = { baseline: count(baseline), first: count(first), fresh: count(fresh) };
+  const isByMean = pOfMeans < levelOfMeans.shown;
+  const rate = isEven(series) ? rateAgainstBaseline(counts) : isCounted ? rateOfShares(counts) : "open";
   return {
     ...counts,
     lost,
-    rate: isEven(series) ? rateAgainstBaseline(counts) : rateOfShares(counts),
+    rate: isByMean ? "more" : rate,
+    isByMean,
     isMetAgain: fresh.length > 0 && mean(fresh) - lost.baseline >= metAgain * least,
   };
+}
+
+/**
+ * That the means of the lost shares differ is shown below the one p-value, and below the other it may be: more runs tell. Cells
+ * are many and their shares have long tails, so both are small.
+ */
+const levelOfMeans = { shown: 2e-5, open: 0.002 };
+
+/** Of Student's t test that the candidate's runs lose no more on average than the baseline's. */
+function pValueOfMeans(baseline: readonly number[], candidate: readonly number[]): number {
+  if (Math.min(baseline.length, candidate.length) < fewestForUsual) return 1;
+  const degreesOfFreedom = baseline.length + candidate.length - 2;
+  const variance = (squaresAboutMean(baseline) + squaresAboutMean(candidate)) / degreesOfFreedom;
+  const error = Math.sqrt(variance * (1 / baseline.length + 1 / candidate.length));
+  const more = mean(candidate) - mean(baseline);
+  if (error === 0) return more > 0 ? 0 : 1;
+  return studentTail(more / error, degreesOfFreedom);
 }
 
 /**
@@ -82,7 +107,7 @@ function isEven({ cell, unit }: Series): boolean {
 
 /** Of the runs of which it is known. */
 export function lostShares(runs: readonly RunFigure[]): number[] {
-  return runs.flatMap(({ lostShare }) => lostShare ?? []);
+  return runs.map(({ lostShare }) => lostShare).filter((share) => share !== null);
 }
 
 /** With fewer runs a baseline does not tell how uneven its runs are. */

@@ -97,6 +97,8 @@ export function historyCentres(
   entries: readonly HistoryEntry[],
   backend: HistoryEntry["backend"],
 ): Readonly<Record<string, readonly OccasionCentres[]>> {
+  const before = known.get(entries)?.[backend];
+  if (before !== undefined) return before;
   const usable = entries.filter(
     (entry) => entry.backend === backend && !failedOutcomes.includes(entry.outcome),
   );
@@ -106,8 +108,15 @@ export function historyCentres(
       byKind[kind] = [...(byKind[kind] ?? []), centres];
     }
   }
+  known.set(entries, { ...known.get(entries), [backend]: byKind });
   return byKind;
 }
+
+/** What has been found of a list of entries, which nobody changes: a check asks after each of its processes. */
+const known = new WeakMap<
+  readonly HistoryEntry[],
+  Partial<Record<HistoryEntry["backend"], ReturnType<typeof historyCentres>>>
+>();
 
 /**
  * The entries by the machine that they were measured on, in the order of its first check: by its GPUs, or by its host's name
