@@ -1,100 +1,77 @@
-// `npm run recording`: draws docs/recording.svg, what two commands print on the emulated device, line by line. Needs a
-// build, and a python3 with torch (or PINBENCH_TEST_PYTHON). Waits are shortened; the text is as it was printed.
-import { spawn } from "node:child_process";
-import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+// `npm run recording`: draws docs/recording.svg, what two commands print in a terminal, line by line, on the emulated
+// device. Needs a build, and a python3 with torch (or PINBENCH_TEST_PYTHON). Waits are shortened; the text is real.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 
-const commands = [["run"], ["tune", "--", "python", "train.py"]];
-const columns = 80;
-const rows = 28;
-const fontPx = 14;
+const commands = ["run", "tune -- python train.py"];
+const [columns, rows] = [80, 28];
+const wrapped = new RegExp(`.{1,${columns}}`, "gu");
 const linePx = 18;
-const cellPx = fontPx * 0.6;
 const seconds = { prompt: 1, wait: 1.5, line: 0.08, read: 4 };
-const maxBytes = 60_000;
+const python = process.env.PINBENCH_TEST_PYTHON ?? "python3";
+const inTerminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
-/** All that a command prints, in its order on a terminal. Rejects if its exit code is not 0. */
-function printed(args, cwd) {
-  return new Promise((resolve, reject) => {
-    const env = {
-      ...process.env,
-      PATH: `${cwd}:${process.env.PATH}`,
-      COLUMNS: String(columns),
-      LC_ALL: "C.UTF-8",
-      NO_COLOR: "1",
-    };
-    const program = [inRoot("bin/pinbench.js"), ...args];
-    const child = spawn(process.execPath, program, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-    let text = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8");
-      stream.on("data", (chunk) => {
-        text += chunk;
-      });
-    }
-    child.on("error", reject);
-    child.on("close", (code) =>
-      code === 0
-        ? resolve(text)
-        : reject(new ScriptError(`pinbench ${args[0]} ended with ${code}:\n${text}`)),
-    );
-  });
+/** All lines that a command prints in a terminal, which is a dumb one: no colours, no line that is written over. */
+function printed(command, cwd) {
+  const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}`, TERM: "dumb", LC_ALL: "C.UTF-8" };
+  const sized = `stty cols ${columns} rows ${rows}; exec "$0" "$@"`;
+  const program = [process.execPath, inRoot("bin/pinbench.js"), ...command.split(" ")];
+  const args = ["-c", inTerminal, "sh", "-c", sized, ...program];
+  const { status, stdout } = spawnSync(python, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+  if (status !== 0) throw new ScriptError(`pinbench ${command} ended with ${status}:\n${stdout}`);
+  const lines = stdout.toString().replaceAll("\r", "").trimEnd().split("\n");
+  return lines.flatMap((line) => line.match(wrapped) ?? [""]);
 }
 
 /** Lines with the second at which each appears: a screen is filled, read, and then scrolled on. */
 function timed(recordings) {
   const lines = [];
   let at = 0;
-  for (const { command, text } of recordings) {
-    lines.push({ text: `$ npx pinbench ${command.join(" ")}`, at: (at += seconds.prompt) });
+  const show = (text, after) => {
+    at += after;
+    lines.push({ text, at });
+  };
+  for (const { command, printedLines } of recordings) {
+    show(`$ npx pinbench ${command}`, seconds.prompt);
     at += seconds.wait;
-    for (const [index, line] of text.trimEnd().split("\n").entries()) {
-      if (index > 0 && index % (rows - 2) === 0) at += seconds.read;
-      lines.push({ text: line, at: (at += seconds.line) });
+    for (const [index, text] of printedLines.entries()) {
+      show(text, index > 0 && index % (rows - 2) === 0 ? seconds.read : seconds.line);
     }
-    lines.push({ text: "", at: (at += seconds.read) });
+    show("", seconds.read);
   }
   return lines;
 }
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-
-function classOf(text) {
-  if (text.startsWith("$ ")) return "prompt";
-  if (text.startsWith("=>")) return "answer";
-  return text.startsWith("!") ? "alert" : null;
-}
+const classes = { "$ ": "prompt", "=>": "answer", "! ": "alert" };
 
 function drawSvg(lines) {
-  const width = Math.ceil(columns * cellPx) + 2 * linePx;
-  const height = (rows + 2) * linePx;
+  const [width, height] = [columns * 8.4 + 2 * linePx, (rows + 1) * linePx];
   const end = lines.at(-1).at;
-  const scrolls = lines.map(({ at }, index) => {
-    const hidden = Math.max(0, index + 1 - rows);
-    return `${((100 * at) / end).toFixed(2)}%{transform:translateY(${-hidden * linePx}px)}`;
+  const scrolls = lines.slice(rows).map(({ at }, index) => {
+    return `${((100 * at) / end).toFixed(2)}%{transform:translateY(${-(index + 1) * linePx}px)}`;
   });
   const texts = lines.map(({ text, at }, index) => {
-    const name = classOf(text);
-    const attributes = `${name === null ? "" : ` class="${name}"`} y="${(index + 1) * linePx}"`;
-    return text === ""
-      ? ""
-      : `<text${attributes} style="animation-delay:${at.toFixed(2)}s">${escaped(text)}</text>`;
+    const name = classes[text.slice(0, 2)];
+    const attributes = `${name === undefined ? "" : ` class="${name}"`} y="${(index + 1) * linePx}"`;
+    const style = `animation-delay:${at.toFixed(2)}s`;
+    return text === "" ? "" : `<text${attributes} style="${style}">${escaped(text)}</text>\n`;
   });
-  const style = `svg{background:#16191d}
-text{font:${fontPx}px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d7dbe0;white-space:pre;opacity:0;animation:show 1ms forwards}
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">
+<title>pinbench run, then tune, in a terminal</title>
+<style>svg{background:#16191d}
+text{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d7dbe0;white-space:pre;opacity:0;animation:show 1ms forwards}
 .prompt{fill:#7ee787}.answer{fill:#fff;font-weight:bold}.alert{fill:#f2cc60}
 @keyframes show{to{opacity:1}}
 .scroll{animation:scroll ${end.toFixed(2)}s step-end forwards}
 @keyframes scroll{${scrolls.join("")}}
-@media(prefers-reduced-motion){text,.scroll{animation-duration:1ms;animation-delay:0s!important}}`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img"><title>pinbench run, then tune, in a terminal</title>
-<style>${style}</style>
-<svg x="${linePx}" y="${linePx / 2}" width="${width - linePx}" height="${rows * linePx + linePx / 2}"><g class="scroll">
-${texts.filter((text) => text !== "").join("\n")}
-</g></svg></svg>
+@media(prefers-reduced-motion){text,.scroll{animation-duration:1ms;animation-delay:0s!important}}</style>
+<svg x="${linePx}" y="4" width="${columns * 8.4}" height="${height - 8}"><g class="scroll">
+${texts.join("")}</g></svg></svg>
 `;
 }
 
@@ -102,15 +79,9 @@ main(async () => {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-recording-"));
   try {
     cpSync(inRoot("test/fixtures/docs"), folder, { recursive: true });
-    const python = join(folder, "python");
-    writeFileSync(python, `#!/bin/sh\nexec "${process.env.PINBENCH_TEST_PYTHON ?? "python3"}" "$@"\n`);
-    chmodSync(python, 0o755);
-    const recordings = [];
-    for (const command of commands) recordings.push({ command, text: await printed(command, folder) });
-    const svg = drawSvg(timed(recordings));
-    if (Buffer.byteLength(svg) > maxBytes)
-      throw new ScriptError(`The recording has more than ${maxBytes} bytes.`);
-    writeFileSync(inRoot("docs/recording.svg"), svg);
+    writeFileSync(join(folder, "python"), `#!/bin/sh\nexec "${python}" "$@"\n`, { mode: 0o755 });
+    const recordings = commands.map((command) => ({ command, printedLines: printed(command, folder) }));
+    writeFileSync(inRoot("docs/recording.svg"), drawSvg(timed(recordings)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -354,7 +354,10 @@ describe("the documents", () => {
     const flags = [...stdout.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag]) => flag!);
     expect(flags.length).toBeGreaterThan(least);
     const pages = ["reference", "at-once", command].map((name) => `docs/${name}.md`);
-    const text = pages.filter((page) => documents.includes(page)).map(textOf).join("\n");
+    const text = pages
+      .filter((page) => documents.includes(page))
+      .map(textOf)
+      .join("\n");
     for (const flag of flags) expect(text).toMatch(new RegExp(`\`${flag}\``));
   });
 
