@@ -11,6 +11,7 @@ const commands = ["run", "tune -- python train.py"];
 const [columns, rows] = [80, 28];
 const wrapped = new RegExp(`.{1,${columns}}`, "gu");
 const linePx = 18;
+const cellPx = 8.5;
 const seconds = { prompt: 1, wait: 1.5, line: 0.08, read: 4 };
 const python = process.env.PINBENCH_TEST_PYTHON ?? "python3";
 const inTerminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
@@ -50,18 +51,18 @@ const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").
 const classes = { "$ ": "prompt", "=>": "answer", "! ": "alert" };
 
 function drawSvg(lines) {
-  const [width, height] = [columns * 8.4 + 2 * linePx, (rows + 1) * linePx];
+  const [width, height] = [columns * cellPx, rows * linePx];
   const end = lines.at(-1).at;
   const scrolls = lines.slice(rows).map(({ at }, index) => {
     return `${((100 * at) / end).toFixed(2)}%{transform:translateY(${-(index + 1) * linePx}px)}`;
   });
   const texts = lines.map(({ text, at }, index) => {
     const name = classes[text.slice(0, 2)];
-    const attributes = `${name === undefined ? "" : ` class="${name}"`} y="${(index + 1) * linePx}"`;
+    const attributes = `${name === undefined ? "" : ` class="${name}"`} y="${(index + 1) * linePx - 4}"`;
     const style = `animation-delay:${at.toFixed(2)}s`;
     return text === "" ? "" : `<text${attributes} style="${style}">${escaped(text)}</text>\n`;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width + 2 * linePx} ${height + linePx}" role="img">
 <title>pinbench run, then tune, in a terminal</title>
 <style>svg{background:#16191d}
 text{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d7dbe0;white-space:pre;opacity:0;animation:show 1ms forwards}
@@ -70,7 +71,7 @@ text{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d7
 .scroll{animation:scroll ${end.toFixed(2)}s step-end forwards}
 @keyframes scroll{${scrolls.join("")}}
 @media(prefers-reduced-motion){text,.scroll{animation-duration:1ms;animation-delay:0s!important}}</style>
-<svg x="${linePx}" y="4" width="${columns * 8.4}" height="${height - 8}"><g class="scroll">
+<svg x="${linePx}" y="${linePx / 2}" width="${width}" height="${height}"><g class="scroll">
 ${texts.join("")}</g></svg></svg>
 `;
 }
