@@ -323,6 +323,26 @@ describe("the documents", () => {
     }
   });
 
+  const { files } = JSON.parse(textOf("package.json")) as { files: string[] };
+  const carried = ["README.md", "LICENSE", ...files];
+
+  it.each(documents.filter((document) => carried.includes(document.split("/")[0]!)))(
+    "%s leads to files that the package carries",
+    (document) => {
+      for (const [, path] of textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+        const top = join(dirname(document), path!).split("/")[0];
+        expect(carried, path).toContain(top);
+      }
+    },
+  );
+
+  it("show in README what a recorded run prints", async () => {
+    const { stdout } = await callCli(["show", join(root, "results/nvidia-h200/default.json")]);
+    const shown = blocksOf("README.md", "text").flatMap(linesOf);
+    expect(shown.length).toBeGreaterThan(10);
+    for (const line of shown.filter((text) => text !== "…")) expect(linesOf(stdout)).toContain(line);
+  });
+
   it.each(documents)("%s leads to headings that there are", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
     for (const [, path, anchor] of links) {
