@@ -70,9 +70,10 @@ text{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d7
 @keyframes show{to{opacity:1}}
 .scroll{animation:scroll ${end.toFixed(2)}s step-end forwards}
 @keyframes scroll{${scrolls.join("")}}
-@media(prefers-reduced-motion){text,.scroll{animation-duration:1ms;animation-delay:0s!important}}</style>
-<svg x="${linePx}" y="${linePx / 2}" width="${width}" height="${height}"><g class="scroll">
-${texts.join("")}</g></svg></svg>
+@media(prefers-reduced-motion){text,.scroll{animation:none;opacity:1}}</style>
+<clipPath id="screen"><rect width="${width}" height="${height}"/></clipPath>
+<g transform="translate(${linePx} ${linePx / 2})" clip-path="url(#screen)"><g class="scroll">
+${texts.join("")}</g></g></svg>
 `;
 }
 
