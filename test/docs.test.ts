@@ -19,7 +19,7 @@ import { callCli } from "./helpers/in-process.js";
 import { writeNodes } from "./helpers/recorded-nodes.js";
 import { pinbench, start, temporaryFolder } from "./helpers/run-cli.js";
 import { setUpCommands } from "./helpers/set-up-commands.js";
-import { testPython, torchMissing } from "./helpers/test-python.js";
+import { testPython, torchMissing, warmPython } from "./helpers/test-python.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const documents = [
@@ -60,8 +60,14 @@ function scriptsOf({ steps = [], script = [] }: Job): string[] {
   return [...steps.flatMap(({ run }) => run ?? []), ...script].flatMap(linesOf);
 }
 
+/** The commands in the last column of README's table of questions. */
+const answers = [...textOf("README.md").matchAll(/^\|.*\| `(npx pinbench [^`]+)` \|$/gm)].map(
+  ([, command]) => command!,
+);
+
 const commands = [
   ...new Set([
+    ...answers,
     ...documents.flatMap((document) => blocksOf(document, "sh").flatMap(linesOf)),
     // A workflow that is no YAML has a test below to say so.
     ...workflows.flatMap((workflow) => {
@@ -79,20 +85,18 @@ const ofPinbench = commands.filter((line) => /^(\w+=\S+ )*(npx )?pinbench /.test
 const ofJobs = ofPinbench.filter((line) => line.includes(" -- "));
 const ofFleets = ofPinbench.filter((line) => line.includes("pinbench fleet run "));
 
-/** In the place of srun and pdsh: starts the command once for each node that the flags name, here. */
+/** In the place of srun: starts the command here, once for each node. */
 const launcherHere = `#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in
-    --nodelist=*) nodes=$(echo "\${1#*=}" | tr , ' ') ;;
     --nodes=*) count=\${1#*=} ;;
     --version) exit ;;
-    -w) nodes=$(echo "$2" | tr , ' '); shift ;;
     -*) ;;
     *) break ;;
   esac
   shift
 done
-for node in \${nodes:-$(seq -f n%02g "$count")}; do PINBENCH_NODE_NAME=$node "$@" & done
+for node in $(seq -f n%02g "$count"); do PINBENCH_NODE_NAME=$node "$@" & done
 wait
 `;
 
@@ -102,7 +106,7 @@ const sweep = "--backend emulated --llc 1MiB --sizes 64KiB --quiet";
 const calm = "--threshold '*=90%' --quiet";
 const quickly: Readonly<Record<string, string>> = {
   run: `${sweep} --samples 1`,
-  baseline: `${sweep} --workers 1 --memory pinned,pageable --runs 2 --samples 3`,
+  baseline: `${sweep} --workers 1 --memory pinned,pageable --runs 2 --samples 2`,
   check: `--runs 1 ${calm}`,
   compare: calm,
   history: "",
@@ -115,7 +119,7 @@ const quickly: Readonly<Record<string, string>> = {
   pin: "--backend emulated --sizes 4MiB --budget 30s --quiet",
   explain: "--backend emulated --llc 1MiB --quiet",
   help: "",
-  tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
+  tune: `--python ${warmPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
   "": "",
 };
@@ -190,10 +194,13 @@ describe("every command that the documents show works", () => {
 
   afterAll(() => rmSync(material, { recursive: true, force: true }));
 
-  /** A folder with all that a line may name, but for what it says that it makes. */
+  /** A folder with the material that a line names, but for what it says that it makes. */
   function folderFor(line: string): string {
     const folder = temporaryFolder();
-    cpSync(material, folder, { recursive: true });
+    const named = (entry: string) => line.includes(/^[a-z]+/.exec(entry)![0]);
+    for (const name of readdirSync(material).filter(named)) {
+      cpSync(join(material, name), join(folder, name), { recursive: true });
+    }
     const made = [...line.matchAll(/ (?:pinbench baseline|--keep|--output) (\S+)/g)].map(([, path]) => path!);
     if (line.includes(" --append")) return folder;
     for (const path of made) rmSync(join(folder, path), { recursive: true, force: true });
@@ -216,10 +223,10 @@ describe("every command that the documents show works", () => {
 
   it.for(ofFleets)("%s", async (line) => {
     const cwd = temporaryFolder();
-    for (const name of ["srun", "pdsh"]) writeFileSync(join(cwd, name), launcherHere, { mode: 0o755 });
+    writeFileSync(join(cwd, "srun"), launcherHere, { mode: 0o755 });
     const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
     const env = { NODE: process.execPath, PINBENCH: pinbench, PATH: `${cwd}:${process.env.PATH}` };
-    const flags = `${sweep} --memory pinned --samples 6`;
+    const flags = `${sweep} --nodes 2 --memory pinned --samples 6`;
     const { exitCode, stderr } = await start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
     // Nodes that share a busy machine may well differ.
     expect([0, 1], stderr).toContain(exitCode);
@@ -269,6 +276,11 @@ describe("every command that the documents show works", () => {
     for (const script of named) expect(Object.keys(scripts)).toContain(script);
   });
 
+  it("takes the commands of README's table too, of which tune is the second", () => {
+    expect(answers.length).toBeGreaterThan(10);
+    expect(answers.slice(0, 2)).toEqual(["npx pinbench run", "npx pinbench tune -- python train.py"]);
+  });
+
   it("shows no other command", () => {
     const known = [...ofPinbench, ...setUpCommands];
     const others = commands.filter((line) => !known.includes(line) && !line.startsWith("npm "));
@@ -311,6 +323,26 @@ describe("the documents", () => {
     }
   });
 
+  const { files } = JSON.parse(textOf("package.json")) as { files: string[] };
+  const carried = ["README.md", "LICENSE", ...files];
+
+  it.each(documents.filter((document) => carried.includes(document.split("/")[0]!)))(
+    "%s leads to files that the package carries",
+    (document) => {
+      for (const [, path] of textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+        const top = join(dirname(document), path!).split("/")[0];
+        expect(carried, path).toContain(top);
+      }
+    },
+  );
+
+  it("show in README what a recorded run prints", async () => {
+    const { stdout } = await callCli(["show", join(root, "results/nvidia-h200/default.json")]);
+    const shown = blocksOf("README.md", "text").flatMap(linesOf);
+    expect(shown.length).toBeGreaterThan(10);
+    for (const line of shown.filter((text) => text !== "…")) expect(linesOf(stdout)).toContain(line);
+  });
+
   it.each(documents)("%s leads to headings that there are", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
     for (const [, path, anchor] of links) {
@@ -341,8 +373,11 @@ describe("the documents", () => {
     const { stdout } = await callCli(["help", ...command.split(" "), "--all"]);
     const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag!);
     expect(flags.length).toBeGreaterThan(least);
-    const text =
-      command === "run" ? textOf("docs/reference.md") : textOf("docs/reference.md") + textOf("docs/ci.md");
+    const pages = ["reference", "at-once", command].map((name) => `docs/${name}.md`);
+    const text = pages
+      .filter((page) => documents.includes(page))
+      .map(textOf)
+      .join("\n");
     for (const flag of flags) expect(text).toMatch(new RegExp(`\`${flag}\``));
   });
 

@@ -18,7 +18,7 @@ const maxMB = 40;
 
 /** What package.json hands out of pinbench itself; what a compiler needs is for those who install by npm. */
 const shipped = JSON.parse(readFileSync(inRoot("package.json"), "utf8")).files.filter((path) =>
-  /^(bin|dist|schema|SECURITY)/.test(path),
+  /^(bin|dist|docs|schema|SECURITY)/.test(path),
 );
 
 /** Leaves out of a package what Node never reads; licences stay. */

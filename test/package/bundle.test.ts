@@ -100,6 +100,7 @@ describe("the bundle", () => {
       "SECURITY.md",
       "bin",
       "dist",
+      "docs",
       "package.json",
       "pinbench",
       "prebuilds",

@@ -69,6 +69,6 @@ describe("the package", () => {
 
   it("has nothing that is for its development alone", () => {
     const top = readdirSync(inPackage()).filter((name) => !/^(LICENSE|[A-Z]+\.md|package\.json)$/.test(name));
-    expect(top.sort()).toEqual(["CMakeLists.txt", "bin", "cuda", "dist", "prebuilds", "schema"]);
+    expect(top.sort()).toEqual(["CMakeLists.txt", "bin", "cuda", "dist", "docs", "prebuilds", "schema"]);
   });
 });
