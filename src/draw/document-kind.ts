@@ -28,8 +28,8 @@ export interface DocumentKind<Document> {
   rows?(document: Document): readonly (readonly CsvValue[])[];
   /** What other programs read, by the format's name. Texts of the document are printable there. */
   exports?: Readonly<Record<string, (document: Document, show: Show) => string>>;
-  /** The same of formats that are JSON, in which all texts are as they are. */
-  jsonExports?: Readonly<Record<string, (document: Document) => string>>;
+  /** The same with all texts as they are: of JSON, which escapes them, and of programs, whose lines are made printable one by one. */
+  rawExports?: Readonly<Record<string, (document: Document) => string>>;
 }
 
 /** The whole text of a document in one format, which its kind must have. */
@@ -39,7 +39,7 @@ export function drawDocument<Document>(
   format: string,
   show: Show,
 ): string {
-  const asJson = format === "json" ? jsonReport : kind.jsonExports?.[format];
+  const asJson = format === "json" ? jsonReport : kind.rawExports?.[format];
   if (asJson !== undefined) return asJson(document);
   const exported = kind.exports?.[format];
   if (exported !== undefined) return exported(printableDocument(document), show);

@@ -8,6 +8,7 @@ import {
   formatWholeShare,
   unknownInterval,
 } from "../draw/numbers.js";
+import { printableText } from "../draw/printable-text.js";
 import {
   type Block,
   blank,
@@ -61,12 +62,15 @@ export const pinningKind: DocumentKind<Pinning> = {
   schema: pinningSchema,
   report: pinningReport,
   rows: pinningRows,
-  exports: {
-    c: ({ recommendation }) => recommendation?.code.c ?? "/* pinbench pin found no way to recommend. */\n",
+  rawExports: {
+    c: ({ recommendation }) =>
+      printableLines(recommendation?.code.c ?? "/* pinbench pin found no way to recommend. */\n"),
     python: ({ recommendation }) =>
-      recommendation?.code.python ?? "# pinbench pin found no way to recommend.\n",
+      printableLines(recommendation?.code.python ?? "# pinbench pin found no way to recommend.\n"),
   },
 };
+
+const printableLines = (program: string) => program.split("\n").map(printableText).join("\n");
 
 const programsNote = note(
   "--output pool.c or --output pool.py writes the recommended way as a program",

@@ -37,7 +37,8 @@ const looks: Readonly<Record<string, (text: string) => void>> = {
   nodelist: (text) => expect(text.split("\n")).toHaveLength(2),
   drain: (text) => expect(text).toMatch(/^(#|scontrol )/),
   openmetrics: (text) => expect(text).toMatch(/# EOF\n$/),
-  python: (text) => expect(text).toMatch(/^num_workers=/m),
+  python: (text) => expect(text).toMatch(/^num_workers=|^import /m),
+  c: (text) => expect(text).toMatch(/^#include /m),
   env: (text) => expect(text).toMatch(/^[A-Z_]+=/m),
   nhc: (text) => expect(text.split("\n")).toHaveLength(2),
 };

@@ -45,7 +45,7 @@ export const comparisonKind: DocumentKind<Comparison> = {
       );
     },
   },
-  jsonExports: { bmf: bmfReport, "benchmark-action": benchmarkActionReport },
+  rawExports: { bmf: bmfReport, "benchmark-action": benchmarkActionReport },
   async pictures(comparison) {
     return { charts: (await import("./comparison-charts.js")).comparisonCharts(comparison) };
   },
