@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type Explanation, explanationSchema } from "../../src/explain/explanation.js";
 import { runCli, startCli } from "../helpers/run-cli.js";
 import { skipWithout } from "./session.js";
+
+// All questions may take 90 s.
+vi.setConfig({ testTimeout: 150_000 });
 
 const asked = ["explain", "--backend", "cuda", "--python", inject("gpuPython")];
 
