@@ -115,6 +115,8 @@ const trialSchema = z.object({
   workerEpochBytes: count.nullable().optional(),
   /** Bytes that storage had to deliver during the trial: 0 where all came from the page cache. */
   storageReadBytes: count.nullable(),
+  /** In a running job of several ranks, by rank: the mean time that its own loop waited for a batch. */
+  rankWaits: z.array(z.object({ rank: count, waitNs: nanoseconds })).optional(),
   /** In a running job, in its slowest rank: each beginning of another epoch under this setting. */
   epochTurns: z.array(epochTurnSchema).optional(),
 });

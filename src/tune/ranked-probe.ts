@@ -129,7 +129,10 @@ class LatestArrivals {
   }
 }
 
-type Figures = Omit<TrialRecord, "arrivalsNs" | "droppedBatches" | "aborted" | "failure" | "epochTurns">;
+type Figures = Omit<
+  TrialRecord,
+  "arrivalsNs" | "droppedBatches" | "aborted" | "failure" | "epochTurns" | "rankWaits"
+>;
 
 function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figures {
   const known = (of: keyof Figures) => trials.map((trial) => trial[of]).filter((figure) => figure != null);

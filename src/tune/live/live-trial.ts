@@ -11,6 +11,8 @@ import { type Makers, TrialUsage } from "./trial-usage.js";
 
 /** A rank of the job: its process, and what it tells of the loader that is tuned. */
 export interface Rank {
+  /** Of the whole job. */
+  rank: number;
   pid: number;
   loader: LoaderRecord;
 }
@@ -72,6 +74,15 @@ export class LiveTrial {
     const { epochTurns: asked } = this.control;
     if (asked === undefined || joint.since(steadyNowNs()) > asked.withinNs) return true;
     return this.#records().every(({ turns }) => turns.length >= asked.least);
+  }
+
+  /** Over the last batches, as many as count. */
+  #rankWaits(batches: number): Pick<Trial, "rankWaits"> {
+    const { ranks } = this.subject;
+    const records = this.#records();
+    if (ranks.length === 1 || records.length < ranks.length || batches === 0) return {};
+    const waits = ranks.map(({ rank }, i) => ({ rank, waitNs: mean(records[i]!.waitNs.slice(-batches)) }));
+    return { rankWaits: waits.sort((a, b) => a.rank - b.rank) };
   }
 
   /** Those of the rank that lost most time by them; they count for this trial alone. */
@@ -158,6 +169,7 @@ export class LiveTrial {
       makeNsPerBatch: made === 0 ? null : makeNs / made,
       pinnedBytes: null,
       epochTurns: this.#takeTurns(),
+      ...this.#rankWaits(steadyWaits.length),
       ...this.#usage.end(this.#makers()),
     });
   }

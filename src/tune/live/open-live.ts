@@ -120,7 +120,8 @@ class Opening {
     for (const other of others) if (!ready.includes(other)) other.connection.send({ type: "rest" });
     const ranks = ready.map((one) => {
       one.connection.send({ type: "target", loader });
-      return { pid: one.connection.hello.pid, loader: readyLoader(one, loader)!, member: one };
+      const { pid, rank: number } = one.connection.hello;
+      return { rank: number ?? 0, pid, loader: readyLoader(one, loader)!, member: one };
     });
     const record = readyLoader(member, loader)!;
     const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);

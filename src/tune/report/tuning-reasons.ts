@@ -2,6 +2,7 @@ import { formatGBps, roundUp } from "../../draw/numbers.js";
 import { capital, counted } from "../../draw/words.js";
 import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
+import { median } from "../../stats/order-statistics.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
 /** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */
@@ -14,6 +15,7 @@ export function tuningReasons(tuning: Tuning): string[] {
     tuningGain(tuning, recommendation),
     `${limit}${pinning(tuning, recommendation)}.`,
     ...(assumption === null ? [] : [assumption]),
+    ...slowRank(tuning, recommendation),
   ];
 }
 
@@ -24,6 +26,25 @@ function bestOfLoaders({ probe, tried }: Tuning): string | null {
   const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
   const most = start === undefined ? null : perfectLoader(start);
   return most === null ? null : `Where it began, ${most}.`;
+}
+
+/** A rank that waits for its data so many times as long as the one in the middle holds up all others. */
+const longerByFactor = 2;
+/** Of the time for a batch; waiting for less holds nobody up. */
+const notableWaiting = 0.05;
+
+function slowRank({ tried }: Tuning, { setting, score }: Recommendation): string[] {
+  const chosen = tried.find((one) => settingKey(one.setting) === settingKey(setting));
+  const waits = chosen?.trials.findLast(({ rankWaits }) => rankWaits !== undefined)?.rankWaits ?? [];
+  if (waits.length < 2) return [];
+  const share = (waitNs: number) => (waitNs * score.batchesPerSecond) / 1e9;
+  const longest = waits.reduce((most, one) => (one.waitNs > most.waitNs ? one : most));
+  const others = median(waits.filter((one) => one !== longest).map(({ waitNs }) => waitNs));
+  if (share(longest.waitNs) < notableWaiting || longest.waitNs < longerByFactor * others) return [];
+  const percent = (of: number) => `${roundUp(100 * share(of), 0)} %`;
+  return [
+    `Rank ${longest.rank} holds the others up: it waits ${percent(longest.waitNs)} of the time for its data, they ${percent(others)}.`,
+  ];
 }
 
 function bottleneck(tuning: Tuning, recommendation: Recommendation): string {

@@ -20,7 +20,7 @@ function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
   for (const loader of loaders) loader.add(epoch("begin", 0));
   const subject = {
     ...{ setting, change: 1, sharedMemoryBytesBefore: null },
-    ranks: loaders.map((loader) => ({ pid: process.pid, loader })),
+    ranks: loaders.map((loader, rank) => ({ rank, pid: process.pid, loader })),
   };
   const trial = new LiveTrial(subject, control);
   return {
@@ -57,6 +57,16 @@ describe("the waiting of a trial", () => {
 });
 
 describe("a trial in two ranks", () => {
+  it("has what each of them waited, which says which one holds the other up", async () => {
+    const { done, tell } = trialIn(2, twoWorkers, until(3));
+    tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));
+    tell(1, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 4 }));
+    expect((await done).rankWaits).toEqual([
+      { rank: 0, waitNs: ms(1) },
+      { rank: 1, waitNs: ms(4) },
+    ]);
+  });
+
   it("begins once both have made the change, and has what both made", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3));
     tell(0, changed(1, 0), { ...batches(1, [10, 20, 30]), made: 3, makeNs: ms(30) });

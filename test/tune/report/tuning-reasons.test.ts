@@ -340,6 +340,19 @@ describe("of a running job", () => {
     );
   });
 
+  it("a rank that waits far longer than the others is named", () => {
+    const rankWaits = [1, 6, 1.2, 0.9].map((waitMs, rank) => ({ rank, waitNs: waitMs * 1e6 }));
+    const tried = (waits: typeof rankWaits) => [buildTried(own, 72, { rankWaits: waits })];
+    const part = { probe: { ...live, startingPoint: null }, recommendation: { setting: own, gain: null } };
+    expect(reasons({ ...part, tried: tried(rankWaits) })).toContain(
+      "Rank 1 holds the others up: it waits 44 % of the time for its data, they 8 %.",
+    );
+    const alike = rankWaits.map((one) => ({ ...one, waitNs: 5e6 }));
+    const short = rankWaits.map((one) => ({ ...one, waitNs: one.waitNs / 20 }));
+    for (const waits of [alike, short])
+      expect(reasons({ ...part, tried: tried(waits) }).join()).not.toContain("Rank");
+  });
+
   it("the time between two epochs is named as the limit, with what was reckoned", () => {
     const epochs = { ...turn, isMeasured: true, share: 0.2 };
     const part = {
