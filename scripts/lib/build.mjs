@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -113,17 +114,19 @@ export async function ensureBuilt({ quiet = false } = {}) {
     stamp[name] = hashes[name];
     writeFileSync(inRoot(stampFile), `${JSON.stringify(stamp, null, 2)}\n`);
   }
-  await recordCommit();
+  recordCommit();
 }
 
 /** Which commit this is, for --version; a copy without git of its own has none. */
-async function recordCommit() {
-  const git = (...args) => run("git", args, { cwd: root, capture: true }).then((text) => text.trim());
+function recordCommit() {
+  // What git says where there is none is nobody's to read.
+  const git = (...args) =>
+    execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   let facts = { commit: null, commitDate: null };
   try {
-    if (realpathSync(await git("rev-parse", "--show-toplevel")) === realpathSync(root)) {
-      const commit = await git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*");
-      facts = { commit, commitDate: await git("log", "-1", "--format=%cs") };
+    if (realpathSync(git("rev-parse", "--show-toplevel")) === realpathSync(root)) {
+      const commit = git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*");
+      facts = { commit, commitDate: git("log", "-1", "--format=%cs") };
     }
   } catch {}
   const [file, text] = [inRoot("dist/program/commit.json"), `${JSON.stringify(facts)}\n`];
