@@ -138,7 +138,7 @@ describe("a figure in words", () => {
   it.each([
     [{ value: 55.37, unit: "GB/s" }, "55.4 GB/s"],
     [{ value: 12345, unit: "ns" }, "12.3 µs"],
-    [{ value: -12345, unit: "ns" }, "-12.3 µs"],
+    [{ value: -12345, unit: "ns" }, "−12.3 µs"],
     [{ value: 0, unit: "ns" }, "0 ns"],
     [{ value: 5.04, unit: "ratio" }, "5.04 times"],
     [{ value: 0.913, unit: "share" }, "91.3 %"],

@@ -194,9 +194,9 @@ describe("the table without --all", () => {
     expect(columnsOf(text, "H2D pageable ", "20 %")).toEqual([
       ...["H2D pageable", "3", "0.0 % (−1.0 to +1.0 %)", "20 %", "cannot be told"],
     ]);
-    expect(text).toContain("H2D pageable 16 MiB x3 ");
-    expect(text).not.toContain("H2D pageable 16 MiB x1 ");
-    expect(shortly({ cells })).toContain("H2D pageable 16 MiB x1 ");
+    expect(text).toContain("16 MiB x3 ");
+    expect(text).not.toContain("16 MiB x1 ");
+    expect(shortly({ cells })).toMatch(/16 MiB x1$/m);
   });
 
   it("has the worst of many cells that fail", () => {

@@ -141,8 +141,8 @@ async function runHooked(
   { changes = usualChanges(job), options = [] as number[] } = {},
 ): Promise<{ got: Got; said: Said[] }> {
   const socket = join(folder, "socket");
-  // The job waits for the first request.
-  const onAsked = () => writeFileSync(join(folder, "asked"), "");
+  // The job waits for the first request, unless it has ended meanwhile.
+  const onAsked = () => existsSync(folder) && writeFileSync(join(folder, "asked"), "");
   const pinbench = await playPinbench(socket, changes, { loader: job.loader, onAsked, rests: true });
   const got = await runJob({ name: job.name, folder, socket, options });
   pinbench.close();
