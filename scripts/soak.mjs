@@ -17,13 +17,7 @@ await main(() => {
     // A stated cache keeps the buffers small: it is the comings and goings of processes that are tried here.
     const args = [
       inRoot("bin/pinbench.js"),
-      "run",
-      "--preset",
-      "quick",
-      "--llc",
-      "16MiB",
-      "--json",
-      "--quiet",
+      ..."run --backend auto --preset quick --llc 16MiB --json --quiet".split(" "),
     ];
     const child = spawnSync(process.execPath, [...args, ...positionals], {
       encoding: "utf8",
