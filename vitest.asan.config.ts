@@ -15,5 +15,7 @@ export default defineConfig({
     globalSetup: ["test/helpers/optional-programs.ts"],
     maxWorkers: 2,
     testTimeout: 60_000,
+    // What a hook measures takes several times as long with AddressSanitizer.
+    hookTimeout: 60_000,
   },
 });

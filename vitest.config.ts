@@ -20,7 +20,8 @@ const pure = [
   "test/tune/{trials,tune-loader,live/joint-arrivals,live/target-loader,model/data-folder}.test.ts",
 ];
 
-const testTimeout = 60_000;
+/** Hooks measure too, and take as long on a busy machine. */
+const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
@@ -34,10 +35,10 @@ export default defineConfig({
           name: "own process",
           include: ["test/**/*.test.ts"],
           exclude: ["test/gpu/**", "test/package/**", ...pure],
-          testTimeout,
+          ...limits,
         },
       },
-      { test: { name: "shared process", include: pure, isolate: false, testTimeout } },
+      { test: { name: "shared process", include: pure, isolate: false, ...limits } },
     ],
   },
 });

@@ -105,11 +105,16 @@ export async function callCliAlone(...call: Parameters<typeof callCli>): Promise
   }
 }
 
+/** Whether a call has not ended: what it still prints would be taken for what the next one prints. */
+let isCalling = false;
+
 /** As runCli() does, one call at a time. */
 export async function callCli(
   args: readonly string[],
   { cwd = tmpdir(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Finished> {
+  if (isCalling) throw new Error("a command that an earlier test gave up still runs in this process");
+  isCalling = true;
   const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
   const streams = [process.stdout, process.stderr] as const;
   const listeners = streams.map((stream) => stream.listeners("error"));
@@ -148,6 +153,7 @@ export async function callCli(
     drivers = null;
     process.argv = before.argv;
     process.exitCode = before.exitCode;
+    isCalling = false;
   }
 }
 
