@@ -162,8 +162,9 @@ class Evidence:
         else:
             reason = self._why_different(compared)
             seen = compared.seen or {}
-            is_pristine = seen != {} and not (seen["first_changed"] or seen["changed"] or seen["opened"])
-            self.verdict = Verdict(HANDED if reason is None else DISCARDED, reason, without_workers=is_pristine)
+            is_pristine = seen != {} and not (seen["first_changed"] or seen["changed"] or seen["opened"] or self._draws)
+            way = HANDED if reason is None else DISCARDED
+            self.verdict = Verdict(way, reason, without_workers=is_pristine, ahead_matters=self._draws)
 
     def _of_stream(self, compared):
         is_random = self._is_random or compared.seen is None or compared.seen["is_random"]
