@@ -39,6 +39,8 @@ export interface BenchOptions {
   placement: Placement;
   arenas: PlannedArenas;
   cell: BenchCell;
+  /** "every" compares each copy whose rate counts; else the last copy to each buffer is. */
+  verify?: "every" | true;
 }
 
 /** A direction is visited so often, in turns with the other one, with so many samples each: of slow copies single ones. */
@@ -68,6 +70,8 @@ export class CopyBench {
   link: LinkRecord | null = null;
   /** Copies that came back wrong so far. */
   wrongCopies = 0;
+  /** Copies whose rates count so far, how many of these were compared, and all bytes of copies. */
+  readonly copied = { made: 0, proven: 0, bytes: 0 };
 
   private constructor(session: NativeSession, options: BenchOptions) {
     this.#session = session;
@@ -129,7 +133,8 @@ export class CopyBench {
     const sampleNs = request.copiesPerSample * this.#copyNs.get("pinned h2d")!;
     let isOver = false;
     const samples = Math.max(1, Math.ceil(loadNs / sampleNs));
-    const load = this.#measure({ ...request, samples, readLink: true }).finally(() => {
+    // Comparing each copy would leave the link idle in between.
+    const load = this.#measure({ ...request, samples, verify: true, readLink: true }, false).finally(() => {
       isOver = true;
     });
     const readings: DeviceHealth[] = [];
@@ -219,7 +224,7 @@ export class CopyBench {
       timer: "wall",
       cache,
       buffers,
-      verify: true,
+      verify: this.#options.verify ?? true,
       readLink: false,
     } as const;
     if (!this.#copyNs.has(key)) {
@@ -228,7 +233,8 @@ export class CopyBench {
       this.#copyNs.set(key, Math.min(...columns.flatMap(({ durationNs }) => [...durationNs])));
     }
     const copyNs = this.#copyNs.get(key)!;
-    const copies = copiesPerSample({ ...plain }, copyNs);
+    const most = plain.verify === "every" ? buffers : Number.POSITIVE_INFINITY;
+    const copies = Math.min(most, copiesPerSample({ ...plain }, copyNs));
     const samples = samplesOfVisit(copyNs);
     const firstBuffer = this.#firstBuffer;
     this.#firstBuffer = (firstBuffer + copies * samples) % buffers;
@@ -241,11 +247,18 @@ export class CopyBench {
     };
   }
 
-  async #measure(request: MeasureRequest): Promise<MeasureResult> {
+  async #measure(request: MeasureRequest, doRatesCount = true): Promise<MeasureResult> {
     const result = await this.#session.measure(request);
     if (result.aborted) throw Object.assign(new Error("aborted"), { code: "ABORTED" });
     this.link = result.link ?? this.link;
-    this.wrongCopies += result.verification.mismatches.length;
+    const { copies, provenCopies, mismatches } = result.verification;
+    this.wrongCopies += mismatches.length;
+    const { copiesPerSample: ofSample, samples, sizeBytes, warmupCopies, warmupBytes } = request;
+    this.copied.bytes += ofSample * samples * sizeBytes + warmupCopies * warmupBytes;
+    if (doRatesCount) {
+      this.copied.made += copies;
+      this.copied.proven += provenCopies;
+    }
     return result;
   }
 }

@@ -305,7 +305,7 @@ class Experiments {
           const threads = Math.min(usableCpuCount(root), cpus.length);
           const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });
           rates.set(node, betterRates(rates.get(node) ?? noRates, await bench.rates("pinned")));
-          subject.wrongCopies += bench.wrongCopies;
+          this.#count(subject, bench);
           this.#open.delete(bench);
           await bench.close();
         });
@@ -322,15 +322,21 @@ class Experiments {
   /** What benches know, before they are closed. */
   #keepCounts(): void {
     for (const subject of this.#subjects) {
-      subject.wrongCopies += subject.bench?.wrongCopies ?? 0;
+      if (subject.bench !== null) this.#count(subject, subject.bench);
       subject.link = subject.bench?.link ?? null;
     }
+  }
+
+  #count(subject: Subject, { wrongCopies, copied }: CopyBench): void {
+    subject.wrongCopies += wrongCopies;
+    for (const key of ["made", "proven", "bytes"] as const) subject.copied[key] += copied[key];
   }
 
   async #openBench(device: DeviceFacts, placement: Placement): Promise<CopyBench> {
     const { plan, backend } = this.#options.prepared;
     const cell = plan.cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
-    const bench = await CopyBench.open({ backend, device, placement, arenas: plan.arenas, cell });
+    const verify = this.#options.isQuick ? "every" : true;
+    const bench = await CopyBench.open({ backend, device, placement, arenas: plan.arenas, cell, verify });
     this.#open.add(bench);
     return bench;
   }

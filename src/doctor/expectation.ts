@@ -63,6 +63,8 @@ export interface Expectation {
   tolerance: number;
   /** Where it comes from, as a clause for people. */
   source: string;
+  /** False where no device of this name was recorded: it is the share of their links that others fill. */
+  isOfKind?: false;
 }
 
 type Reference = z.infer<typeof referenceSchema>;
@@ -109,6 +111,7 @@ export function expectationOf(
       d2h: together.d2h * limitGBps,
     },
     tolerance,
+    ...(!device.emulated && listed === undefined && { isOfKind: false }),
     source: device.emulated
       ? `the emulated link, ${link}`
       : listed !== undefined

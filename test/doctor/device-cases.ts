@@ -34,7 +34,7 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "device-shared",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
     says:
       "pinbench run (pid 4710, since 2026-11-20 10:00:00 UTC)\n" +
       "python3 (pid 4711, 12 GiB of the device's memory)\n" +
@@ -59,7 +59,7 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "clocks-held",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
     says: "345 of 1980 MHz",
   },
   {
@@ -105,7 +105,7 @@ export const deviceCases: readonly CauseCase[] = [
     change: { health: { migEnabled: true }, measured: slow },
     cause: "mig",
     weight: "explains",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
   },
   {
     what: "an instance of which NVML does not say what it is",
@@ -164,7 +164,7 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "confidential-computing",
     weight: "explains",
-    cost: { direction: "both", gigabytesPerSecond: 47, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 46.7, basis: "estimated" },
     says: "AMD SEV-SNP",
   },
   {

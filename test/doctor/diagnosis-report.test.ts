@@ -41,7 +41,7 @@ describe("the text of a diagnosis", () => {
 describe("the line for health checks", () => {
   it("is OK where nothing is wrong", () => {
     expect(drawn(diagnosisKind, healthy, "nhc", screen)).toMatch(
-      /^OK: {2}pinbench doctor: {2}Nothing costs [^\n]*\n$/,
+      /^OK: {2}pinbench doctor: {2}Pinned copies reach [^\n]*\n$/,
     );
   });
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { findCauses } from "../../src/doctor/causes/causes.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import { runs } from "../helpers/hostile.js";
 import { machineTree } from "../helpers/machine-tree.js";
+import { foundIn } from "./cause-case.js";
 
 it("of whatever is not known nothing is made up", () => {
   const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
@@ -67,7 +67,7 @@ it("of whatever is not known nothing is made up", () => {
   const root = machineTree({ "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" });
   fc.assert(
     fc.property(anyChange, (change) => {
-      for (const finding of findCauses(examinationOf(root, change as DeviceChange, { devices: 2 }))) {
+      for (const finding of foundIn(examinationOf(root, change as DeviceChange, { devices: 2 }))) {
         const text = [finding.summary, ...finding.evidence, finding.fix ?? ""].join("\n");
         expect(text).not.toMatch(/\bNaN\b|undefined|\bnull\b|Infinity|\[object| {2}|: ?\n|: $/);
         expect(finding.cost?.gigabytesPerSecond ?? 1).toBeGreaterThan(0);

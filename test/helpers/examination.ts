@@ -120,6 +120,7 @@ function deviceOf(root: string, pciBusId: string, ordinal: number, change: Devic
     measured: { ...healthyMeasurements, ...change.measured },
     activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20_000, fromDeviceBytesPerSecond: 0 },
     wrongCopies: 0,
+    copied: { made: 120, proven: 120, bytes: 20e9 },
     failure: null,
     ...change.other,
   };

@@ -1,11 +1,13 @@
+import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
 import { diagnoseMachine } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { prepareExamination } from "../../doctor/prepare-examination.js";
-import { ExitCode } from "../../errors.js";
+import { ExitCode, PinbenchError } from "../../errors.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
+import { reportError, writeStdout } from "../output/terminal.js";
 import { notesOn } from "./run-command.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
@@ -13,6 +15,18 @@ export async function doctorCommand(
   flags: CommandSettings<"doctor">,
   invocation: Invocation,
 ): Promise<ExitCode> {
+  try {
+    return await examineAndReport(flags, invocation);
+  } catch (error) {
+    if (flags.format !== "nagios" || !(error instanceof PinbenchError)) throw error;
+    // Its readers take 2 for a broken node, and show the first line of stdout alone.
+    reportError(error, flags);
+    await writeStdout(`PINBENCH UNKNOWN - ${error.sentence.replaceAll("|", "/")}\n`);
+    return nagiosCodes.unknown as ExitCode;
+  }
+}
+
+async function examineAndReport(flags: CommandSettings<"doctor">, invocation: Invocation): Promise<ExitCode> {
   const labels = labelsOf(flags.labels);
   const isQuick = flags.quick;
   return runMeasuringCommand(flags, invocation, {
@@ -29,12 +43,22 @@ export async function doctorCommand(
       const document = await interruption.unlessAborted(diagnosing);
       return document === null ? null : { document, saysSomething: true };
     },
-    exitCode: ({ verdict }) => exitCodes[verdict],
+    exitCode: (document) => {
+      const ofState = stateCodes[flags.format ?? ""]?.[nodeState(document)];
+      return (ofState ?? exitCodes[document.verdict]) as ExitCode;
+    },
   });
 }
 
 const exitCodes = {
   healthy: ExitCode.ok,
   costs: ExitCode.regression,
+  faulty: ExitCode.regression,
   "cannot tell": ExitCode.measurement,
 } as const satisfies Record<Diagnosis["verdict"], ExitCode>;
+
+/** Of the formats whose readers have exit codes of their own. */
+const stateCodes: Readonly<Record<string, Readonly<Record<NodeState, number>>>> = {
+  nhc: healthCheckCodes,
+  nagios: nagiosCodes,
+};

@@ -1,9 +1,9 @@
-import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOfTheRest, isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import { isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import { claimOf, type Suspect } from "./share-loss.js";
 
 /** A virtual machine shows a guest little of the machine that it runs on. */
-export function virtualMachine({ machine, devices }: Examination): Finding[] {
+export function virtualMachine({ machine, devices }: Examination): Suspect[] {
   const { virtualization } = machine.host;
   if (virtualization === null || virtualization === "wsl2") return [];
   const hidden = [
@@ -29,7 +29,7 @@ export function virtualMachine({ machine, devices }: Examination): Finding[] {
 }
 
 /** Windows pins and copies for Linux: some things are slower, and less can be pinned. */
-export function wsl({ machine, devices }: Examination): Finding[] {
+export function wsl({ machine, devices }: Examination): Suspect[] {
   if (machine.host.virtualization !== "wsl2") return [];
   const refused = devices.flatMap(({ measured: { registered } }) => registered.refused ?? []);
   return [
@@ -62,8 +62,8 @@ function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExaminatio
 }
 
 /** All copies are encrypted, and go through buffers that host and device may both read: pinning gains nothing. */
-export function confidentialComputing({ machine, devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function confidentialComputing({ machine, devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const { health, facts, measured } = device;
     const saysDriver = (health.before ?? health.underLoad)?.confidentialComputing === true;
     const guest = machine.platform.confidentialGuest;
@@ -85,7 +85,8 @@ export function confidentialComputing({ machine, devices }: Examination): Findin
             ? []
             : [`registering memory: ${measured.registered.refused}`]),
         ],
-        cost: slow ? costOfTheRest(device) : null,
+        cost: null,
+        ...(slow && { claim: claimOf(0, "open") }),
         fix: null,
         sureness: "certain",
       },
@@ -94,8 +95,8 @@ export function confidentialComputing({ machine, devices }: Examination): Findin
 }
 
 /** CPU and GPU share one memory by NVLink-C2C. */
-export function grace({ machine, devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function grace({ machine, devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const links = (device.health.before ?? device.health.underLoad)?.c2cLinks ?? 0;
     if (links === 0 && !(machine.platform.graceCpu && pageableNearPinned(device))) return [];
     return [
@@ -133,10 +134,10 @@ const firstDrivers: readonly { capability: string; driver: string }[] = [
 ];
 
 /** The driver is older than the card: it runs it as one that it knows. */
-export function driverOld({ machine: { platform }, devices }: Examination): Finding[] {
+export function driverOld({ machine: { platform }, devices }: Examination): Suspect[] {
   const { driverVersion } = platform;
   if (driverVersion === null) return [];
-  return devices.flatMap(({ facts }): Finding[] => {
+  return devices.flatMap(({ facts }): Suspect[] => {
     const first = firstDrivers.find(({ capability }) => capability === facts.computeCapability);
     if (first === undefined || !isOlder(driverVersion, first.driver)) return [];
     return [
@@ -166,10 +167,10 @@ function isOlder(version: string, than: string): boolean {
 const sharedShare = 0.9;
 
 /** Devices below one switch, whose rates fall when they copy at the same time. */
-export function uplinkShared({ devices }: Examination): Finding[] {
+export function uplinkShared({ devices }: Examination): Suspect[] {
   const isAbove = (device: DeviceExamination, name: string) =>
     device.path.ports.slice(1).some((port) => port.name === name);
-  return devices.flatMap((device): Finding[] => {
+  return devices.flatMap((device): Suspect[] => {
     // Of the bridges that lead to others too, the lowest is the switch that they share.
     const shared = device.path.ports
       .slice(1)
