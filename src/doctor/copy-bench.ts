@@ -65,6 +65,7 @@ export class CopyBench {
   readonly #reserved = new Set<PinningKind>();
   /** What a copy takes, by memory and direction. */
   readonly #copyNs = new Map<string, number>();
+  readonly #hostShares: Record<Way, number[]> = { h2d: [], d2h: [] };
   #firstBuffer = 0;
   /** As it was read while copies ran; null until then, and without NVML. */
   link: LinkRecord | null = null;
@@ -206,9 +207,36 @@ export class CopyBench {
     });
   }
 
+  /** Of the time of pinned copies so far, the median of what the calls that began them took; null without any. */
+  get hostShare(): Record<Way, number | null> {
+    const shareOf = (way: Way) => (this.#hostShares[way].length === 0 ? null : median(this.#hostShares[way]));
+    return { h2d: shareOf("h2d"), d2h: shareOf("d2h") };
+  }
+
+  /** Median rates of pinned copies in both directions at once. */
+  async bothWays(): Promise<Rates> {
+    const request = { ...(await this.#request("pinned", "h2d")), direction: "bidir" } as const;
+    const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
+    for (let visit = 0; visit < visits; ++visit) {
+      const { columns, verification } = await this.#measure(request);
+      if (verification.mismatches.length > 0) continue;
+      for (const { direction, durationNs } of columns) {
+        const bytes = request.copiesPerSample * request.sizeBytes;
+        samples[direction as Way].push(...[...durationNs].map((ns) => bytes / ns));
+      }
+    }
+    return ratesOf(samples);
+  }
+
   async #visit(memory: PinningKind, way: Way): Promise<number[]> {
     const request = await this.#request(memory, way);
-    return ratesIn(await this.#measure(request), request);
+    const result = await this.#measure(request);
+    if (memory === "pinned") {
+      for (const { hostNs = [], durationNs } of result.columns) {
+        this.#hostShares[way].push(...[...hostNs].map((ns, i) => ns / durationNs[i]!));
+      }
+    }
+    return ratesIn(result, request);
   }
 
   /** The first one of a kind and direction finds out how long a copy takes. */

@@ -122,6 +122,10 @@ export interface DeviceMeasurements {
   firstLook?: Rates;
   /** Share of the time of these that slow copies took: `slowShareOf()`. Absent where it was not measured. */
   slowShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
+  /** Of the time of a pinned copy, what the call that begins it takes: an asynchronous one returns at once. */
+  hostShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
+  /** Pinned copies while the other direction copies too. */
+  bothWays?: Rates;
   pageable: Rates;
   /** From memory that was registered; `refused` is the driver's reason. */
   registered: { rates: Rates; refused: string | null };

@@ -174,6 +174,90 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
   });
 
+  it("with --quick compares every copy whose rate counts, and says so", async () => {
+    const { diagnosis } = await examined(machine(healthyLink), "--quick");
+    const { made, proven } = diagnosis.devices[0]!.copies!;
+    expect({ proven, areMany: made >= 54 }).toEqual({ proven: made, areMany: true });
+  });
+
+  it("sees with --quick that every fifth copy from the device is wrong", async () => {
+    const wrong = emulatedFaults({ copy: "d2h", fault: "flip", from: 3, every: 5 });
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, wrong), "--quick");
+    expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 4, cause: "wrong-data" });
+    expect(diagnosis.findings[0]!.action).toBe("isolate");
+  });
+
+  it("says of 12 packets sent again that they are no cause of copies at a third of their rate", async () => {
+    // Some 110 copies of 16 MiB, and what is copied while NVML is read.
+    const nvml = { ...healthyLink, width: 1, maxWidth: 1, replays: 5, replaysPerGiB: 8 };
+    const slow = { ...emulatedFaults({ link: "all", slowdown: 3 }), PINBENCH_EMULATED_LINK: "0.25e9" };
+    const { diagnosis } = await examined(machine(nvml, slow), "--quick");
+    expect(costly(diagnosis)).toEqual(["unexplained"]);
+    const errors = diagnosis.findings.find(({ cause }) => cause === "link-errors");
+    expect(errors === undefined ? [null, "risk"] : [errors.cost, errors.weight]).toEqual([null, "risk"]);
+  });
+
+  it("says that the memory's clock is held low while copies run", async () => {
+    const { diagnosis } = await examined(
+      machine({ ...healthyLink, memoryClockMHz: 1593, maxMemoryClockMHz: 2619 }),
+      "--quick",
+    );
+    expect(diagnosis.findings.map(({ cause }) => cause)).toContain("memory-clock-low");
+  });
+
+  it("drops a slot of which NVML says less than copies reach", async () => {
+    // A link of 1 GB/s, of which a hypervisor's bridge says that it has one lane.
+    const bridge = { generation: 1, width: 1, maxGeneration: 1, maxWidth: 1, cardMaxGeneration: 1 };
+    const { diagnosis } = await examined(machine(bridge), "--quick");
+    expect(diagnosis.findings.map(({ cause }) => cause)).not.toContain("slot-narrow");
+    expect(diagnosis).toMatchObject({ verdict: "cannot tell", devices: [{ link: null }] });
+    expect(diagnosis.unseen.join("\n")).toContain("gen1 x1: copies were faster, so it is not true");
+  });
+
+  describe("for programs that watch nodes", () => {
+    const told = (nvml: object, format: string, ...args: string[]) =>
+      callCli(doctor("--quick", "--format", format, ...args), { env: machine(nvml) });
+
+    it.each([
+      ["healthy", {}, 0, /^OK: /, 0, /^PINBENCH OK - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/],
+      [
+        "with errors of its memory",
+        { eccErrors: 2 },
+        1,
+        /^ERROR: {2}nhc: .*memory had errors/,
+        2,
+        /^PINBENCH CRITICAL - /,
+      ],
+      [
+        "at its power limit",
+        { clockReasons: ["sw-power-cap"] },
+        0,
+        /^WARNING: |^OK: /,
+        1,
+        /^PINBENCH WARNING - /,
+      ],
+    ])("a device %s", async (_, nvml, nhcCode, nhc, nagiosCode, nagios) => {
+      const health = await told({ ...healthyLink, ...nvml }, "nhc");
+      expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
+        exitCode: nhcCode,
+        line: expect.stringMatching(nhc),
+      });
+      const plugin = await told({ ...healthyLink, ...nvml }, "nagios");
+      expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({
+        exitCode: nagiosCode,
+        line: expect.stringMatching(nagios),
+      });
+    });
+
+    it("a device that is not there is unknown to Nagios, and no fault of the node", async () => {
+      const { exitCode, stdout } = await told(healthyLink, "nagios", "--device", "7");
+      expect({ exitCode, stdout }).toEqual({
+        exitCode: 3,
+        stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),
+      });
+    });
+  });
+
   it("goes on with the others where one device fails", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
@@ -229,7 +313,7 @@ describe("pinbench doctor without a link", () => {
     const args = doctor("--quick", ...outputs, "--format", "nhc");
     const { exitCode, stdout, stderr } = await callCli(args, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });
-    expect(stdout).toMatch(/^ERROR: {2}nhc: .* no GPU but an emulated device without a link/);
+    expect(stdout).toMatch(/^WARNING: {2}pinbench doctor: .* no GPU but an emulated device without a link/);
     expect(diagnosisSchema.parse(JSON.parse(readFileSync(join(cwd, "d.json"), "utf8"))).verdict).toBe(
       "cannot tell",
     );

@@ -136,6 +136,14 @@ describe("nothing is said of what healthy machines have as well", () => {
       what: "a node that is 4 % faster",
       change: { measured: { nodes: [healthyMeasurements.nodes[0]!, { node: 1, rates: rates(57.8, 57.4) }] } },
     },
+    {
+      what: "a memory clock within a tenth",
+      change: { health: { link: { ...link, memoryClockMHz: 2400 } } },
+    },
+    {
+      what: "calls that return at once, and both ways at once as fast as most machines",
+      change: { measured: { hostShare: { h2d: 0.02, d2h: 0.4 }, bothWays: rates(38, 40) } },
+    },
     { what: "a window of half of the memory", change: { health: { bar1TotalBytes: 85_017_493_504 / 2 } } },
     { what: "a quota of two CPUs", files: { "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n" } },
     {

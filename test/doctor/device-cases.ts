@@ -70,6 +70,27 @@ export const deviceCases: readonly CauseCase[] = [
     says: "power limit",
   },
   {
+    what: "a memory clock that stays low under load",
+    change: { health: { link: { ...link, memoryClockMHz: 1593 } } },
+    cause: "memory-clock-low",
+    weight: "risk",
+    says: "1593 of 2619 MHz",
+  },
+  {
+    what: "calls that return when their copies are made",
+    change: { measured: { hostShare: { h2d: 0.98, d2h: 0.97 } } },
+    cause: "copies-wait",
+    weight: "risk",
+    says: "the call takes 98 % to the device and 97 % back",
+  },
+  {
+    what: "both directions that share what one can carry",
+    change: { measured: { bothWays: rates(29, 28.5) } },
+    cause: "both-ways-shared",
+    weight: "risk",
+    says: "1.03 times",
+  },
+  {
     what: "memory whose retirement is pending",
     change: { health: { retirementPending: true, eccErrors: 2 } },
     cause: "memory-errors",
@@ -166,6 +187,13 @@ export const deviceCases: readonly CauseCase[] = [
     weight: "explains",
     cost: { direction: "both", gigabytesPerSecond: 46.7, basis: "estimated" },
     says: "AMD SEV-SNP",
+  },
+  {
+    what: "confidential computing, with the size of its bounce buffers",
+    files: { "dev/sev-guest": "", "sys/kernel/debug/swiotlb/io_tlb_nslabs": "524288\n" },
+    cause: "confidential-computing",
+    weight: "explains",
+    says: "(swiotlb): 1 GiB",
   },
   {
     what: "Grace, where pageable copies are as fast as pinned ones",

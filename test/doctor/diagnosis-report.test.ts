@@ -57,3 +57,32 @@ describe("the line for health checks", () => {
     expect(line).toMatch(/x\.\.\.\n$/);
   });
 });
+
+describe("for Prometheus", () => {
+  const text = drawn(diagnosisKind, slow, "openmetrics", screen);
+
+  it("has rates, findings with what to do, and costs, as gauges of the host", () => {
+    const lines = text.trimEnd().split("\n");
+    expect(lines.at(-1)).toBe("# EOF");
+    expect(lines).toContain(
+      'pinbench_doctor_finding{host="node-17",gpu="1",cause="link-narrow",weight="costs",action="isolate"} 1',
+    );
+    expect(lines).toContain(
+      'pinbench_doctor_cost_bytes_per_second{host="node-17",gpu="1",cause="link-narrow",direction="both",copies="pinned"} 41460000000',
+    );
+    expect(lines).toContain('pinbench_doctor_verdict{host="node-17",verdict="costs",state="critical"} 1');
+    expect(text).toMatch(
+      /^pinbench_doctor_bandwidth_bytes_per_second\{host="node-17",gpu="0",direction="h2d",copies="alone"\} 55370000000$/m,
+    );
+  });
+
+  it("names each family before its samples, and has no empty line", () => {
+    const told = new Set<string>();
+    for (const line of text.trimEnd().split("\n")) {
+      expect(line).not.toBe("");
+      const [, type] = /^# TYPE (\S+) gauge$/.exec(line) ?? [];
+      if (type !== undefined) told.add(type);
+      if (!line.startsWith("#")) expect(told).toContain(/^[a-z0-9_]+/.exec(line)![0]);
+    }
+  });
+});

@@ -217,6 +217,7 @@ describe("the machine", () => {
     });
     expect(facts.platform).toEqual({
       confidentialGuest: null,
+      bounceBufferBytes: null,
       graceCpu: false,
       kernelArguments: ["iommu=pt"],
       aspmPolicy: "default",

@@ -70,7 +70,9 @@ describe("a cause costs at most what its mechanism can", () => {
       },
       { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
     );
-    expect(findings.map(({ cause }) => cause)).toEqual(expect.arrayContaining(["huge-pages-off", "unexplained"]));
+    expect(findings.map(({ cause }) => cause)).toEqual(
+      expect.arrayContaining(["huge-pages-off", "unexplained"]),
+    );
     expect(findings.find(({ cause }) => cause === "huge-pages-off")!.cost!.copies).toBe("registered");
   });
 });
@@ -78,12 +80,18 @@ describe("a cause costs at most what its mechanism can", () => {
 describe("causes share one loss", () => {
   it("which no two of them claim", () => {
     const diagnosis = diagnosisOf({
-      health: { confidentialComputing: true, clockReasons: ["sw-power-cap"], link: { ...link, smClockMHz: 900 } },
+      health: {
+        confidentialComputing: true,
+        clockReasons: ["sw-power-cap"],
+        link: { ...link, smClockMHz: 900 },
+      },
       measured: { pinned: rates(27.7, 27.5), nodes: [] },
       other: { others: [otherProgram({})], activityBefore: busy },
     });
     for (const way of ["h2d", "d2h"] as const) {
-      expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(expected[way] - diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond! + 0.5);
+      expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(
+        expected[way] - diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond! + 0.5,
+      );
     }
     expect(diagnosis.findings.filter(({ cost }) => cost !== null)).toHaveLength(1);
   });
@@ -103,25 +111,28 @@ describe("causes share one loss", () => {
       migEnabled: fc.boolean(),
     });
     fc.assert(
-      fc.property(anyChange, ({ pinned, node, width, smClockMHz, reasons, replays, isBusy, others, ...health }) => {
-        const diagnosis = diagnosisOf({
-          health: { ...health, clockReasons: reasons, link: { ...link, width, smClockMHz } },
-          after: { replays: 3 + replays },
-          measured: { pinned: rates(...pinned), nodes: [{ node: 1, rates: rates(...node) }] },
-          other: {
-            others: Array.from({ length: others }, () => otherProgram({})),
-            ...(isBusy && { activityBefore: busy }),
-          },
-        });
-        for (const [i, way] of (["h2d", "d2h"] as const).entries()) {
-          const best = Math.max(expected[way], node[i]!);
-          expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(Math.max(0, best - pinned[i]!) + 1e-6);
-        }
-        const costs = diagnosis.findings
-          .filter(({ weight }) => weight === "costs")
-          .map(({ cost }) => cost!.gigabytesPerSecond);
-        expect(costs).toEqual(costs.toSorted((a, b) => b - a));
-      }),
+      fc.property(
+        anyChange,
+        ({ pinned, node, width, smClockMHz, reasons, replays, isBusy, others, ...health }) => {
+          const diagnosis = diagnosisOf({
+            health: { ...health, clockReasons: reasons, link: { ...link, width, smClockMHz } },
+            after: { replays: 3 + replays },
+            measured: { pinned: rates(...pinned), nodes: [{ node: 1, rates: rates(...node) }] },
+            other: {
+              others: Array.from({ length: others }, () => otherProgram({})),
+              ...(isBusy && { activityBefore: busy }),
+            },
+          });
+          for (const [i, way] of (["h2d", "d2h"] as const).entries()) {
+            const best = Math.max(expected[way], node[i]!);
+            expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(Math.max(0, best - pinned[i]!) + 1e-6);
+          }
+          const costs = diagnosis.findings
+            .filter(({ weight }) => weight === "costs")
+            .map(({ cost }) => cost!.gigabytesPerSecond);
+          expect(costs).toEqual(costs.toSorted((a, b) => b - a));
+        },
+      ),
       runs(200),
     );
   });
@@ -149,19 +160,28 @@ describe("what the measured rate refutes is dropped", () => {
   });
 
   it("a slot of generation 4 that NVML tells of: the card's own link is what counts", () => {
-    const device = examinationOf(machineTree(), { health: { link: { ...link, generation: 4, maxGeneration: 4 } } })
-      .devices[0]!;
+    const device = examinationOf(machineTree(), {
+      health: { link: { ...link, generation: 4, maxGeneration: 4 } },
+    }).devices[0]!;
     const { path } = device;
     const compared = comparedWith({ ...device, path: { before: path, underLoad: path } } as never, false);
     // An H100 at generation 5: 0.863 of 63 GB/s.
     expect(compared.expected.h2d).toBeCloseTo(0.863 * 63.015, 1);
-    const { findings, devices } = diagnosisOf({ health: { link: { ...link, generation: 4, maxGeneration: 4 } } });
+    const { findings, devices } = diagnosisOf({
+      health: { link: { ...link, generation: 4, maxGeneration: 4 } },
+    });
     expect(findings).toEqual([]);
     expect(devices[0]!.link).toBeNull();
   });
 
   it("but not a bridge that copies are no faster than", () => {
-    const { findings } = diagnosisOf({ measured: { pinned: rates(27.2, 27), nodes: [] } }, bridge("16", "16.0"));
-    expect(findings[0]).toMatchObject({ cause: "slot-narrow", cost: { gigabytesPerSecond: expect.any(Number) } });
+    const { findings } = diagnosisOf(
+      { measured: { pinned: rates(27.2, 27), nodes: [] } },
+      bridge("16", "16.0"),
+    );
+    expect(findings[0]).toMatchObject({
+      cause: "slot-narrow",
+      cost: { gigabytesPerSecond: expect.any(Number) },
+    });
   });
 });

@@ -37,6 +37,7 @@ export const healthyHealth: DeviceHealth = {
   replays: 3,
   clockReasons: [],
   maxSmClockMHz: 1980,
+  maxMemoryClockMHz: 2619,
   temperatureC: 36,
   powerWatts: 118.2,
   powerLimitWatts: 700,

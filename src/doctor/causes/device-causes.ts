@@ -134,6 +134,34 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
   });
 }
 
+/** Of the highest clock; what is below it under load is no rounding. */
+const lowClockShare = 0.9;
+
+/** The memory's clock stays low while copies run, as after nvidia-smi --lock-memory-clocks: kernels and copies within the device are slower. */
+export function memoryClockLow({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
+    const health = device.health.underLoad;
+    const [clock, most] = [health?.link?.memoryClockMHz ?? null, health?.maxMemoryClockMHz ?? null];
+    const isHeld = [...holdingReasons.keys()].some((reason) => health?.clockReasons?.includes(reason));
+    if (clock === null || most === null || isHeld || clock >= most * lowClockShare) return [];
+    const slow = isSlow(device);
+    return [
+      {
+        cause: "memory-clock-low",
+        device: device.facts.ordinal,
+        weight: slow ? "costs" : "risk",
+        summary:
+          "The device's memory runs below its clock while copies are made, as if the clock were locked.",
+        evidence: [`memory clock under load: ${clock} of ${most} MHz`],
+        cost: null,
+        ...(slow && { claim: claimOf(clock / most, "at most") }),
+        fix: `Give the clock back: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
+        sureness: "likely",
+      },
+    ];
+  });
+}
+
 /** Errors of the device's memory: it is to be reset, or replaced. */
 export function memoryErrors({ devices }: Examination): Suspect[] {
   return devices.flatMap(({ facts, health: { before, after } }): Suspect[] => {

@@ -1,23 +1,27 @@
 import { formatSize, formatSizeRounded, MiB } from "../../settings/units.js";
-import type { Examination } from "../examination.js";
+import type { Cost } from "../diagnosis.js";
+import type { DeviceMeasurements, Examination } from "../examination.js";
 import { costOf, linkDirections, ratesText } from "./cost.js";
 import type { Suspect } from "./share-loss.js";
 
 /** Copies from registered memory that are so much slower than from pinned memory are no chance. */
 const registeredTolerance = 0.1;
 
+/** How much slower copies from registered memory are than from pinned memory; null within chance. */
+export function registeredLosses({ pinned, registered }: DeviceMeasurements): Cost | null {
+  const losses = linkDirections.map((direction) => {
+    const [own, other] = [pinned[direction], registered.rates[direction]];
+    const loss = own === null || other === null ? 0 : own - other;
+    return [direction, loss > (own ?? 0) * registeredTolerance ? loss : 0];
+  });
+  return costOf(Object.fromEntries(losses), "measured", "registered");
+}
+
 /** Memory that programs allocate themselves is in small pages only, and the copies from it are slower for it. */
 export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
   if (machine.host.transparentHugePages !== "never") return [];
   return devices.flatMap(({ facts, measured }): Suspect[] => {
-    const losses = Object.fromEntries(
-      linkDirections.map((direction) => {
-        const [pinned, registered] = [measured.pinned[direction], measured.registered.rates[direction]];
-        const loss = pinned === null || registered === null ? 0 : pinned - registered;
-        return [direction, loss > (pinned ?? 0) * registeredTolerance ? loss : 0];
-      }),
-    );
-    const cost = costOf(losses, "measured", "registered");
+    const cost = registeredLosses(measured);
     if (cost === null) return [];
     return [
       {
