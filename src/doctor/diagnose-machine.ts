@@ -48,7 +48,7 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
   });
 }
 
-/** Of an emulated device the rest of the machine can be made up as well: a folder with its /proc and /sys. */
-function rootOf({ backend }: PreparedRun): string {
+/** Where the machine of these devices has its /proc and /sys. Of an emulated device the rest of the machine can be made up as well: a folder with its /proc and /sys. */
+export function rootOf({ backend }: PreparedRun): string {
   return (backend.facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";
 }

@@ -233,6 +233,11 @@ export const commandSettings = {
     ...turn,
     deadlineNs,
     ...written("diagnosis"),
+    bundle: setting(
+      "--bundle <file>",
+      "also pack the diagnosis, facts and logs for the vendor, as .tar.gz",
+      kind.text,
+    ),
     quiet,
     progress,
     plain,

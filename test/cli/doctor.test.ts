@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -213,6 +214,31 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis).toMatchObject({ verdict: "cannot tell", devices: [{ link: null }] });
     expect(diagnosis.unseen.join("\n")).toContain("gen1 x1: copies were faster, so it is not true");
   });
+
+  it("packs what the vendor asks for, and says what is private in it", async () => {
+    const cwd = temporaryFolder();
+    const { exitCode, stderr } = await callCli(
+      doctor("--quick", "--no-progress", "--bundle", "node.tar.gz"),
+      {
+        cwd,
+        env: machine({ ...healthyLink, maxWidth: 16 }),
+      },
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("node.tar.gz is for the vendor. Private in it: the host's name, labels");
+    const names = execFileSync("tar", ["-tzf", join(cwd, "node.tar.gz")], { encoding: "utf8" }).split("\n");
+    expect(names).toEqual(
+      expect.arrayContaining(["README.txt", "diagnosis.json"].map((name) => `pinbench-bundle/${name}`)),
+    );
+  });
+
+  it.each(["no/such/folder/b.tar.gz", "."])(
+    "refuses to write a bundle to %s before it measures",
+    async (path) => {
+      const { exitCode, stdout } = await callCli(doctor("--bundle", path), { cwd: temporaryFolder() });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    },
+  );
 
   describe("for programs that watch nodes", () => {
     const told = (nvml: object, format: string, ...args: string[]) =>

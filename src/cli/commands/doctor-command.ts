@@ -1,13 +1,14 @@
 import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
-import { diagnoseMachine } from "../../doctor/diagnose-machine.js";
+import { diagnoseMachine, rootOf } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { prepareExamination } from "../../doctor/prepare-examination.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
+import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
-import { reportError, writeStdout } from "../output/terminal.js";
+import { noter, reportError, writeStdout } from "../output/terminal.js";
 import { notesOn } from "./run-command.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
@@ -28,7 +29,8 @@ export async function doctorCommand(
 
 async function examineAndReport(flags: CommandSettings<"doctor">, invocation: Invocation): Promise<ExitCode> {
   const labels = labelsOf(flags.labels);
-  const isQuick = flags.quick;
+  const { quick: isQuick, bundle } = flags;
+  if (bundle !== null) await checkWritable(bundle);
   return runMeasuringCommand(flags, invocation, {
     kind: "diagnosis",
     name: "doctor",
@@ -41,13 +43,33 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
         throw error;
       });
       const document = await interruption.unlessAborted(diagnosing);
-      return document === null ? null : { document, saysSomething: true };
+      if (document === null) return null;
+      const finish = () =>
+        bundle === null ? undefined : writeBundle(bundle, document, rootOf(turn.prepared), flags);
+      return { document, saysSomething: true, finish };
     },
     exitCode: (document) => {
       const ofState = stateCodes[flags.format ?? ""]?.[nodeState(document)];
       return (ofState ?? exitCodes[document.verdict]) as ExitCode;
     },
   });
+}
+
+async function writeBundle(
+  path: string,
+  document: Diagnosis,
+  root: string,
+  flags: { quiet: boolean },
+): Promise<void> {
+  const { bundleOf, privateParts } = await import("../../doctor/bundle.js");
+  const archive = await bundleOf(document, root);
+  await finalize(
+    path,
+    (async function* () {
+      yield archive;
+    })(),
+  );
+  noter(flags)(`${path} is for the vendor. Private in it: ${privateParts}.`);
 }
 
 const exitCodes = {
