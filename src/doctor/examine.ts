@@ -1,26 +1,8 @@
-import type { DeviceSharing } from "../host/device-sharing.js";
-import type { PreparedRun } from "../measure/prepare.js";
 import type { DeviceExamination, Examination } from "./examination.js";
 import { beginSubject, examinedDevice, readHealth, type Subject } from "./examined-device.js";
-import { Experiments } from "./experiments.js";
+import { type ExamineOptions, Experiments } from "./experiments.js";
 import { readMachineFacts } from "./facts/machine-facts.js";
 import { readMachineCounters } from "./facts/memory-facts.js";
-
-/** What is examined, and how long that may take. */
-export interface ExamineOptions {
-  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
-  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
-  sharing: DeviceSharing | null;
-  /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
-  root: string;
-  /** Pinned copies and what NVML tells alone. */
-  isQuick: boolean;
-  /** On the clock of performance.now(): no device and no experiment is begun that is likely to last longer. */
-  endMs: number;
-  signal: AbortSignal;
-  /** What is being done, in words. */
-  onActivity: (text: string) => void;
-}
 
 /**
  * Reads and measures all that causes are looked for in. First on each device what its verdict needs; then, while there is

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { allowedCpus, usableCpuCount } from "../host/cpus.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
 import { choosePlacement, type Placement } from "../host/placement.js";
 import { cpusOfNode, numaNodes } from "../host/topology.js";
-import { kernelsOff } from "../measure/prepare.js";
+import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import type { PlannedArenas } from "../plan/geometry.js";
@@ -11,12 +12,27 @@ import { findFasterNode } from "./causes/cost.js";
 import { registeredLosses } from "./causes/memory-causes.js";
 import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
 import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
-import type { ExamineOptions } from "./examine.js";
 import { comparedWith, readHealth, type Subject } from "./examined-device.js";
 import { readPciPath } from "./facts/pci-path.js";
 
 /** How long after slow copies they are measured again: a program that starts, or another guest of the host, is done then. */
 const secondLookAfterMs = 1000;
+
+/** What is examined, and how long that may take. */
+export interface ExamineOptions {
+  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
+  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
+  root: string;
+  /** Pinned copies and what NVML tells alone. */
+  isQuick: boolean;
+  /** On the clock of performance.now(): no device and no experiment is begun that is likely to last longer. */
+  endMs: number;
+  signal: AbortSignal;
+  /** What is being done, in words. */
+  onActivity: (text: string) => void;
+}
 
 /** The experiments of an examination: what they find is in the subjects. */
 export class Experiments {
@@ -68,11 +84,13 @@ export class Experiments {
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
-      await this.#measureBothWays(subject);
       // What is asked of slow devices alone goes before what is asked of all.
       await this.#measureNodes(subject);
     }
-    for (const subject of this.#subjects) await this.#measureOtherMemory(subject);
+    for (const subject of this.#subjects) {
+      await this.#measureBothWays(subject);
+      await this.#measureOtherMemory(subject);
+    }
     this.#keepCounts();
   }
 
