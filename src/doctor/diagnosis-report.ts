@@ -84,9 +84,9 @@ function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[
 
 /** What to do with a node, in words. */
 const actionWords: Readonly<Record<Finding["action"], string>> = {
-  isolate: "isolate it: take it out of use until that is done",
-  reset: "drain it and reset the device",
-  monitor: "keep it in use and watch it",
+  isolate: "isolate: take it out of use until that is done",
+  reset: "reset: drain it and reset the device",
+  monitor: "monitor: keep it in use and watch it",
   none: "nothing",
 };
 

@@ -83,6 +83,7 @@ export function buildSlowDiagnosis(): Diagnosis {
         evidence: ["BAR1 has 256 MiB, the device 139.8 GiB"],
         cost: null,
         fix: "Switch on Resizable BAR (also: Above 4G decoding) in the firmware's settings.",
+        action: "none",
       }),
       buildFinding({
         cause: "virtual-machine",
@@ -92,6 +93,7 @@ export function buildSlowDiagnosis(): Diagnosis {
         evidence: ["the CPU names a hypervisor: kvm"],
         cost: null,
         fix: null,
+        action: "none",
       }),
     ],
     verdict: "costs",
