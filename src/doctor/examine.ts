@@ -16,7 +16,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const counters = readMachineCounters(root);
   const subjects: Subject[] = [];
   for (const facts of prepared.devices) {
-    subjects.push(await beginSubject(facts, driver, root));
+    subjects.push(await beginSubject(facts, options.reference, driver, root));
   }
   const work = new Experiments(subjects, options);
   const abort = () => work.abort();

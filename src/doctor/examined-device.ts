@@ -7,12 +7,14 @@ import type { OtherProgram } from "../results/sharing-schema.js";
 import { isRefuted } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
 import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
-import { expectationOf, payloadLimitGBps } from "./expectation.js";
+import { expectationOf, payloadLimitGBps, type SiteReference } from "./expectation.js";
 import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** One device while it is examined. */
 export interface Subject {
   facts: DeviceFacts;
+  /** The site's own reference; null without one. */
+  site: SiteReference | null;
   bench: CopyBench | null;
   path: { before: PciPath; underLoad: PciPath | null };
   health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
@@ -41,9 +43,15 @@ interface ExaminedContext {
 }
 
 /** Reads what a device tells before it is opened. */
-export async function beginSubject(facts: DeviceFacts, driver: NativeDriver, root: string): Promise<Subject> {
+export async function beginSubject(
+  facts: DeviceFacts,
+  site: SiteReference | null,
+  driver: NativeDriver,
+  root: string,
+): Promise<Subject> {
   return {
     facts,
+    site,
     bench: null,
     path: { before: readPciPath(facts.pciBusId, root), underLoad: null },
     health: { before: await readHealth(driver, facts), underLoad: null, after: null },
@@ -102,7 +110,7 @@ export async function examinedDevice(
  * another link than PCIe. Where copies are faster than that link could carry, it is the card's best link that counts.
  */
 export function comparedWith(
-  { facts, health, path, measured }: Subject,
+  { facts, health, path, measured, site }: Subject,
   emulated: boolean,
   copying = 0,
 ): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
@@ -120,7 +128,7 @@ export function comparedWith(
   };
   const possible = [told, card].find((speed) => !isRefuted(speed, measured));
   const expectation =
-    isPcie && possible !== undefined ? expectationOf({ name: facts.name, emulated }, possible) : null;
+    isPcie && possible !== undefined ? expectationOf({ name: facts.name, emulated }, possible, site) : null;
   if (expectation === null) return { measured, expected: noRates, reference: null };
   const { h2d, d2h, together, source, tolerance, isOfKind } = expectation;
   return {

@@ -13,6 +13,7 @@ import { registeredLosses } from "./causes/memory-causes.js";
 import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
 import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
 import { comparedWith, readHealth, type Subject } from "./examined-device.js";
+import type { SiteReference } from "./expectation.js";
 import { readPciPath } from "./facts/pci-path.js";
 
 /** How long after slow copies they are measured again: a program that starts, or another guest of the host, is done then. */
@@ -23,6 +24,8 @@ export interface ExamineOptions {
   prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
   /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
   sharing: DeviceSharing | null;
+  /** The site's own reference; null without one. */
+  reference: SiteReference | null;
   /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
   root: string;
   /** Pinned copies and what NVML tells alone. */

@@ -228,6 +228,11 @@ export const commandSettings = {
       default: "all",
     }),
     quick: onDemand("--quick", "pinned copies and what NVML tells alone, in a few seconds"),
+    reference: setting(
+      "--reference <file>",
+      "compare with machines that this site has recorded, as fleet --write-reference writes them",
+      kind.text,
+    ),
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,
     labels,
     ...turn,

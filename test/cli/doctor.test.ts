@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
@@ -240,47 +240,37 @@ describe("pinbench doctor of an emulated device", () => {
     },
   );
 
-  describe("for programs that watch nodes", () => {
-    const told = (nvml: object, format: string, ...args: string[]) =>
-      callCli(doctor("--quick", "--format", format, ...args), { env: machine(nvml) });
+  describe("with a site's own reference", () => {
+    const written = (contents: string) => {
+      const path = join(temporaryFolder(), "site.json");
+      writeFileSync(path, contents);
+      return path;
+    };
+    const entry = {
+      alone: { h2d: 0.4, d2h: 0.4 },
+      together: null,
+      tolerance: 0.05,
+      sources: ["node07.json"],
+    };
 
-    it.each([
-      ["healthy", {}, 0, /^OK: /, 0, /^PINBENCH OK - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/],
-      [
-        "with errors of its memory",
-        { eccErrors: 2 },
-        1,
-        /^ERROR: {2}nhc: .*memory had errors/,
-        2,
-        /^PINBENCH CRITICAL - /,
-      ],
-      [
-        "at its power limit",
-        { clockReasons: ["sw-power-cap"] },
-        0,
-        /^WARNING: |^OK: /,
-        1,
-        /^PINBENCH WARNING - /,
-      ],
-    ])("a device %s", async (_, nvml, nhcCode, nhc, nagiosCode, nagios) => {
-      const health = await told({ ...healthyLink, ...nvml }, "nhc");
-      expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
-        exitCode: nhcCode,
-        line: expect.stringMatching(nhc),
-      });
-      const plugin = await told({ ...healthyLink, ...nvml }, "nagios");
-      expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({
-        exitCode: nagiosCode,
-        line: expect.stringMatching(nagios),
+    it("compares with its machines before all others", async () => {
+      const { diagnosis: plain } = await examined(machine(healthyLink), "--quick");
+      const path = written(JSON.stringify({ listed: [{ gpu: plain.devices[0]!.name, ...entry }] }));
+      const { diagnosis } = await examined(machine(healthyLink), "--quick", "--reference", path);
+      expect(diagnosis.devices[0]).toMatchObject({
+        reference: expect.stringContaining("this site's own recordings of an "),
+        rates: [{ expectedGigabytesPerSecond: 0.4 }, { expectedGigabytesPerSecond: 0.4 }],
       });
     });
 
-    it("a device that is not there is unknown to Nagios, and no fault of the node", async () => {
-      const { exitCode, stdout } = await told(healthyLink, "nagios", "--device", "7");
-      expect({ exitCode, stdout }).toEqual({
-        exitCode: 3,
-        stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),
-      });
+    it.each([
+      ["{}", "is no reference of machines at listed"],
+      ['{"listed": [{"gpu": "x"}]}', "is no reference of machines at listed.0"],
+      ["no JSON", "site.json"],
+    ])("refuses %s before it measures", async (contents, message) => {
+      const { exitCode, stdout, stderr } = await callCli(doctor("--reference", written(contents)));
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+      expect(stderr).toContain(message);
     });
   });
 

@@ -111,3 +111,47 @@ describe("a Kubernetes Job", () => {
     expect({ exitCode, kind: JSON.parse(stdout).kind }).toEqual({ exitCode: 1, kind: "diagnosis" });
   });
 });
+
+describe("for programs that watch nodes", () => {
+  const told = (nvml: object, format: string, ...args: string[]) =>
+    callCli(["doctor", "--quick", "--format", format, ...here, ...args], { env: machine(nvml) });
+
+  it.each([
+    ["healthy", {}, 0, /^OK: /, 0, /^PINBENCH OK - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/],
+    [
+      "with errors of its memory",
+      { eccErrors: 2 },
+      1,
+      /^ERROR: {2}nhc: .*memory had errors/,
+      2,
+      /^PINBENCH CRITICAL - /,
+    ],
+    [
+      "at its power limit",
+      { clockReasons: ["sw-power-cap"] },
+      0,
+      /^WARNING: |^OK: /,
+      1,
+      /^PINBENCH WARNING - /,
+    ],
+  ])("a device %s", async (_, nvml, nhcCode, nhc, nagiosCode, nagios) => {
+    const health = await told(nvml, "nhc");
+    expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
+      exitCode: nhcCode,
+      line: expect.stringMatching(nhc),
+    });
+    const plugin = await told(nvml, "nagios");
+    expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({
+      exitCode: nagiosCode,
+      line: expect.stringMatching(nagios),
+    });
+  });
+
+  it("a device that is not there is unknown to Nagios, and no fault of the node", async () => {
+    const { exitCode, stdout } = await told({}, "nagios", "--device", "7");
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 3,
+      stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),
+    });
+  });
+});

@@ -164,7 +164,10 @@ describe("what the measured rate refutes is dropped", () => {
       health: { link: { ...link, generation: 4, maxGeneration: 4 } },
     }).devices[0]!;
     const { path } = device;
-    const compared = comparedWith({ ...device, path: { before: path, underLoad: path } } as never, false);
+    const compared = comparedWith(
+      { ...device, path: { before: path, underLoad: path }, site: null } as never,
+      false,
+    );
     // An H100 at generation 5: 0.863 of 63 GB/s.
     expect(compared.expected.h2d).toBeCloseTo(0.863 * 63.015, 1);
     const { findings, devices } = diagnosisOf({

@@ -1,6 +1,7 @@
 import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
 import { diagnoseMachine, rootOf } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
+import { readSiteReference } from "../../doctor/expectation.js";
 import { prepareExamination } from "../../doctor/prepare-examination.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { checkWritable, finalize } from "../../results/files/store.js";
@@ -31,6 +32,7 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
   const labels = labelsOf(flags.labels);
   const { quick: isQuick, bundle } = flags;
   if (bundle !== null) await checkWritable(bundle);
+  const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
   return runMeasuringCommand(flags, invocation, {
     kind: "diagnosis",
     name: "doctor",
@@ -38,7 +40,7 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
     notes: (prepared) => notesOn({ ...prepared, plan: { ...prepared.plan, notes: [] } }),
     async measure(turn) {
       const { interruption, signal } = turn;
-      const diagnosing = diagnoseMachine({ ...turn, labels, isQuick }).catch((error: unknown) => {
+      const diagnosing = diagnoseMachine({ ...turn, labels, isQuick, reference }).catch((error: unknown) => {
         if (signal.aborted) return null;
         throw error;
       });
