@@ -164,10 +164,19 @@ const costsIn = (diagnosis, way) =>
     .filter(({ cost }) => cost.copies === "pinned" && [way, "both"].includes(cost.direction))
     .reduce((sum, { cost }) => sum + cost.gigabytesPerSecond, 0);
 
+/** How often a machine is made again where others kept this one too busy for the rate that it was made to have. */
+const mostTries = 4;
+const isKept = ({ devices: [{ rates }] }, { linkGBps, faults: [{ slowdown }] }) =>
+  rates.every(({ gigabytesPerSecond }) => Math.abs((gigabytesPerSecond * slowdown) / linkGBps - 1) < 0.1);
+
 const combined = [];
 for (const machine of madeUpMachines(Number(values.machines))) {
-  // Copies of 16 MiB, that all of them take some seconds each.
-  const diagnosis = await examine({ ...machine, memory: "100MiB" });
+  let diagnosis;
+  let tries = 0;
+  do {
+    // Copies of 16 MiB, so that all of them take some seconds.
+    diagnosis = await examine({ ...machine, memory: "100MiB" });
+  } while (!isKept(diagnosis, machine) && ++tries < mostTries);
   const costs = withCost(diagnosis).filter(({ weight }) => weight === "costs");
   const ways = diagnosis.devices[0].rates.map(
     ({ direction, gigabytesPerSecond, expectedGigabytesPerSecond }) => ({
@@ -177,7 +186,7 @@ for (const machine of madeUpMachines(Number(values.machines))) {
   );
   const isWithin = ways.every(({ lost, told }) => told <= lost * (1 + 1e-9));
   combined.push({
-    ...{ name: machine.name, dominant: machine.dominant, ways, isWithin },
+    ...{ name: machine.name, dominant: machine.dominant, ways, isWithin, tries },
     found: costs.map(({ cause, cost }) => ({ cause, toldGBps: cost.gigabytesPerSecond })),
     isRight: isWithin && costs[0]?.cause === machine.dominant,
   });
@@ -195,6 +204,8 @@ printTable(
     ];
   }),
 );
+const again = combined.reduce((sum, { tries }) => sum + tries, 0);
+if (again > 0) console.log(`\n${again} were made again: others kept the machine too busy for its link`);
 const within = combined.filter(({ isWithin }) => isWithin).length;
 console.log(`\n${rightOf(combined)}: the first finding is what takes most: ${verdict(isAllRight(combined))}`);
 console.log(

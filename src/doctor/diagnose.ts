@@ -216,7 +216,7 @@ function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "
         ({ way, rate, lost }) =>
           `${wayName[way]}: bytes over time are ${gigabytes(rate - lost)}, the median is ${gigabytes(rate)}`,
       ),
-      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured"),
+      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
       fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",
       sureness: "certain",
     },

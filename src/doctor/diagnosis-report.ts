@@ -92,7 +92,12 @@ const actionWords: Readonly<Record<Finding["action"], string>> = {
 
 function costText({ direction, gigabytesPerSecond, basis, copies }: NonNullable<Finding["cost"]>): string {
   const where = direction === "both" ? "in each direction" : directionName[direction];
-  const which = { pinned: "", registered: " from registered memory", together: " with all devices" }[copies];
+  const which = {
+    pinned: "",
+    slow: " beyond the median",
+    registered: " from registered memory",
+    together: " with all devices",
+  }[copies];
   return `${formatGBps(gigabytesPerSecond)} GB/s ${where}${which}, ${basis}`;
 }
 

@@ -17,8 +17,11 @@ const costSchema = z.object({
   /** At least; of both directions, each. */
   gigabytesPerSecond: ratio,
   basis: z.enum(["measured", "estimated"]),
-  /** Which copies: plain pinned ones, those from registered memory, or those of all devices at once. */
-  copies: z.enum(["pinned", "registered", "together"]).default("pinned"),
+  /**
+   * Which copies: plain pinned ones, by their median; what single slow ones take beyond it; those from registered memory;
+   * or those of all devices at once.
+   */
+  copies: z.enum(["pinned", "slow", "registered", "together"]).default("pinned"),
 });
 
 /** What automation should do with a node: take it out of use, reset the device, watch it, or nothing. */
