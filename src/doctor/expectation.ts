@@ -72,7 +72,7 @@ export interface Expectation {
 type Reference = z.infer<typeof referenceSchema>;
 
 /** Machines that a site has recorded itself, in the form of reference.json: they go before those of pinbench's own. */
-export const siteReferenceSchema = referenceSchema.pick({ listed: true });
+const siteReferenceSchema = referenceSchema.pick({ listed: true });
 export type SiteReference = z.infer<typeof siteReferenceSchema>;
 
 /** Reads a site's own reference. Rejects with a usage error that names the file and what is wrong with it. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { healthCheckCodes, nagiosCodes, nodeState } from "../../src/doctor/automation.js";
 import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { buildDiagnosis, buildSlowDiagnosis } from "../helpers/diagnosis.js";
+import { buildDiagnosis, buildFinding, buildSlowDiagnosis } from "../helpers/diagnosis.js";
 import { drawn } from "../helpers/drawn.js";
 
 const screen = fileScreen({ columns: 120 });
@@ -55,6 +56,30 @@ describe("the line for health checks", () => {
     const line = drawn(diagnosisKind, { ...slow, reason: "x".repeat(5000) }, "nhc", screen);
     expect(line.length).toBeLessThan(320);
     expect(line).toMatch(/x\.\.\.\n$/);
+  });
+});
+
+describe("for Nagios", () => {
+  const watched = buildFinding({ weight: "risk", cost: null, action: "monitor" });
+
+  it.each([
+    ["OK", healthy],
+    ["WARNING", buildDiagnosis({ findings: [watched] })],
+    ["CRITICAL", slow],
+    ["CRITICAL", buildDiagnosis({ findings: [buildFinding({ action: "reset" })], verdict: "faulty" })],
+    ["UNKNOWN", buildDiagnosis({ verdict: "cannot tell", findings: [watched] })],
+  ])("is %s, with the rates behind a bar", (word, diagnosis) => {
+    const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B." }, "nagios", screen);
+    expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
+    expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
+  });
+
+  it("is no line of an error in a health check where it is to be watched, or unknown", () => {
+    for (const verdict of ["healthy", "cannot tell"] as const) {
+      const diagnosis = buildDiagnosis({ findings: [watched], verdict });
+      expect(drawn(diagnosisKind, diagnosis, "nhc", screen)).toMatch(/^WARNING: {2}pinbench doctor: {2}/);
+      expect(healthCheckCodes[nodeState(diagnosis)]).not.toBe(1);
+    }
   });
 });
 

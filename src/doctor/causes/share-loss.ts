@@ -4,7 +4,7 @@ import { costOf, findFasterNode, type LinkDirection, linkDirections, lossOf } fr
 import { linksOf } from "./path-links.js";
 
 /** What a cause leaves of the rate of plain pinned copies by itself: 0.25 is a quarter; 0 if nothing bounds what it costs. */
-export type LeftShares = Readonly<Record<LinkDirection, number>>;
+type LeftShares = Readonly<Record<LinkDirection, number>>;
 
 /**
  * What bounds a cause's cost, the best known first: an experiment without the cause; the limit of a link; what a mechanism
