@@ -31,8 +31,8 @@ type Way = (typeof ways)[number];
 
 const wayName: Readonly<Record<Way, string>> = { h2d: "to the device", d2h: "from the device" };
 
-/** A finding before it is known what to do with the node. */
-type Found = Omit<Finding, "action">;
+/** A finding before it is known what to do with the node, but for those that say so. */
+type Found = Omit<Finding, "action"> & Partial<Pick<Finding, "action">>;
 
 /** What an examination comes to. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
@@ -50,7 +50,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
       ...devices.flatMap((device) => slowCopies(device, examination)),
     ]),
   ];
-  const findings = found.map((finding) => ({ ...finding, action: actionOf(finding) }));
+  const findings = found.map((finding) => ({ action: actionOf(finding), ...finding }));
   return {
     schemaVersion: 1,
     kind: "diagnosis",
@@ -121,6 +121,7 @@ function deviceFails(device: DeviceExamination): Found[] {
         ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
         : "See the kernel log and nvidia-smi, and reset the device or reboot.",
       sureness: "certain",
+      ...(outOfMemory && { action: "monitor" }),
     },
   ];
 }
@@ -173,7 +174,7 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       weight: "costs",
       summary: isPart
         ? `${capital(nameOf(device))} copies slower than what was found explains.`
-        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "the link of any recorded GPU"}, and nothing that was looked at explains it.`,
+        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and nothing that was looked at explains it.`,
       evidence: left.map((way) => {
         const explained = losses?.[way]?.explained ?? 0;
         const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
@@ -181,7 +182,9 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       }),
       cost: costOf(rest, "measured"),
       fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
-      sureness: "certain",
+      sureness: isOfKind(device) ? "certain" : "possible",
+      // Other kinds of GPU are no reason to take this one out of use.
+      ...(!isOfKind(device) && { action: "monitor" }),
     },
   ];
 }

@@ -351,6 +351,18 @@ describe("what a verdict claims", () => {
     expect(nodeState(diagnosis)).toBe("critical");
   });
 
+  it("accuses no node of what it has no reference or no memory for", () => {
+    const slow = diagnosisOf({
+      other: { ...ofNoKind },
+      ...measured({ ...healthyMeasurements, pinned: rates(30, 30), nodes: [] }),
+    });
+    expect(slow.findings[0]).toMatchObject({ cause: "unexplained", action: "monitor", sureness: "possible" });
+    const failure = "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY (2)";
+    const full = diagnosisOf({ other: { failure, outOfMemory: true } });
+    expect([nodeState(slow), nodeState(full)]).toEqual(["warning", "unknown"]);
+    expect(nodeState(diagnosisOf({ other: { failure: "lost" } }))).toBe("critical");
+  });
+
   it("is no ground to drain a node where it only cannot tell, or somebody else copies", () => {
     expect(nodeState(diagnosisOf({ other: { expected: rates(null, null), reference: null } }))).toBe(
       "unknown",
