@@ -215,6 +215,7 @@ export class CopyBench {
 
   /** Median rates of pinned copies in both directions at once. */
   async bothWays(): Promise<Rates> {
+    await this.reserve("pinned");
     const request = { ...(await this.#request("pinned", "h2d")), direction: "bidir" } as const;
     const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
     for (let visit = 0; visit < visits; ++visit) {

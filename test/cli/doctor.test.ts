@@ -143,6 +143,10 @@ describe("pinbench doctor of an emulated device", () => {
     const found = diagnosis.findings.find(({ cause }) => cause === "confidential-computing");
     expect(found).toMatchObject({ weight: "explains", cost: { gigabytesPerSecond: expect.any(Number) } });
     expect(costly(diagnosis)).not.toContain("unexplained");
+    // The link carries each direction by itself, and calls do not wait for it.
+    expect(diagnosis.unseen.join("\n")).not.toContain("both ways");
+    const known = diagnosis.findings.map(({ cause }) => cause);
+    for (const cause of ["both-ways-shared", "copies-wait"]) expect(known).not.toContain(cause);
   });
 
   it.skipIf(allowedCpus().length < 2)("finds that another NUMA node is nearer, by measuring it", async () => {
