@@ -99,6 +99,7 @@ Napi::Value write_health(Napi::Env env, const std::optional<DeviceHealth>& healt
   object.Set("replays", write_optional(env, health->replays));
   object.Set("clockReasons", write_reasons(env, health->clock_reasons));
   object.Set("maxSmClockMHz", write_optional(env, health->max_sm_clock_mhz));
+  object.Set("maxMemoryClockMHz", write_optional(env, health->max_memory_clock_mhz));
   object.Set("temperatureC", write_optional(env, health->temperature_c));
   object.Set("powerWatts", write_optional(env, health->power_watts));
   object.Set("powerLimitWatts", write_optional(env, health->power_limit_watts));

@@ -44,6 +44,7 @@ struct DeviceHealth {
   std::optional<unsigned> replays;
   std::optional<std::vector<std::string>> clock_reasons;
   std::optional<unsigned> max_sm_clock_mhz;
+  std::optional<unsigned> max_memory_clock_mhz;
   std::optional<unsigned> temperature_c;
   std::optional<double> power_watts;
   std::optional<double> power_limit_watts;

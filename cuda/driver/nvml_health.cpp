@@ -55,6 +55,7 @@ DeviceHealth Nvml::read_health(Device device) const {
   health.replays = read(deviceGetPcieReplayCounter_, device);
   health.clock_reasons = read_clock_reasons(device);
   health.max_sm_clock_mhz = read(deviceGetMaxClockInfo_, device, nvml::kClockSm);
+  health.max_memory_clock_mhz = read(deviceGetMaxClockInfo_, device, nvml::kClockMemory);
   health.temperature_c = read(deviceGetTemperature_, device, nvml::kTemperatureGpu);
   health.power_watts = watts_of(read(deviceGetPowerUsage_, device));
   health.power_limit_watts = watts_of(read(deviceGetEnforcedPowerLimit_, device));

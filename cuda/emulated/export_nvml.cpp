@@ -170,8 +170,9 @@ int nvml_exports::deviceGetClockInfo(nvml::Device device, int clock, unsigned* m
 }
 
 int nvml_exports::deviceGetMaxClockInfo(nvml::Device device, int clock, unsigned* megahertz) {
-  if (clock != nvml::kClockSm) return nvml::kNotSupported;
-  return tell(device, &NvmlFacts::max_sm_clock_mhz, megahertz);
+  return tell(device,
+              clock == nvml::kClockSm ? &NvmlFacts::max_sm_clock_mhz : &NvmlFacts::max_memory_clock_mhz,
+              megahertz);
 }
 
 int nvml_exports::deviceGetCurrentClocksEventReasons(nvml::Device device, unsigned long long* reasons) {

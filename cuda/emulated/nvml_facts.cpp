@@ -66,6 +66,7 @@ NvmlFacts read_device(const Json& json) {
   facts.sm_clock_mhz = take_unsigned(members, "smClockMHz");
   facts.memory_clock_mhz = take_unsigned(members, "memoryClockMHz");
   facts.max_sm_clock_mhz = take_unsigned(members, "maxSmClockMHz");
+  facts.max_memory_clock_mhz = take_unsigned(members, "maxMemoryClockMHz");
   facts.temperature_c = take_unsigned(members, "temperatureC");
   facts.power_watts = members.take_number("powerWatts", 0, kLargestWatts);
   facts.power_limit_watts = members.take_number("powerLimitWatts", 0, kLargestWatts);

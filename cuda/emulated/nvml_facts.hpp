@@ -9,7 +9,8 @@
 //   "replays": 0                         packets sent again so far,
 //   "replaysPerGiB": 2.5                 and how many more for each GiB that the link has carried
 //   "clockReasons": ["hw-thermal-slowdown"]   names of nvml::kClockReasons
-//   "smClockMHz", "memoryClockMHz", "maxSmClockMHz", "temperatureC", "powerWatts", "powerLimitWatts"
+//   "smClockMHz", "memoryClockMHz", "maxSmClockMHz", "maxMemoryClockMHz", "temperatureC",
+//   "powerWatts", "powerLimitWatts"
 //   "bar1": SIZE                         as in faults.hpp
 //   "eccErrors": 0, "retirementPending": false, "mig": false, "c2cLinks": 0
 //   "confidentialComputing": false       of the system: the first device that has it counts,
@@ -47,6 +48,7 @@ struct NvmlFacts {
   std::optional<unsigned> sm_clock_mhz;
   std::optional<unsigned> memory_clock_mhz;
   std::optional<unsigned> max_sm_clock_mhz;
+  std::optional<unsigned> max_memory_clock_mhz;
   std::optional<unsigned> temperature_c;
   std::optional<double> power_watts;
   std::optional<double> power_limit_watts;

@@ -68,7 +68,7 @@ struct SampleColumns {
   Direction direction;
   std::vector<double> start_ns;  // steady clock
   std::vector<double> duration_ns;
-  std::vector<double> host_ns = {};  // of copies in blocks alone
+  std::vector<double> host_ns = {};  // of throughput by the wall timer
 };
 
 struct DirectedMismatch {

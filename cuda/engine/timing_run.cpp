@@ -186,10 +186,8 @@ void TimingRun::issue_sample(Worker& worker) {
 void TimingRun::take_wall_window(Worker& worker, Window& window) {
   window.start_ns = static_cast<double>(now_ns());
   issue_sample(worker);
-  if (request_.blocks) {
-    worker.transfer->end_host_part();
-    window.issued_ns = static_cast<double>(now_ns());
-  }
+  if (request_.blocks) worker.transfer->end_host_part();
+  window.issued_ns = static_cast<double>(now_ns());
   worker.transfer->finish();
   window.end_ns = static_cast<double>(now_ns());
 }
@@ -270,7 +268,7 @@ std::vector<SampleColumns> TimingRun::columns() const {
       for (std::size_t i = 0; i < request_.workers; ++i) windows.push_back(windows_[first + i][sample]);
       append_sample(column, windows, request_.latency,
                     request_.event_timer ? std::optional(released_ns_[sample]) : std::nullopt);
-      if (!request_.blocks) continue;
+      if (request_.latency || request_.event_timer) continue;
       double host_ns = 0;
       for (const auto& window : windows) host_ns += window.issued_ns - window.start_ns;
       column.host_ns.push_back(host_ns / static_cast<double>(windows.size()));

@@ -18,7 +18,7 @@ namespace pinbench {
 struct Window {
   double start_ns = 0;
   double end_ns = 0;
-  double issued_ns = 0;  // when the host had done its part, but for waiting; of copies in blocks alone
+  double issued_ns = 0;  // when the host had done its part, but for waiting; by the wall timer
 };
 
 // What workers that copied at the same time took together: from the first start to the last end.

@@ -39,6 +39,8 @@ export interface BenchOptions {
   placement: Placement;
   arenas: PlannedArenas;
   cell: BenchCell;
+  /** "every" compares each copy whose rate counts; else the last copy to each buffer is. */
+  verify?: "every" | true;
 }
 
 /** A direction is visited so often, in turns with the other one, with so many samples each: of slow copies single ones. */
@@ -63,11 +65,14 @@ export class CopyBench {
   readonly #reserved = new Set<PinningKind>();
   /** What a copy takes, by memory and direction. */
   readonly #copyNs = new Map<string, number>();
+  readonly #hostShares: Record<Way, number[]> = { h2d: [], d2h: [] };
   #firstBuffer = 0;
   /** As it was read while copies ran; null until then, and without NVML. */
   link: LinkRecord | null = null;
   /** Copies that came back wrong so far. */
   wrongCopies = 0;
+  /** Copies whose rates count so far, how many of these were compared, and all bytes of copies. */
+  readonly copied = { made: 0, proven: 0, bytes: 0 };
 
   private constructor(session: NativeSession, options: BenchOptions) {
     this.#session = session;
@@ -129,7 +134,8 @@ export class CopyBench {
     const sampleNs = request.copiesPerSample * this.#copyNs.get("pinned h2d")!;
     let isOver = false;
     const samples = Math.max(1, Math.ceil(loadNs / sampleNs));
-    const load = this.#measure({ ...request, samples, readLink: true }).finally(() => {
+    // Comparing each copy would leave the link idle in between.
+    const load = this.#measure({ ...request, samples, verify: true, readLink: true }, false).finally(() => {
       isOver = true;
     });
     const readings: DeviceHealth[] = [];
@@ -201,9 +207,37 @@ export class CopyBench {
     });
   }
 
+  /** Of the time of pinned copies so far, the median of what the calls that began them took; null without any. */
+  get hostShare(): Record<Way, number | null> {
+    const shareOf = (way: Way) => (this.#hostShares[way].length === 0 ? null : median(this.#hostShares[way]));
+    return { h2d: shareOf("h2d"), d2h: shareOf("d2h") };
+  }
+
+  /** Median rates of pinned copies in both directions at once. */
+  async bothWays(): Promise<Rates> {
+    await this.reserve("pinned");
+    const request = { ...(await this.#request("pinned", "h2d")), direction: "bidir" } as const;
+    const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
+    for (let visit = 0; visit < visits; ++visit) {
+      const { columns, verification } = await this.#measure(request);
+      if (verification.mismatches.length > 0) continue;
+      for (const { direction, durationNs } of columns) {
+        const bytes = request.copiesPerSample * request.sizeBytes;
+        samples[direction as Way].push(...[...durationNs].map((ns) => bytes / ns));
+      }
+    }
+    return ratesOf(samples);
+  }
+
   async #visit(memory: PinningKind, way: Way): Promise<number[]> {
     const request = await this.#request(memory, way);
-    return ratesIn(await this.#measure(request), request);
+    const result = await this.#measure(request);
+    if (memory === "pinned") {
+      for (const { hostNs = [], durationNs } of result.columns) {
+        this.#hostShares[way].push(...[...hostNs].map((ns, i) => ns / durationNs[i]!));
+      }
+    }
+    return ratesIn(result, request);
   }
 
   /** The first one of a kind and direction finds out how long a copy takes. */
@@ -219,7 +253,7 @@ export class CopyBench {
       timer: "wall",
       cache,
       buffers,
-      verify: true,
+      verify: this.#options.verify ?? true,
       readLink: false,
     } as const;
     if (!this.#copyNs.has(key)) {
@@ -228,7 +262,8 @@ export class CopyBench {
       this.#copyNs.set(key, Math.min(...columns.flatMap(({ durationNs }) => [...durationNs])));
     }
     const copyNs = this.#copyNs.get(key)!;
-    const copies = copiesPerSample({ ...plain }, copyNs);
+    const most = plain.verify === "every" ? buffers : Number.POSITIVE_INFINITY;
+    const copies = Math.min(most, copiesPerSample({ ...plain }, copyNs));
     const samples = samplesOfVisit(copyNs);
     const firstBuffer = this.#firstBuffer;
     this.#firstBuffer = (firstBuffer + copies * samples) % buffers;
@@ -241,11 +276,18 @@ export class CopyBench {
     };
   }
 
-  async #measure(request: MeasureRequest): Promise<MeasureResult> {
+  async #measure(request: MeasureRequest, doRatesCount = true): Promise<MeasureResult> {
     const result = await this.#session.measure(request);
     if (result.aborted) throw Object.assign(new Error("aborted"), { code: "ABORTED" });
     this.link = result.link ?? this.link;
-    this.wrongCopies += result.verification.mismatches.length;
+    const { copies, provenCopies, mismatches } = result.verification;
+    this.wrongCopies += mismatches.length;
+    const { copiesPerSample: ofSample, samples, sizeBytes, warmupCopies, warmupBytes } = request;
+    this.copied.bytes += ofSample * samples * sizeBytes + warmupCopies * warmupBytes;
+    if (doRatesCount) {
+      this.copied.made += copies;
+      this.copied.proven += provenCopies;
+    }
     return result;
   }
 }

@@ -4,6 +4,7 @@ import type { Labels } from "../settings/labels.js";
 import { diagnose } from "./diagnose.js";
 import type { Diagnosis } from "./diagnosis.js";
 import { examine } from "./examine.js";
+import type { SiteReference } from "./expectation.js";
 
 /** What is diagnosed, since when, and who hears of it. */
 export interface DiagnosisRequest {
@@ -11,6 +12,8 @@ export interface DiagnosisRequest {
   /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
   sharing: DeviceSharing | null;
   isQuick: boolean;
+  /** The site's own reference; null without one. */
+  reference: SiteReference | null;
   labels: Labels;
   /** When the caller began, as a date and on the clock of performance.now(). */
   startedAt: Date;
@@ -27,14 +30,25 @@ const budgetMs = 17_000;
 
 /** Examines a machine's devices and says what that comes to. Rejects as examine() does. */
 export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagnosis> {
-  const { prepared, sharing, isQuick, labels, startedAt, startedMs, countedFromMs, signal, onActivity } =
-    request;
+  const {
+    prepared,
+    sharing,
+    isQuick,
+    reference,
+    labels,
+    startedAt,
+    startedMs,
+    countedFromMs,
+    signal,
+    onActivity,
+  } = request;
   const { backend, plan } = prepared;
   const examination = await examine({
     prepared,
     sharing,
     root: rootOf(prepared),
     isQuick,
+    reference,
     endMs: countedFromMs + budgetMs,
     signal,
     onActivity,
@@ -48,7 +62,7 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
   });
 }
 
-/** Of an emulated device the rest of the machine can be made up as well: a folder with its /proc and /sys. */
-function rootOf({ backend }: PreparedRun): string {
+/** Where the machine of these devices has its /proc and /sys. Of an emulated device the rest of the machine can be made up as well: a folder with its /proc and /sys. */
+export function rootOf({ backend }: PreparedRun): string {
   return (backend.facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";
 }

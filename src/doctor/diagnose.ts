@@ -1,9 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { leastLostShare } from "../results/over-time.js";
-import { byWeight, findCauses } from "./causes/causes.js";
-import { costOfTheRest, gigabytes } from "./causes/cost.js";
+import { actionOf, byWeight, findCauses } from "./causes/causes.js";
+import { costOf, gigabytes } from "./causes/cost.js";
+import { isRefuted, linksOf } from "./causes/path-links.js";
+import { type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
 import {
   type DeviceExamination,
@@ -30,21 +31,26 @@ type Way = (typeof ways)[number];
 
 const wayName: Readonly<Record<Way, string>> = { h2d: "to the device", d2h: "from the device" };
 
+/** A finding before it is known what to do with the node, but for those that say so. */
+type Found = Omit<Finding, "action"> & Partial<Pick<Finding, "action">>;
+
 /** What an examination comes to. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [] } = examination;
-  const known = findCauses(examination).map((finding) => (devices.length > 1 ? named(finding) : finding));
-  const findings = [
+  const shared = findCauses(examination);
+  const known = shared.findings.map((finding) => (devices.length > 1 ? named(finding) : finding));
+  const found: Found[] = [
     // What cannot be worked around comes before all costs.
     ...devices.flatMap(wrongData),
     ...devices.flatMap(deviceFails),
     ...byWeight([
       ...known,
       ...devices.flatMap((device) => slowTogether(device, known)),
-      ...devices.flatMap((device) => unexplained(device, known)),
+      ...devices.flatMap((device) => unexplained(device, shared)),
       ...devices.flatMap((device) => slowCopies(device, examination)),
     ]),
   ];
+  const findings = found.map((finding) => ({ action: actionOf(finding), ...finding }));
   return {
     schemaVersion: 1,
     kind: "diagnosis",
@@ -60,6 +66,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
     findings,
     unseen: [
       ...omitted,
+      ...devices.flatMap(refutedLinks),
       ...unseenHealth(devices),
       ...unseenFacts(
         machine,
@@ -71,7 +78,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
 }
 
 /** A finding that says which of several devices it speaks of. */
-function named(finding: Finding): Finding {
+function named(finding: Found): Found {
   const { device, summary } = finding;
   if (device === null || /\bdevice \d/i.test(summary)) return finding;
   return { ...finding, summary: `Device ${device}: ${summary.replace(/^The /, "the ")}` };
@@ -82,7 +89,7 @@ function nameOf({ facts }: DeviceExamination): string {
   return `device ${facts.ordinal} (${facts.name})`;
 }
 
-function wrongData(device: DeviceExamination): Finding[] {
+function wrongData(device: DeviceExamination): Found[] {
   const { wrongCopies = 0, facts } = device;
   if (wrongCopies === 0) return [];
   return [
@@ -99,7 +106,7 @@ function wrongData(device: DeviceExamination): Finding[] {
   ];
 }
 
-function deviceFails(device: DeviceExamination): Finding[] {
+function deviceFails(device: DeviceExamination): Found[] {
   const { failure = null, outOfMemory = false, facts } = device;
   if (failure === null) return [];
   return [
@@ -114,12 +121,13 @@ function deviceFails(device: DeviceExamination): Finding[] {
         ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
         : "See the kernel log and nvidia-smi, and reset the device or reboot.",
       sureness: "certain",
+      ...(outOfMemory && { action: "monitor" }),
     },
   ];
 }
 
 /** Devices that are slower at the same time than on other machines, where they share no bridge that sysfs shows. */
-function slowTogether(device: DeviceExamination, known: readonly Finding[]): Finding[] {
+function slowTogether(device: DeviceExamination, known: readonly Found[]): Found[] {
   const { measured, expectedTogether, facts } = device;
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
   if (isToldOf) return [];
@@ -142,11 +150,7 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
         ({ way, found, usual }) =>
           `${wayName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
       ),
-      cost: {
-        direction: losses.length === 2 ? "both" : losses[0]!.way,
-        gigabytesPerSecond: Math.max(...losses.map(({ lost }) => lost)),
-        basis: "measured",
-      },
+      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "together"),
       fix: isWaySeen
         ? "See whether memory modules are missing or on one node alone: all devices read and write the same memory."
         : "See on the host whether the devices share a PCIe switch, or whether memory modules are missing.",
@@ -156,51 +160,44 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
 }
 
 /** What is left of a shortfall once the costs of all causes are taken off it. */
-function unexplained(device: DeviceExamination, known: readonly Finding[]): Finding[] {
-  const { facts, expected, measured, reference } = device;
-  if (known.some(({ cost, device: of }) => of === facts.ordinal && isCostOfTheRest(cost, device))) return [];
-  const costs = known.flatMap(({ cost, device: of }) =>
-    cost !== null && (of === null || of === facts.ordinal) ? [cost] : [],
-  );
-  const left = ways.flatMap((way) => {
-    const shortfall = shortfallGBps(device, way);
-    if (shortfall === null) return [];
-    const explained = costs
-      .filter(({ direction }) => direction === way || direction === "both")
-      .reduce((sum, { gigabytesPerSecond }) => sum + gigabytesPerSecond, 0);
-    const rest = shortfall - explained;
-    // Costs are medians too: of what is explained, a tenth may be missing.
-    const chance = expected[way]! * (reference?.tolerance ?? 0) + 0.1 * explained;
-    return explained > 0 && rest <= chance ? [] : [{ way, rest }];
-  });
+function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
+  const { facts, expected, measured } = device;
+  const rest = unexplainedOf(shared, device);
+  const left = ways.filter((way) => rest[way] !== null);
   if (left.length === 0) return [];
-  const most = Math.max(...left.map(({ rest }) => rest));
+  const losses = shared.losses.get(facts.ordinal);
+  const isPart = left.some((way) => (losses?.[way]?.explained ?? 0) > 0);
   return [
     {
       cause: "unexplained",
       device: facts.ordinal,
       weight: "costs",
-      summary: `${capital(nameOf(device))} copies slower than healthy machines do, and nothing that was looked at explains it.`,
-      evidence: left.map(
-        ({ way }) =>
-          `${wayName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected`,
-      ),
-      cost: {
-        direction: left.length === 2 ? "both" : left[0]!.way,
-        gigabytesPerSecond: most,
-        basis: "measured",
-      },
+      summary: isPart
+        ? `${capital(nameOf(device))} copies slower than what was found explains.`
+        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and nothing that was looked at explains it.`,
+      evidence: left.map((way) => {
+        const explained = losses?.[way]?.explained ?? 0;
+        const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
+        return `${wayName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
+      }),
+      cost: costOf(rest, "measured"),
       fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
-      sureness: "certain",
+      sureness: isOfKind(device) ? "certain" : "possible",
+      // Other kinds of GPU are no reason to take this one out of use.
+      ...(!isOfKind(device) && { action: "monitor" }),
     },
   ];
+}
+
+function isOfKind({ reference }: Pick<DeviceExamination, "reference">): boolean {
+  return reference?.isOfKind !== false;
 }
 
 /**
  * Single copies that take many times as long: medians are as they should be, and a program gets less. Copies of an emulated
  * device without a link are the CPU's own, which other programs interrupt.
  */
-function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Finding[] {
+function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Found[] {
   const { measured, facts, expected } = device;
   const losses = ways.flatMap((way) => {
     const share = measured.slowShare?.[way] ?? 0;
@@ -222,30 +219,22 @@ function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "
         ({ way, rate, lost }) =>
           `${wayName[way]}: bytes over time are ${gigabytes(rate - lost)}, the median is ${gigabytes(rate)}`,
       ),
-      cost: {
-        direction: losses.length === 2 ? "both" : losses[0]!.way,
-        gigabytesPerSecond: Math.max(...losses.map(({ lost }) => lost)),
-        basis: "measured",
-      },
+      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
       fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",
       sureness: "certain",
     },
   ];
 }
 
-/** A cost has one figure for both directions, or one direction: what both lose cannot be told from it. */
-function isCostOfTheRest(cost: Finding["cost"], device: DeviceExamination): boolean {
-  return cost !== null && isDeepStrictEqual(cost, costOfTheRest(device));
-}
-
 /** Findings after which no figure of the machine is to be trusted. */
 const beforeAll: readonly string[] = ["wrong-data", "device-fails"];
 
 function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {
-  const { facts, health, path, limitGBps, expected, expectedTogether, measured, reference = null } = device;
+  const { facts, health, path, limitGBps, expected, expectedTogether, measured, reference, copied } = device;
   const link = health.underLoad?.link ?? facts.link;
   const generation = link?.generation ?? path.ports[0]?.generation ?? null;
   const width = link?.width ?? path.ports[0]?.width ?? null;
+  const isKnown = generation !== null && width !== null && !isRefuted({ generation, width }, measured);
   const rows = (rates: Rates, wanted: Rates | undefined, together: boolean) =>
     ways.map((direction) => ({
       direction,
@@ -259,14 +248,23 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
     name: facts.name,
     uuid: facts.uuid,
     pciBusId: facts.pciBusId,
-    link: generation === null || width === null ? null : `PCIe gen${generation} x${width}`,
+    link: isKnown ? `PCIe gen${generation} x${width}` : null,
     limitGigabytesPerSecond: limitGBps,
     reference: reference?.source ?? null,
+    isOfKind: isOfKind(device),
+    ...(copied !== undefined && { copies: { made: copied.made, proven: copied.proven } }),
     rates: [
       ...rows(measured.pinned, expected, false),
       ...(measured.together === null ? [] : rows(measured.together, expectedTogether, true)),
     ],
   };
+}
+
+/** What is said of links that copies refute: it is left out of all causes. */
+function refutedLinks(device: DeviceExamination): string[] {
+  return linksOf(device).refuted.map(
+    (text) => `link of device ${device.facts.ordinal}, as ${text}: copies were faster, so it is not true`,
+  );
 }
 
 /** What NVML did not tell. */
@@ -317,6 +315,14 @@ function verdictOf(
       reason: `Whether ${namesOf(unmeasured)} healthy cannot be told: there was no time left to measure.`,
     };
   }
+  const faulty = findings.find(({ action }) => action === "isolate" || action === "reset");
+  if (faulty !== undefined) {
+    const rate = devices.every(isAsExpected) ? "Copies are as fast as they should be, but " : "";
+    return {
+      verdict: "faulty",
+      reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}`,
+    };
+  }
   const unknown = devices.filter(({ expected }) => ways.some((way) => expected[way] === null));
   if (devices.length === 0 || unknown.length > 0) {
     const why = emulated
@@ -327,22 +333,48 @@ function verdictOf(
       reason: `Whether ${namesOf(unknown)} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
     };
   }
-  const isSlower = devices.some((device) => ways.some((way) => shortfallGBps(device, way) !== null));
+  const ofOtherKinds = devices.filter((device) => !isOfKind(device));
+  if (ofOtherKinds.length > 0) {
+    return { verdict: "cannot tell", reason: ofOtherKinds.map(withoutReference).join(" ") };
+  }
   const risks = findings.filter(({ weight }) => weight === "risk").length;
+  const notJudged = devices
+    .flatMap(({ measured: { pageable } }) => [pageable.h2d, pageable.d2h])
+    .filter((rate) => rate !== null);
   return {
     verdict: "healthy",
-    reason: isSlower
-      ? "Copies are slower than on other machines of this kind, as they must be here: the findings say why."
-      : `Nothing costs bandwidth: pinned copies reach what healthy machines of this kind do.${
-          risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`
-        }`,
+    reason: devices.every(isAsExpected)
+      ? `Pinned copies reach what healthy machines of this kind do.${
+          notJudged.length === 0
+            ? ""
+            : ` Pageable ones reach ${gigabytes(Math.min(...notJudged))}, for which there is no reference.`
+        }${risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`}`
+      : "Copies are slower than on other machines of this kind, as they must be here: the findings say why.",
   };
+}
+
+function isAsExpected(device: DeviceExamination): boolean {
+  return (
+    isOfKind(device) &&
+    ways.every((way) => device.expected[way] !== null && shortfallGBps(device, way) === null)
+  );
+}
+
+/** One sentence on a device of whose kind nothing was recorded. */
+function withoutReference({ facts, limitGBps, measured }: DeviceExamination): string {
+  const rates = ways.map((way) => gigabytes(measured.pinned[way]!)).join(" and ");
+  const allowed = limitGBps === null ? "" : ` The link alone allows ${gigabytes(limitGBps)}.`;
+  return `No reference for device ${facts.ordinal} (${facts.name}): pinned copies reach ${rates}.${allowed}`;
 }
 
 /** "device 1 is", "devices 0, 2 are". */
 function namesOf(devices: readonly DeviceExamination[]): string {
   const ordinals = devices.map(({ facts }) => facts.ordinal);
   return ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
+}
+
+function uncapital(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 function capital(text: string): string {

@@ -17,18 +17,21 @@ import {
   texts,
   wordColumn,
 } from "../draw/report.js";
-import type { Screen } from "../draw/screen.js";
-import { shownText } from "../draw/terminal/terminal-text.js";
 import { listed, timeText } from "../draw/words.js";
 import { directionName } from "../results/naming/wording.js";
 import { formatSize } from "../settings/units.js";
+import { diagnosisMetrics, healthCheckLine, nagiosLine } from "./automation.js";
 import { type Diagnosis, diagnosisSchema, type Finding } from "./diagnosis.js";
 
 /** A diagnosis, as a kind of document. */
 export const diagnosisKind: DocumentKind<Diagnosis> = {
   schema: diagnosisSchema,
   report: diagnosisReport,
-  exports: { nhc: (diagnosis, { screen }) => healthCheckLine(diagnosis, screen) },
+  exports: {
+    nhc: (diagnosis, { screen }) => healthCheckLine(diagnosis, screen),
+    nagios: (diagnosis, { screen }) => nagiosLine(diagnosis, screen),
+    openmetrics: (diagnosis) => diagnosisMetrics(diagnosis),
+  },
 };
 
 /** What the findings of a weight are called together. */
@@ -41,6 +44,7 @@ const titles: Readonly<Record<Finding["weight"], string>> = {
 const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
   healthy: "plain",
   costs: "warning",
+  faulty: "failure",
   "cannot tell": "failure",
 };
 
@@ -68,18 +72,33 @@ function entryOf(finding: Finding): Block {
 }
 
 /** What is said of a finding below its summary; a further line of evidence has no label of its own. */
-function aboutFinding({ evidence, cost, fix, sureness }: Finding): Fact[] {
+function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[] {
   return [
     ...(cost === null ? [] : [["costs", costText(cost)] as const]),
     ...evidence.map((line, index) => [index === 0 ? "seen" : "", line] as const),
     ...(fix === null ? [] : [["do", fix] as const]),
+    ...(action === "none" ? [] : [["node", actionWords[action]] as const]),
     ["sure", sureness],
   ];
 }
 
-function costText({ direction, gigabytesPerSecond, basis }: NonNullable<Finding["cost"]>): string {
+/** What to do with a node, in words. */
+const actionWords: Readonly<Record<Finding["action"], string>> = {
+  isolate: "isolate: take it out of use until that is done",
+  reset: "reset: drain it and reset the device",
+  monitor: "monitor: keep it in use and watch it",
+  none: "nothing",
+};
+
+function costText({ direction, gigabytesPerSecond, basis, copies }: NonNullable<Finding["cost"]>): string {
   const where = direction === "both" ? "in each direction" : directionName[direction];
-  return `${formatGBps(gigabytesPerSecond)} GB/s ${where}, ${basis}`;
+  const which = {
+    pinned: "",
+    slow: " beyond the median",
+    registered: " from registered memory",
+    together: " with all devices",
+  }[copies];
+  return `${formatGBps(gigabytesPerSecond)} GB/s ${where}${which}, ${basis}`;
 }
 
 function groupsOf({ findings }: Diagnosis) {
@@ -93,8 +112,10 @@ function groupsOf({ findings }: Diagnosis) {
 
 function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  const sourceOf = ({ reference }: Diagnosis["devices"][number]) =>
-    reference === null ? "not known: there is no reference" : `from ${reference}`;
+  const sourceOf = ({ reference, isOfKind }: Diagnosis["devices"][number]) =>
+    reference === null
+      ? "not known: there is no reference"
+      : `${isOfKind ? "from" : "no reference, at least by"} ${reference}`;
   const sources = [...new Set(devices.map(sourceOf))];
   const expected =
     sources.length === 1 ? sources : devices.map((device) => `device ${device.ordinal}: ${sourceOf(device)}`);
@@ -112,7 +133,19 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
       ];
     }),
     ...expected.map((source): Fact => ["Expected", source]),
+    ...provenText(devices),
   ];
+}
+
+/** How many copies were compared, and what share of wrong ones would have been seen (the rule of three). */
+function provenText(devices: Diagnosis["devices"]): Fact[] {
+  const counts = devices.flatMap(({ copies }) => copies ?? []);
+  const [made, proven] = (["made", "proven"] as const).map((key) =>
+    counts.reduce((sum, count) => sum + count[key], 0),
+  ) as [number, number];
+  if (proven === 0) return [];
+  const seen = `a fault in 1 of ${Math.max(1, Math.floor(proven / 3))} is seen with 95 % probability`;
+  return [["Data", `${proven === made ? `all ${made}` : `${proven} of ${made}`} copies compared: ${seen}`]];
 }
 
 /** Rates beside what is expected; rates together where there are several devices. */
@@ -148,16 +181,4 @@ function rateGrid({ devices, sizeBytes }: Diagnosis): Grid {
     rows,
     labels: hasTogether ? 3 : 2,
   };
-}
-
-/** Longer lines some schedulers cut off, or do not take for a reason. */
-const mostReasonCharacters = 240;
-
-/** One line as LBNL's Node Health Check writes it, which Slurm can give as the reason of a drained node. */
-function healthCheckLine({ verdict, reason }: Diagnosis, screen: Screen): string {
-  const text = shownText(reason, screen);
-  const short = text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
-  return verdict === "healthy"
-    ? `OK:  pinbench doctor:  ${short}\n`
-    : `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${short}\n`;
 }

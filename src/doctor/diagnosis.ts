@@ -8,12 +8,24 @@ import { backendNames, directionsMoved } from "../settings/choices.js";
  * known is null.
  */
 
-/** What a cause costs copies; `measured` where an experiment without it was faster, else computed from a limit. */
+/**
+ * What a cause costs copies; `measured` where an experiment without it was faster, else computed from a limit. The costs of
+ * one device's pinned copies add up to at most what these lose.
+ */
 const costSchema = z.object({
   direction: z.enum([...directionsMoved, "both"]),
+  /** At least; of both directions, each. */
   gigabytesPerSecond: ratio,
   basis: z.enum(["measured", "estimated"]),
+  /**
+   * Which copies: plain pinned ones, by their median; what single slow ones take beyond it; those from registered memory;
+   * or those of all devices at once.
+   */
+  copies: z.enum(["pinned", "slow", "registered", "together"]).default("pinned"),
 });
+
+/** What automation should do with a node: take it out of use, reset the device, watch it, or nothing. */
+const actionSchema = z.enum(["isolate", "reset", "monitor", "none"]);
 
 /** One cause, with what speaks for it and what to do. */
 const findingSchema = z.object({
@@ -34,6 +46,7 @@ const findingSchema = z.object({
   /** One thing to do, in a sentence; null where nothing is to be done. */
   fix: z.string().nullable(),
   sureness: z.enum(["certain", "likely", "possible"]),
+  action: actionSchema.default("none"),
 });
 
 /** One direction of a device's plain pinned copies beside what healthy machines reach. */
@@ -58,6 +71,10 @@ const deviceDiagnosisSchema = z.object({
   limitGigabytesPerSecond: ratio.nullable(),
   /** Where the expectation comes from; null without one. */
   reference: z.string().nullable(),
+  /** Whether that is of this kind of GPU; false for a share of the link that other kinds fill. */
+  isOfKind: z.boolean().default(true),
+  /** Copies whose rates count, and of these, how many were compared; absent from older documents. */
+  copies: z.object({ made: count, proven: count }).optional(),
   rates: z.array(rateSchema),
 });
 
@@ -81,7 +98,8 @@ export const diagnosisSchema = z.object({
   findings: z.array(findingSchema),
   /** What was not looked at, and why: "replay counters: NVML does not tell". */
   unseen: z.array(z.string()),
-  verdict: z.enum(["healthy", "costs", "cannot tell"]),
+  /** `faulty`: nothing costs bandwidth, and yet a finding asks to isolate the node or to reset a device. */
+  verdict: z.enum(["healthy", "costs", "faulty", "cannot tell"]),
   /** One sentence for people: why this verdict. */
   reason: z.string(),
 });
@@ -90,6 +108,8 @@ export const diagnosisSchema = z.object({
 export type Diagnosis = z.infer<typeof diagnosisSchema>;
 /** One cause. */
 export type Finding = z.infer<typeof findingSchema>;
+/** What to do with a node. */
+export type Action = z.infer<typeof actionSchema>;
 /** What a cause costs. */
 export type Cost = z.infer<typeof costSchema>;
 

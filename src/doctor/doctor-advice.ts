@@ -16,8 +16,10 @@ export function doctorAdvice({ devices, cells, backend }: ResultDocument): strin
       if (rates.length === 0 || expectation === null) continue;
       const [best, usual] = [Math.max(...rates), expectation[direction]];
       if (best >= usual * (1 - expectation.tolerance)) continue;
+      const others =
+        expectation.isOfKind === false ? "recorded GPUs over such a link" : "those of healthy machines";
       const where = devices.length === 1 ? "" : ` on device ${device.ordinal}`;
-      return `${directionName[direction]} pinned copies reach ${formatGBps(best)} GB/s${where}, and those of healthy machines ${formatGBps(usual)} GB/s: pinbench doctor says why.`;
+      return `${directionName[direction]} pinned copies reach ${formatGBps(best)} GB/s${where}, and ${others} ${formatGBps(usual)} GB/s: pinbench doctor says why.`;
     }
   }
   return null;

@@ -36,13 +36,18 @@ export interface DeviceExamination {
   expected: Rates;
   /** The same while all of several devices copy; absent where nobody has recorded that with so many. */
   expectedTogether?: Rates;
-  /** Where the expectation comes from, and how far below it copies are still healthy (0.05 is 5 %); null without one. */
-  reference?: { source: string; tolerance: number } | null;
+  /**
+   * Where the expectation comes from, how far below it copies are still healthy (0.05 is 5 %), and whether it is of this
+   * kind of GPU, as unless it says that it is not; null without one.
+   */
+  reference?: { source: string; tolerance: number; isOfKind?: boolean } | null;
   measured: DeviceMeasurements;
   /** What it did just before it was examined, for whomever; null where NVML does not tell. */
   activityBefore?: DeviceActivity | null;
   /** Copies whose data came back wrong, of all that were compared. */
   wrongCopies?: number;
+  /** Copies whose rates count, how many of these were compared, and all bytes that the link carried meanwhile. */
+  copied?: { made: number; proven: number; bytes: number };
   /** Why it could not be examined to its end, as a clause: "cuMemcpy… failed with …"; null where it was. */
   failure?: string | null;
   /** Whether that is for want of memory, the device's or the host's, which says nothing of the device. */
@@ -117,6 +122,10 @@ export interface DeviceMeasurements {
   firstLook?: Rates;
   /** Share of the time of these that slow copies took: `slowShareOf()`. Absent where it was not measured. */
   slowShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
+  /** Of the time of a pinned copy, what the call that begins it takes: an asynchronous one returns at once. */
+  hostShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
+  /** Pinned copies while the other direction copies too. */
+  bothWays?: Rates;
   pageable: Rates;
   /** From memory that was registered; `refused` is the driver's reason. */
   registered: { rates: Rates; refused: string | null };

@@ -4,14 +4,17 @@ import type { NativeDriver } from "../native/contract.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import type { LinkRecord } from "../results/schema.js";
 import type { OtherProgram } from "../results/sharing-schema.js";
+import { isRefuted } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
 import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
-import { expectationOf, payloadLimitGBps } from "./expectation.js";
+import { expectationOf, payloadLimitGBps, type SiteReference } from "./expectation.js";
 import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** One device while it is examined. */
 export interface Subject {
   facts: DeviceFacts;
+  /** The site's own reference; null without one. */
+  site: SiteReference | null;
   bench: CopyBench | null;
   path: { before: PciPath; underLoad: PciPath | null };
   health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
@@ -22,6 +25,7 @@ export interface Subject {
   failure: string | null;
   outOfMemory: boolean;
   wrongCopies: number;
+  copied: { made: number; proven: number; bytes: number };
   /** As it was while copies ran. */
   link: LinkRecord | null;
 }
@@ -39,9 +43,15 @@ interface ExaminedContext {
 }
 
 /** Reads what a device tells before it is opened. */
-export async function beginSubject(facts: DeviceFacts, driver: NativeDriver, root: string): Promise<Subject> {
+export async function beginSubject(
+  facts: DeviceFacts,
+  site: SiteReference | null,
+  driver: NativeDriver,
+  root: string,
+): Promise<Subject> {
   return {
     facts,
+    site,
     bench: null,
     path: { before: readPciPath(facts.pciBusId, root), underLoad: null },
     health: { before: await readHealth(driver, facts), underLoad: null, after: null },
@@ -57,6 +67,7 @@ export async function beginSubject(facts: DeviceFacts, driver: NativeDriver, roo
     failure: null,
     outOfMemory: false,
     wrongCopies: 0,
+    copied: { made: 0, proven: 0, bytes: 0 },
     link: null,
   };
 }
@@ -66,16 +77,17 @@ export async function examinedDevice(
   subject: Subject,
   { backend, sharing, root, lost, together }: ExaminedContext,
 ): Promise<DeviceExamination> {
-  const { facts, path, health, activityBefore, failure, outOfMemory, wrongCopies, link } = subject;
+  const { facts, path, health, activityBefore, failure, outOfMemory, wrongCopies, copied, link } = subject;
   const seen = path.underLoad ?? path.before;
   const [port] = seen.ports;
-  const limitGBps = facts.integrated
-    ? null
-    : payloadLimitGBps(
-        link?.generation ?? port?.generation ?? null,
-        link?.width ?? port?.width ?? null,
-        smallestPayload(seen),
-      );
+  const speed = {
+    generation: link?.generation ?? port?.generation ?? null,
+    width: link?.width ?? port?.width ?? null,
+  };
+  const limitGBps =
+    facts.integrated || isRefuted(speed, subject.measured)
+      ? null
+      : payloadLimitGBps(speed.generation, speed.width, smallestPayload(seen));
   return {
     ...comparedWith(subject, backend.facts.emulated, together),
     facts,
@@ -88,16 +100,17 @@ export async function examinedDevice(
     failure: failure ?? lost,
     outOfMemory,
     wrongCopies,
+    copied,
   };
 }
 
 /**
  * What a healthy device reaches over the best link that card and slot have together, beside what this one does; and what
  * it reaches as one of `copying` devices that copy at the same time. Nothing is expected of a part of a device, nor over
- * another link than PCIe.
+ * another link than PCIe. Where copies are faster than that link could carry, it is the card's best link that counts.
  */
 export function comparedWith(
-  { facts, health, path, measured }: Subject,
+  { facts, health, path, measured, site }: Subject,
   emulated: boolean,
   copying = 0,
 ): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
@@ -105,24 +118,26 @@ export function comparedWith(
   const [port] = path.before.ports;
   const { c2cLinks, migEnabled } = health.before ?? {};
   const isPcie = !facts.integrated && !((c2cLinks ?? 0) > 0) && migEnabled !== true;
-  const expectation = isPcie
-    ? expectationOf(
-        { name: facts.name, emulated },
-        {
-          generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
-          width: link?.maxWidth ?? port?.maxWidth ?? null,
-        },
-      )
-    : null;
+  const told = {
+    generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
+    width: link?.maxWidth ?? port?.maxWidth ?? null,
+  };
+  const card = {
+    generation: (health.underLoad ?? health.before)?.cardMaxGeneration ?? port?.maxGeneration ?? null,
+    width: port?.maxWidth ?? told.width,
+  };
+  const possible = [told, card].find((speed) => !isRefuted(speed, measured));
+  const expectation =
+    isPcie && possible !== undefined ? expectationOf({ name: facts.name, emulated }, possible, site) : null;
   if (expectation === null) return { measured, expected: noRates, reference: null };
-  const { h2d, d2h, together, source, tolerance } = expectation;
+  const { h2d, d2h, together, source, tolerance, isOfKind } = expectation;
   return {
     measured,
     expected: { ...noRates, h2d, d2h },
     ...(together?.devices === copying && {
       expectedTogether: { ...noRates, h2d: together.h2d, d2h: together.d2h },
     }),
-    reference: { source, tolerance },
+    reference: { source, tolerance, isOfKind: isOfKind ?? true },
   };
 }
 

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { PinbenchError } from "../errors.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import { MiB } from "../settings/units.js";
+import { checkShape, parseJson, readTextFile } from "../text-file.js";
 
 /*
  * What a device should reach, before it is measured: the payload that its link can carry, and the share of the link that
@@ -63,9 +65,25 @@ export interface Expectation {
   tolerance: number;
   /** Where it comes from, as a clause for people. */
   source: string;
+  /** False where no device of this name was recorded: it is the share of their links that others fill. */
+  isOfKind?: false;
 }
 
 type Reference = z.infer<typeof referenceSchema>;
+
+/** Machines that a site has recorded itself, in the form of reference.json: they go before those of pinbench's own. */
+const siteReferenceSchema = referenceSchema.pick({ listed: true });
+export type SiteReference = z.infer<typeof siteReferenceSchema>;
+
+/** Reads a site's own reference. Rejects with a usage error that names the file and what is wrong with it. */
+export async function readSiteReference(path: string): Promise<SiteReference> {
+  const hint = "Give a file that pinbench fleet --write-reference wrote.";
+  const parsed = checkShape(siteReferenceSchema, parseJson(await readTextFile(path), path, hint));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue === undefined ? "" : ` at ${issue.path.join(".")}: ${issue.message}`;
+  throw new PinbenchError("usage", `${path} is no reference of machines${where}.`, { hint });
+}
 
 let loaded: Reference | null = null;
 
@@ -92,12 +110,15 @@ export function isPartOfGpu(name: string): boolean {
 export function expectationOf(
   device: { name: string; emulated: boolean },
   { generation, width }: HealthyLink,
+  site: SiteReference | null = null,
 ): Expectation | null {
   const limitGBps = linkLimitGBps(generation, width);
   if (limitGBps === null || isPartOfGpu(device.name)) return null;
   const reference = readReference();
-  const listed = device.emulated ? undefined : reference.listed.find(({ gpu }) => gpu === device.name);
-  const { alone, tolerance, sources } = device.emulated ? reference.emulated : (listed ?? reference.byLink);
+  const own = site?.listed.find(({ gpu }) => gpu === device.name);
+  const isOfClock = device.emulated && own === undefined;
+  const listed = own ?? (isOfClock ? undefined : reference.listed.find(({ gpu }) => gpu === device.name));
+  const { alone, tolerance, sources } = isOfClock ? reference.emulated : (listed ?? reference.byLink);
   const together = listed?.together ?? null;
   const link = `PCIe gen${generation} x${width}`;
   return {
@@ -109,10 +130,11 @@ export function expectationOf(
       d2h: together.d2h * limitGBps,
     },
     tolerance,
-    source: device.emulated
+    ...(!isOfClock && listed === undefined && { isOfKind: false }),
+    source: isOfClock
       ? `the emulated link, ${link}`
       : listed !== undefined
-        ? `recordings of an ${listed.gpu} (${sources[0]})`
+        ? `${own === undefined ? "recordings" : "this site's own recordings"} of an ${listed.gpu} (${sources[0]})`
         : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs fill such a share (${sources[0]})`,
   };
 }

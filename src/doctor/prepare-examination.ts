@@ -51,7 +51,7 @@ export async function prepareExamination(request: ExaminationRequest): Promise<P
 }
 
 function prepare(
-  { backend, devices, lastLevelCacheBytes }: ExaminationRequest,
+  { backend, devices, lastLevelCacheBytes, isQuick }: ExaminationRequest,
   { sizeBytes, caches, memory }: Attempt,
   together: boolean,
 ): Promise<PreparedRun> {
@@ -64,6 +64,7 @@ function prepare(
       caches,
       memory,
       together,
+      verify: isQuick ? "every" : true,
       sizesBytes: [sizeBytes],
       workers: [1],
       directions: ["h2d", "d2h"],

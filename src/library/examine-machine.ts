@@ -1,5 +1,6 @@
 import { diagnoseMachine } from "../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../doctor/diagnosis.js";
+import { readSiteReference } from "../doctor/expectation.js";
 import { prepareExamination } from "../doctor/prepare-examination.js";
 import { PinbenchError } from "../errors.js";
 import { openDevices } from "../explain/experiment-tools.js";
@@ -15,8 +16,8 @@ import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
 import { announced } from "./announced.js";
 
-const { backend, devices, quick, lastLevelCacheBytes } = commandSettings.doctor;
-const doctorSettings = { backend, devices, quick, lastLevelCacheBytes } as const;
+const { backend, devices, quick, reference, lastLevelCacheBytes } = commandSettings.doctor;
+const doctorSettings = { backend, devices, quick, reference, lastLevelCacheBytes } as const;
 
 /** Nobody gets the emulated device's figures for those of a GPU who did not ask for them. */
 const gpuAlone = { backend: "cuda" } as const;
@@ -38,10 +39,11 @@ export async function doctor({
   const call = callNow();
   const settings = { ...defaultsOf(doctorSettings), ...gpuAlone, ...readOptions(doctorSettings, options) };
   const isQuick = settings.quick;
+  const reference = settings.reference === null ? null : await readSiteReference(settings.reference);
   const prepared = await prepareExamination({ ...settings, isQuick });
   return announced(prepared, (sharing) =>
     diagnoseMachine({
-      ...{ prepared, sharing, isQuick, signal, labels: {} },
+      ...{ prepared, sharing, isQuick, reference, signal, labels: {} },
       ...call,
       countedFromMs: call.startedMs,
       onActivity: () => undefined,

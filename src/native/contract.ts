@@ -311,8 +311,8 @@ export interface SampleColumns {
   startNs: Float64Array;
   durationNs: Float64Array;
   /**
-   * Of block copies: from the sample's start until the last call that a worker's copies take has returned, waiting for
-   * their end left out; by `gather` to the host, until the CPU has put the last block in its place. The mean of the workers.
+   * Of throughput by the wall timer: from the sample's start until the last call that a worker's copies take has returned,
+   * waiting for their end left out; by `gather` to the host, until the CPU has put the last block in its place. The mean of the workers.
    */
   hostNs?: Float64Array;
 }

@@ -65,6 +65,7 @@ export interface DeviceHealth {
   /** Why clocks are lower than they could be, in NVML's words in lower case with dashes: "hw-thermal-slowdown", "gpu-idle". */
   clockReasons: string[] | null;
   maxSmClockMHz: number | null;
+  maxMemoryClockMHz: number | null;
   temperatureC: number | null;
   powerWatts: number | null;
   powerLimitWatts: number | null;

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
@@ -142,6 +143,10 @@ describe("pinbench doctor of an emulated device", () => {
     const found = diagnosis.findings.find(({ cause }) => cause === "confidential-computing");
     expect(found).toMatchObject({ weight: "explains", cost: { gigabytesPerSecond: expect.any(Number) } });
     expect(costly(diagnosis)).not.toContain("unexplained");
+    // The link carries each direction by itself, and calls do not wait for it.
+    expect(diagnosis.unseen.join("\n")).not.toContain("both ways");
+    const known = diagnosis.findings.map(({ cause }) => cause);
+    for (const cause of ["both-ways-shared", "copies-wait"]) expect(known).not.toContain(cause);
   });
 
   it.skipIf(allowedCpus().length < 2)("finds that another NUMA node is nearer, by measuring it", async () => {
@@ -172,6 +177,105 @@ describe("pinbench doctor of an emulated device", () => {
     expect(exitCode).toBe(4);
     expect(diagnosis).toMatchObject({ verdict: "cannot tell", reason: expect.stringContaining("wrong") });
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
+  });
+
+  it("with --quick compares every copy whose rate counts, and says so", async () => {
+    const { diagnosis } = await examined(machine(healthyLink), "--quick");
+    const { made, proven } = diagnosis.devices[0]!.copies!;
+    expect({ proven, areMany: made >= 54 }).toEqual({ proven: made, areMany: true });
+  });
+
+  it("sees with --quick that every fifth copy from the device is wrong", async () => {
+    const wrong = emulatedFaults({ copy: "d2h", fault: "flip", from: 3, every: 5 });
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, wrong), "--quick");
+    expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 4, cause: "wrong-data" });
+    expect(diagnosis.findings[0]!.action).toBe("isolate");
+  });
+
+  it("says of 12 packets sent again that they are no cause of copies at a third of their rate", async () => {
+    // Some 110 copies of 16 MiB, and what is copied while NVML is read.
+    const nvml = { ...healthyLink, width: 1, maxWidth: 1, replays: 5, replaysPerGiB: 8 };
+    const slow = { ...emulatedFaults({ link: "all", slowdown: 3 }), PINBENCH_EMULATED_LINK: "0.25e9" };
+    const { diagnosis } = await examined(machine(nvml, slow), "--quick");
+    expect(costly(diagnosis)).toEqual(["unexplained"]);
+    const errors = diagnosis.findings.find(({ cause }) => cause === "link-errors");
+    expect(errors === undefined ? [null, "risk"] : [errors.cost, errors.weight]).toEqual([null, "risk"]);
+  });
+
+  it("says that the memory's clock is held low while copies run", async () => {
+    const { diagnosis } = await examined(
+      machine({ ...healthyLink, memoryClockMHz: 1593, maxMemoryClockMHz: 2619 }),
+      "--quick",
+    );
+    expect(diagnosis.findings.map(({ cause }) => cause)).toContain("memory-clock-low");
+  });
+
+  it("drops a slot of which NVML says less than copies reach", async () => {
+    // A link of 1 GB/s, of which a hypervisor's bridge says that it has one lane.
+    const bridge = { generation: 1, width: 1, maxGeneration: 1, maxWidth: 1, cardMaxGeneration: 1 };
+    const { diagnosis } = await examined(machine(bridge), "--quick");
+    expect(diagnosis.findings.map(({ cause }) => cause)).not.toContain("slot-narrow");
+    expect(diagnosis).toMatchObject({ verdict: "cannot tell", devices: [{ link: null }] });
+    expect(diagnosis.unseen.join("\n")).toContain("gen1 x1: copies were faster, so it is not true");
+  });
+
+  it("packs what the vendor asks for, and says what is private in it", async () => {
+    const cwd = temporaryFolder();
+    const { exitCode, stderr } = await callCli(
+      doctor("--quick", "--no-progress", "--bundle", "node.tar.gz"),
+      {
+        cwd,
+        env: machine({ ...healthyLink, maxWidth: 16 }),
+      },
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("node.tar.gz is for the vendor. Private in it: the host's name, labels");
+    const names = execFileSync("tar", ["-tzf", join(cwd, "node.tar.gz")], { encoding: "utf8" }).split("\n");
+    expect(names).toEqual(
+      expect.arrayContaining(["README.txt", "diagnosis.json"].map((name) => `pinbench-bundle/${name}`)),
+    );
+  });
+
+  it.each(["no/such/folder/b.tar.gz", "."])(
+    "refuses to write a bundle to %s before it measures",
+    async (path) => {
+      const { exitCode, stdout } = await callCli(doctor("--bundle", path), { cwd: temporaryFolder() });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    },
+  );
+
+  describe("with a site's own reference", () => {
+    const written = (contents: string) => {
+      const path = join(temporaryFolder(), "site.json");
+      writeFileSync(path, contents);
+      return path;
+    };
+    const entry = {
+      alone: { h2d: 0.4, d2h: 0.4 },
+      together: null,
+      tolerance: 0.05,
+      sources: ["node07.json"],
+    };
+
+    it("compares with its machines before all others", async () => {
+      const { diagnosis: plain } = await examined(machine(healthyLink), "--quick");
+      const path = written(JSON.stringify({ listed: [{ gpu: plain.devices[0]!.name, ...entry }] }));
+      const { diagnosis } = await examined(machine(healthyLink), "--quick", "--reference", path);
+      expect(diagnosis.devices[0]).toMatchObject({
+        reference: expect.stringContaining("this site's own recordings of an "),
+        rates: [{ expectedGigabytesPerSecond: 0.4 }, { expectedGigabytesPerSecond: 0.4 }],
+      });
+    });
+
+    it.each([
+      ["{}", "is no reference of machines at listed"],
+      ['{"listed": [{"gpu": "x"}]}', "is no reference of machines at listed.0"],
+      ["no JSON", "site.json"],
+    ])("refuses %s before it measures", async (contents, message) => {
+      const { exitCode, stdout, stderr } = await callCli(doctor("--reference", written(contents)));
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+      expect(stderr).toContain(message);
+    });
   });
 
   it("goes on with the others where one device fails", async () => {
@@ -229,7 +333,7 @@ describe("pinbench doctor without a link", () => {
     const args = doctor("--quick", ...outputs, "--format", "nhc");
     const { exitCode, stdout, stderr } = await callCli(args, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });
-    expect(stdout).toMatch(/^ERROR: {2}nhc: .* no GPU but an emulated device without a link/);
+    expect(stdout).toMatch(/^WARNING: {2}pinbench doctor: .* no GPU but an emulated device without a link/);
     expect(diagnosisSchema.parse(JSON.parse(readFileSync(join(cwd, "d.json"), "utf8"))).verdict).toBe(
       "cannot tell",
     );

@@ -1,3 +1,4 @@
+import { byWeight, findCauses } from "../../src/doctor/causes/causes.js";
 import type { Cost, Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, healthyHealth, rates } from "../helpers/examination.js";
@@ -22,3 +23,6 @@ export interface CauseCase {
 export const slow = { pinned: rates(44, 44), nodes: [] };
 /** The healthy link under load. */
 export const link = healthyHealth.link!;
+
+/** All that is found, as a diagnosis has it. */
+export const foundIn = (examination: Examination) => byWeight(findCauses(examination).findings);

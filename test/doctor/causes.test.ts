@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { causes, findCauses, suspicions } from "../../src/doctor/causes/causes.js";
+import { causes, suspicions } from "../../src/doctor/causes/causes.js";
 import type { Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
@@ -23,7 +23,7 @@ import {
   switchUpstream,
   type TreeFiles,
 } from "../helpers/machine-tree.js";
-import { type CauseCase, link, slow } from "./cause-case.js";
+import { type CauseCase, foundIn, link, slow } from "./cause-case.js";
 import { deviceCases, virtualMachine } from "./device-cases.js";
 import { hostCases } from "./host-cases.js";
 import { pathCases } from "./path-cases.js";
@@ -33,13 +33,17 @@ const [gpu] = gpuNames;
 const cases: readonly CauseCase[] = [...pathCases, ...hostCases, ...deviceCases];
 
 /** All of a finding that people read. */
-const textOf = ({ summary, evidence, fix }: Finding) => [summary, ...evidence, fix ?? ""].join("\n");
+const textOf = ({ summary, evidence, fix }: Omit<Finding, "action">) =>
+  [summary, ...evidence, fix ?? ""].join("\n");
 
 function examine({ files, change, machine, devices }: CauseCase): Examination {
   return { ...examinationOf(machineTree(files), change, { devices: devices ?? 1 }), ...machine };
 }
 
-function expectOnly(found: Finding[], { cause, weight, cost, says, devices = 1 }: CauseCase): void {
+function expectOnly(
+  found: Omit<Finding, "action">[],
+  { cause, weight, cost, says, devices = 1 }: CauseCase,
+): void {
   expect([...new Set(found.map((finding) => finding.cause))]).toEqual([cause]);
   expect(found.length).toBeLessThanOrEqual(devices);
   const [first] = found;
@@ -56,7 +60,7 @@ function expectOnly(found: Finding[], { cause, weight, cost, says, devices = 1 }
 }
 
 it.each([1, 2] as const)("of a healthy machine with %d devices nothing is said", (devices) => {
-  expect(findCauses(examinationOf(machineTree(), {}, { devices }))).toEqual([]);
+  expect(foundIn(examinationOf(machineTree(), {}, { devices }))).toEqual([]);
 });
 
 describe("settings alone are no causes where copies reach what they should", () => {
@@ -92,12 +96,12 @@ describe("settings alone are no causes where copies reach what they should", () 
       files: { [pciFile(switchDownstream, "config")]: pciConfig({ kind: 0x6, accessControl: 0x1d }) },
     },
   ])("$what", ({ files }) => {
-    expect(findCauses(examinationOf(machineTree(files)))).toEqual([]);
+    expect(foundIn(examinationOf(machineTree(files)))).toEqual([]);
   });
 
   it("a process that only has the device open", () => {
     const change = { other: { others: [otherProgram({ pid: 4711 })] } };
-    expect(findCauses(examinationOf(machineTree(), change))).toEqual([]);
+    expect(foundIn(examinationOf(machineTree(), change))).toEqual([]);
   });
 });
 
@@ -131,6 +135,14 @@ describe("nothing is said of what healthy machines have as well", () => {
     {
       what: "a node that is 4 % faster",
       change: { measured: { nodes: [healthyMeasurements.nodes[0]!, { node: 1, rates: rates(57.8, 57.4) }] } },
+    },
+    {
+      what: "a memory clock within a tenth",
+      change: { health: { link: { ...link, memoryClockMHz: 2400 } } },
+    },
+    {
+      what: "calls that return at once, and both ways at once as fast as most machines",
+      change: { measured: { hostShare: { h2d: 0.02, d2h: 0.4 }, bothWays: rates(38, 40) } },
     },
     { what: "a window of half of the memory", change: { health: { bar1TotalBytes: 85_017_493_504 / 2 } } },
     { what: "a quota of two CPUs", files: { "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n" } },
@@ -204,28 +216,28 @@ describe("nothing is said of what healthy machines have as well", () => {
       change: { measured: { registered: { rates: rates(50.7, 50.3), refused: null } } },
     },
   ])("$what", ({ files, change }) => {
-    expect(findCauses(examinationOf(machineTree(files), change))).toEqual([]);
+    expect(foundIn(examinationOf(machineTree(files), change))).toEqual([]);
   });
 
   it("two devices that keep nine tenths of their rates together", () => {
     const measured = { together: rates(50.1, 49.7) };
-    expect(findCauses(examinationOf(machineTree(), { measured }, { devices: 2 }))).toEqual([]);
+    expect(foundIn(examinationOf(machineTree(), { measured }, { devices: 2 }))).toEqual([]);
   });
 });
 
 describe("a cause is found, and nothing else is said", () => {
   it.each(cases)("$what", (one) => {
-    expectOnly(findCauses(examine(one)), one);
+    expectOnly(foundIn(examine(one)), one);
   });
 
   it("slow copies that were faster once measured again on the same node are no matter of nodes", () => {
     const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
-    const found = findCauses(examinationOf(machineTree(), { measured }));
+    const found = foundIn(examinationOf(machineTree(), { measured }));
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
   });
 
   it("a link of fewer lanes in a virtual machine may be how the slot is wired: reseating is no guest's matter", () => {
-    const [first] = findCauses(
+    const [first] = foundIn(
       examinationOf(machineTree(virtualMachine), {
         health: { link: { ...link, width: 8 } },
         measured: { pinned: rates(27.7, 27.6), nodes: [] },
@@ -241,13 +253,13 @@ describe("a cause is found, and nothing else is said", () => {
       measured: { pinned: rates(13.9, 13.8), nodes: [] },
       other: { others: [otherProgram({ pid: 4711 })] },
     });
-    expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
+    expect(foundIn(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
   });
 
   it("what costs no bandwidth leaves a slow device open to suspicion", () => {
     const root = machineTree({ [pciFile(gpu, "iommu_group/type")]: "DMA\n" });
     const examination = examinationOf(root, { health: { eccErrors: 1 }, measured: slow });
-    expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["memory-errors", "iommu-translates"]);
+    expect(foundIn(examination).map(({ cause }) => cause)).toEqual(["memory-errors", "iommu-translates"]);
   });
 
   it("others' CPU time, waiting for memory and swapping, of the time of the examination", () => {
@@ -258,7 +270,7 @@ describe("a cause is found, and nothing else is said", () => {
       "proc/pressure/memory": pressure(60_000_000),
       "proc/vmstat": "pswpin 90120\npswpout 480\n",
     });
-    expectOnly(findCauses(examinationOf(after, {}, { before })), {
+    expectOnly(foundIn(examinationOf(after, {}, { before })), {
       what: "",
       cause: "memory-short",
       weight: "risk",
@@ -267,7 +279,7 @@ describe("a cause is found, and nothing else is said", () => {
     const stolen = machineTree({
       "proc/stat": "cpu  100 0 100 10000 0 0 0 900 0 0\ncpu0 1 0 1 1 0 0 0 9 0 0\nbtime 1790000000\n",
     });
-    expectOnly(findCauses(examinationOf(stolen, {}, { before })), {
+    expectOnly(foundIn(examinationOf(stolen, {}, { before })), {
       what: "",
       cause: "cpus-taken",
       weight: "risk",
@@ -277,7 +289,7 @@ describe("a cause is found, and nothing else is said", () => {
 
   it("two devices behind one switch that share its way up", () => {
     const measured = { together: rates(28.1, 27.9) };
-    const found = findCauses(examinationOf(machineTree(), { measured }, { devices: 2 }));
+    const found = foundIn(examinationOf(machineTree(), { measured }, { devices: 2 }));
     expectOnly(found, {
       what: "",
       cause: "uplink-shared",
@@ -298,7 +310,7 @@ it("what costs most is first, and risks are before explanations", () => {
       nodes: [{ node: 1, rates: rates(31, 31) }],
     },
   });
-  expect(findCauses(examination).map(({ cause }) => cause)).toEqual([
+  expect(foundIn(examination).map(({ cause }) => cause)).toEqual([
     "link-narrow",
     "numa-far",
     "memory-errors",

@@ -149,6 +149,24 @@ describe("a device alone", () => {
     expect(bench.link).toMatchObject({ width: 8 });
   });
 
+  it("has the share of a copy's time that the call takes, of pinned copies alone", async () => {
+    const session = new FakeSession(() => 2e6);
+    const measure = session.measure.bind(session);
+    session.measure = async (request) => {
+      const result = await measure(request);
+      const columns = result.columns.map((column) => ({
+        ...column,
+        hostNs: column.durationNs.map((ns) => (request.direction === "h2d" ? ns / 100 : ns * 0.98)),
+      }));
+      return { ...result, columns };
+    };
+    const bench = await benchOn(session);
+    await bench.rates("pageable");
+    expect(bench.hostShare).toEqual({ h2d: null, d2h: null });
+    await bench.rates("pinned");
+    expect(bench.hostShare).toEqual({ h2d: expect.closeTo(0.01, 6), d2h: expect.closeTo(0.98, 6) });
+  });
+
   it("has the time of a copy after a rest apart from that of copies in a row", async () => {
     const session = new FakeSession();
     session.measureFirstCopy = async (restMs = 0) => ({ durationNs: restMs > 0 ? 30_000 : 8_000 });

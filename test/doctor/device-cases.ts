@@ -34,7 +34,7 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "device-shared",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
     says:
       "pinbench run (pid 4710, since 2026-11-20 10:00:00 UTC)\n" +
       "python3 (pid 4711, 12 GiB of the device's memory)\n" +
@@ -59,7 +59,7 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "clocks-held",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
     says: "345 of 1980 MHz",
   },
   {
@@ -68,6 +68,27 @@ export const deviceCases: readonly CauseCase[] = [
     cause: "clocks-held",
     weight: "risk",
     says: "power limit",
+  },
+  {
+    what: "a memory clock that stays low under load",
+    change: { health: { link: { ...link, memoryClockMHz: 1593 } } },
+    cause: "memory-clock-low",
+    weight: "risk",
+    says: "1593 of 2619 MHz",
+  },
+  {
+    what: "calls that return when their copies are made",
+    change: { measured: { hostShare: { h2d: 0.98, d2h: 0.97 } } },
+    cause: "copies-wait",
+    weight: "risk",
+    says: "the call takes 98 % to the device and 97 % back",
+  },
+  {
+    what: "both directions that share what one can carry",
+    change: { measured: { bothWays: rates(29, 28.5) } },
+    cause: "both-ways-shared",
+    weight: "risk",
+    says: "1.03 times",
   },
   {
     what: "memory whose retirement is pending",
@@ -105,7 +126,7 @@ export const deviceCases: readonly CauseCase[] = [
     change: { health: { migEnabled: true }, measured: slow },
     cause: "mig",
     weight: "explains",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
   },
   {
     what: "an instance of which NVML does not say what it is",
@@ -164,8 +185,15 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "confidential-computing",
     weight: "explains",
-    cost: { direction: "both", gigabytesPerSecond: 47, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 46.7, basis: "estimated" },
     says: "AMD SEV-SNP",
+  },
+  {
+    what: "confidential computing, with the size of its bounce buffers",
+    files: { "dev/sev-guest": "", "sys/kernel/debug/swiotlb/io_tlb_nslabs": "524288\n" },
+    cause: "confidential-computing",
+    weight: "explains",
+    says: "(swiotlb): 1 GiB",
   },
   {
     what: "Grace, where pageable copies are as fast as pinned ones",

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { healthCheckCodes, nagiosCodes, nodeState } from "../../src/doctor/automation.js";
 import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { buildDiagnosis, buildSlowDiagnosis } from "../helpers/diagnosis.js";
+import { buildDiagnosis, buildFinding, buildSlowDiagnosis } from "../helpers/diagnosis.js";
 import { drawn } from "../helpers/drawn.js";
 
 const screen = fileScreen({ columns: 120 });
@@ -41,7 +42,7 @@ describe("the text of a diagnosis", () => {
 describe("the line for health checks", () => {
   it("is OK where nothing is wrong", () => {
     expect(drawn(diagnosisKind, healthy, "nhc", screen)).toMatch(
-      /^OK: {2}pinbench doctor: {2}Nothing costs [^\n]*\n$/,
+      /^OK: {2}pinbench doctor: {2}Pinned copies reach [^\n]*\n$/,
     );
   });
 
@@ -55,5 +56,58 @@ describe("the line for health checks", () => {
     const line = drawn(diagnosisKind, { ...slow, reason: "x".repeat(5000) }, "nhc", screen);
     expect(line.length).toBeLessThan(320);
     expect(line).toMatch(/x\.\.\.\n$/);
+  });
+});
+
+describe("for Nagios", () => {
+  const watched = buildFinding({ weight: "risk", cost: null, action: "monitor" });
+
+  it.each([
+    ["OK", healthy],
+    ["WARNING", buildDiagnosis({ findings: [watched] })],
+    ["CRITICAL", slow],
+    ["CRITICAL", buildDiagnosis({ findings: [buildFinding({ action: "reset" })], verdict: "faulty" })],
+    ["UNKNOWN", buildDiagnosis({ verdict: "cannot tell", findings: [watched] })],
+  ])("is %s, with the rates behind a bar", (word, diagnosis) => {
+    const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B." }, "nagios", screen);
+    expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
+    expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
+  });
+
+  it("is no line of an error in a health check where it is to be watched, or unknown", () => {
+    for (const verdict of ["healthy", "cannot tell"] as const) {
+      const diagnosis = buildDiagnosis({ findings: [watched], verdict });
+      expect(drawn(diagnosisKind, diagnosis, "nhc", screen)).toMatch(/^WARNING: {2}pinbench doctor: {2}/);
+      expect(healthCheckCodes[nodeState(diagnosis)]).not.toBe(1);
+    }
+  });
+});
+
+describe("for Prometheus", () => {
+  const text = drawn(diagnosisKind, slow, "openmetrics", screen);
+
+  it("has rates, findings with what to do, and costs, as gauges of the host", () => {
+    const lines = text.trimEnd().split("\n");
+    expect(lines.at(-1)).toBe("# EOF");
+    expect(lines).toContain(
+      'pinbench_doctor_finding{host="node-17",gpu="1",cause="link-narrow",weight="costs",action="isolate"} 1',
+    );
+    expect(lines).toContain(
+      'pinbench_doctor_cost_bytes_per_second{host="node-17",gpu="1",cause="link-narrow",direction="both",copies="pinned"} 41460000000',
+    );
+    expect(lines).toContain('pinbench_doctor_verdict{host="node-17",verdict="costs",state="critical"} 1');
+    expect(text).toMatch(
+      /^pinbench_doctor_bandwidth_bytes_per_second\{host="node-17",gpu="0",direction="h2d",copies="alone"\} 55370000000$/m,
+    );
+  });
+
+  it("names each family before its samples, and has no empty line", () => {
+    const told = new Set<string>();
+    for (const line of text.trimEnd().split("\n")) {
+      expect(line).not.toBe("");
+      const [, type] = /^# TYPE (\S+) gauge$/.exec(line) ?? [];
+      if (type !== undefined) told.add(type);
+      if (!line.startsWith("#")) expect(told).toContain(/^[a-z0-9_]+/.exec(line)![0]);
+    }
   });
 });

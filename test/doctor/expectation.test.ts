@@ -1,9 +1,15 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { expectationOf, payloadLimitGBps, referenceSchema } from "../../src/doctor/expectation.js";
+import {
+  expectationOf,
+  payloadLimitGBps,
+  readSiteReference,
+  referenceSchema,
+} from "../../src/doctor/expectation.js";
 import { parseResult } from "../../src/results/parse.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const textOf = (path: string) => readFileSync(join(root, path), "utf8");
@@ -147,5 +153,32 @@ describe("what a link can carry of payload", () => {
 
   it("is above what healthy machines reach, with the payload of 256 bytes that servers have", () => {
     expect(payloadLimitGBps(5, 16, 256)!).toBeGreaterThan(h200.alone.h2d * limitGBps);
+  });
+});
+
+describe("a site's own reference", () => {
+  const a100 = { name: "NVIDIA A100-SXM4-80GB", emulated: false };
+  const gen4 = { generation: 4, width: 16 };
+
+  it("as the documentation shows it makes an A100 a kind with a reference", async () => {
+    const example = /^```json\n([\s\S]*?)^```$/m.exec(textOf("docs/doctor.md"))![1]!;
+    const path = join(temporaryFolder(), "site.json");
+    writeFileSync(path, example);
+    const site = await readSiteReference(path);
+    expect(expectationOf(a100, gen4)).toMatchObject({ isOfKind: false, tolerance: 0.2 });
+    const own = expectationOf(a100, gen4, site)!;
+    expect(own).toMatchObject({
+      tolerance: 0.05,
+      source: expect.stringContaining("this site's own recordings"),
+    });
+    expect(own).not.toHaveProperty("isOfKind");
+    expect(own.h2d).toBeCloseTo(0.79 * 31.507, 1);
+  });
+
+  it("goes before the recorded machines, and changes nothing for other kinds", () => {
+    const site = { listed: [{ ...h200, tolerance: 0.02 }] };
+    const named = { name: h200.gpu, emulated: false };
+    expect(expectationOf(named, gen5, site)!.tolerance).toBe(0.02);
+    expect(expectationOf(a100, gen4, site)).toEqual(expectationOf(a100, gen4));
   });
 });

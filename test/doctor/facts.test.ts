@@ -2,7 +2,6 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findCauses } from "../../src/doctor/causes/causes.js";
 import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
 import { activityBetween, readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
 import { parsePciConfig } from "../../src/doctor/facts/pci-config.js";
@@ -22,6 +21,7 @@ import {
   switchUpstream,
 } from "../helpers/machine-tree.js";
 import { fixtureRoot } from "../host/support.js";
+import { foundIn } from "./cause-case.js";
 
 const [gpu, secondGpu] = gpuNames;
 const GiB = 1024 ** 3;
@@ -217,6 +217,7 @@ describe("the machine", () => {
     });
     expect(facts.platform).toEqual({
       confidentialGuest: null,
+      bounceBufferBytes: null,
       graceCpu: false,
       kernelArguments: ["iommu=pt"],
       aspmPolicy: "default",
@@ -356,7 +357,7 @@ describe("hostile contents", () => {
           const root = machineTree(files);
           const before = readMachineCounters(root);
           const examination = examinationOf(root, {}, { devices: 2, before });
-          for (const { summary, evidence, cost } of findCauses(examination)) {
+          for (const { summary, evidence, cost } of foundIn(examination)) {
             expect(summary + evidence.join()).not.toMatch(/\bNaN\b|undefined|Infinity|\[object/);
             if (cost !== null) expect(cost.gigabytesPerSecond).toBeGreaterThan(0);
           }
@@ -375,6 +376,6 @@ describe("hostile contents", () => {
     const root = fixtureRoot();
     for (const path of paths) mkdirSync(join(root, path), { recursive: true });
     expect(() => examinationOf(root)).not.toThrow();
-    expect(findCauses(examinationOf(root))).toEqual([]);
+    expect(foundIn(examinationOf(root))).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ export const hostCases: readonly CauseCase[] = [
     },
     cause: "numa-far",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 15.35, basis: "measured" },
+    cost: { direction: "both", gigabytesPerSecond: 14.4, basis: "measured" },
     says: "numactl --cpunodebind=0",
   },
   {
@@ -31,7 +31,7 @@ export const hostCases: readonly CauseCase[] = [
     },
     cause: "numa-far",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 6.75, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 5.6, basis: "estimated" },
   },
   {
     what: "processors that are divided into nodes",

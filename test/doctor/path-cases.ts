@@ -45,7 +45,7 @@ export const pathCases: readonly CauseCase[] = [
     change: { measured: { pinned: rates(27.8, 27.6), nodes: [] } },
     cause: "link-narrow",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 27.4, basis: "estimated" },
     says: `${switchUpstream} to ${rootPort}: gen5 x8 of gen5 x16`,
   },
   {
@@ -79,7 +79,7 @@ export const pathCases: readonly CauseCase[] = [
     },
     cause: "slot-narrow",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 27.4, basis: "estimated" },
     says: "x8",
   },
   {
@@ -93,7 +93,7 @@ export const pathCases: readonly CauseCase[] = [
     change: { measured: { pinned: rates(27.8, 27.6), nodes: [] } },
     cause: "slot-narrow",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 27.4, basis: "estimated" },
     says: `${switchUpstream} to ${rootPort}`,
   },
   {
@@ -124,7 +124,7 @@ export const pathCases: readonly CauseCase[] = [
     change: { after: { replays: 4003 }, measured: slow },
     cause: "link-errors",
     weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 8.93, basis: "estimated" },
   },
   {
     what: "errors that the ports corrected",
@@ -146,8 +146,8 @@ export const pathCases: readonly CauseCase[] = [
     change: { measured: { pinned: rates(51.3, 50.9), nodes: [] } },
     cause: "payload-small",
     weight: "costs",
-    // (256 / 280) / (128 / 152) is 1.0857.
-    cost: { direction: "both", gigabytesPerSecond: 51.1 * 0.0857, basis: "estimated" },
+    // (256 / 280) / (128 / 152) is 1.0857, of which these copies have lost no more.
+    cost: { direction: "both", gigabytesPerSecond: 4.1, basis: "estimated" },
     says: "128 of 256 bytes",
   },
   {

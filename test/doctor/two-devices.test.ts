@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { findCauses } from "../../src/doctor/causes/causes.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import {
@@ -10,7 +9,7 @@ import {
   pciFile,
   type TreeFiles,
 } from "../helpers/machine-tree.js";
-import { link, slow } from "./cause-case.js";
+import { foundIn, link, slow } from "./cause-case.js";
 
 /** Two devices of one machine, each with a change of its own. */
 function examine(first: DeviceChange, second: DeviceChange, files: TreeFiles = {}): Examination {
@@ -19,8 +18,7 @@ function examine(first: DeviceChange, second: DeviceChange, files: TreeFiles = {
   return { ...examination!, devices: [examination!.devices[0]!, other!.devices[1]!] };
 }
 
-const found = (examination: Examination) =>
-  findCauses(examination).map(({ cause, device }) => [cause, device]);
+const found = (examination: Examination) => foundIn(examination).map(({ cause, device }) => [cause, device]);
 
 const secondGpu = gpuNames[1];
 const narrow = {
@@ -60,7 +58,7 @@ describe("of two devices", () => {
   ])(
     "the one that wakes more slowly is told, with %d us and %d us: device %d",
     (first, second, device, longer) => {
-      const [finding] = findCauses(examine(wakesAfter(first), wakesAfter(second)));
+      const [finding] = foundIn(examine(wakesAfter(first), wakesAfter(second)));
       expect(finding!.cause).toBe("wakes-slowly");
       expect(finding!.summary).toContain(`takes ${longer} longer`);
       expect(finding!.evidence[0]).toContain(`device ${device}, copies of 4 KiB: 8.0 us`);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { findCauses } from "../../src/doctor/causes/causes.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import { runs } from "../helpers/hostile.js";
 import { machineTree } from "../helpers/machine-tree.js";
+import { foundIn } from "./cause-case.js";
 
 it("of whatever is not known nothing is made up", () => {
   const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
@@ -18,13 +18,14 @@ it("of whatever is not known nothing is made up", () => {
           maxGeneration: orNull(fc.constantFrom(3, 5)),
           maxWidth: orNull(fc.constantFrom(8, 16)),
           smClockMHz: orNull(fc.nat()),
-          memoryClockMHz: fc.constant(null),
+          memoryClockMHz: orNull(fc.nat()),
         }),
       ),
       cardMaxGeneration: orNull(fc.constantFrom(3, 6)),
       replays: orNull(fc.nat()),
       clockReasons: orNull(fc.subarray(["gpu-idle", "sw-power-cap", "hw-thermal-slowdown", "new-reason"])),
       maxSmClockMHz: orNull(fc.nat()),
+      maxMemoryClockMHz: orNull(fc.nat()),
       temperatureC: orNull(fc.nat()),
       powerWatts: orNull(fc.nat()),
       powerLimitWatts: orNull(fc.nat()),
@@ -47,6 +48,8 @@ it("of whatever is not known nothing is made up", () => {
         pageable: anyRates,
         registered: fc.record({ rates: anyRates, refused: orNull(fc.constant("refused")) }),
         together: orNull(anyRates),
+        bothWays: anyRates,
+        hostShare: fc.record({ h2d: orNull(fc.constantFrom(0, 1)), d2h: orNull(fc.constantFrom(0, 1)) }),
         nodes: fc.array(fc.record({ node: fc.nat(2), rates: anyRates }), { maxLength: 3 }),
         latency: orNull(fc.constant({ backToBackUs: 8, afterRestUs: 500 })),
       },
@@ -67,7 +70,7 @@ it("of whatever is not known nothing is made up", () => {
   const root = machineTree({ "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" });
   fc.assert(
     fc.property(anyChange, (change) => {
-      for (const finding of findCauses(examinationOf(root, change as DeviceChange, { devices: 2 }))) {
+      for (const finding of foundIn(examinationOf(root, change as DeviceChange, { devices: 2 }))) {
         const text = [finding.summary, ...finding.evidence, finding.fix ?? ""].join("\n");
         expect(text).not.toMatch(/\bNaN\b|undefined|\bnull\b|Infinity|\[object| {2}|: ?\n|: $/);
         expect(finding.cost?.gigabytesPerSecond ?? 1).toBeGreaterThan(0);

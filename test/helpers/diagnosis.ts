@@ -11,9 +11,10 @@ export function buildFinding(part: Partial<Finding> = {}): Finding {
       "NVML, while copies ran: gen5 x4, at most gen5 x16",
       "0000:15:01.0, the port above it: x4 of x16",
     ],
-    cost: { direction: "both", gigabytesPerSecond: 41.46, basis: "estimated" },
+    cost: { direction: "both", gigabytesPerSecond: 41.46, basis: "estimated", copies: "pinned" },
     fix: "Reseat the card and its riser, and look for dust or damage in the slot.",
     sureness: "certain",
+    action: "isolate",
     ...part,
   };
 }
@@ -34,6 +35,7 @@ const device = (ordinal: number): Diagnosis["devices"][number] => ({
   pciBusId: `0000:1${8 + ordinal}:00.0`,
   link: "PCIe gen5 x16",
   limitGigabytesPerSecond: 63.015,
+  isOfKind: true,
   reference: "recordings of an NVIDIA H200 (results/nvidia-h200/noise.json)",
   rates: rates(55.37, 55.21, false, 55.26),
 });
@@ -55,7 +57,7 @@ export function buildDiagnosis(part: Partial<Diagnosis> = {}): Diagnosis {
     findings: [],
     unseen: ["payload and read request sizes, relaxed ordering, ACS: only root may read them"],
     verdict: "healthy",
-    reason: "Nothing costs bandwidth: pinned copies reach what healthy machines of this kind do.",
+    reason: "Pinned copies reach what healthy machines of this kind do.",
     ...part,
   };
 }
@@ -81,6 +83,7 @@ export function buildSlowDiagnosis(): Diagnosis {
         evidence: ["BAR1 has 256 MiB, the device 139.8 GiB"],
         cost: null,
         fix: "Switch on Resizable BAR (also: Above 4G decoding) in the firmware's settings.",
+        action: "none",
       }),
       buildFinding({
         cause: "virtual-machine",
@@ -90,6 +93,7 @@ export function buildSlowDiagnosis(): Diagnosis {
         evidence: ["the CPU names a hypervisor: kvm"],
         cost: null,
         fix: null,
+        action: "none",
       }),
     ],
     verdict: "costs",

@@ -37,6 +37,7 @@ export const healthyHealth: DeviceHealth = {
   replays: 3,
   clockReasons: [],
   maxSmClockMHz: 1980,
+  maxMemoryClockMHz: 2619,
   temperatureC: 36,
   powerWatts: 118.2,
   powerLimitWatts: 700,
@@ -120,6 +121,7 @@ function deviceOf(root: string, pciBusId: string, ordinal: number, change: Devic
     measured: { ...healthyMeasurements, ...change.measured },
     activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20_000, fromDeviceBytesPerSecond: 0 },
     wrongCopies: 0,
+    copied: { made: 120, proven: 120, bytes: 20e9 },
     failure: null,
     ...change.other,
   };

@@ -26,7 +26,7 @@ describe("doctor() of the library", () => {
     const misspelt = { ...small, fast: true } as DoctorOptions;
     await expect(doctor(misspelt)).rejects.toMatchObject({
       kind: "usage",
-      hint: "The options are backend, device, quick, llc.",
+      hint: "The options are backend, device, quick, reference, llc.",
     });
     await expect(doctor({ ...small, device: [7] })).rejects.toMatchObject({ kind: "unavailable" });
   });

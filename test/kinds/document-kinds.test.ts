@@ -41,6 +41,7 @@ const looks: Readonly<Record<string, (text: string) => void>> = {
   c: (text) => expect(text).toMatch(/^#include /m),
   env: (text) => expect(text).toMatch(/^[A-Z_]+=/m),
   nhc: (text) => expect(text.split("\n")).toHaveLength(2),
+  nagios: (text) => expect(text).toMatch(/^PINBENCH [A-Z]+ - [^\n|]+ \| [^\n|]*\n$/),
 };
 
 /** Values that hardly any number, text or list may have. */

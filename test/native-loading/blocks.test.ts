@@ -57,9 +57,11 @@ describe("copies in blocks", () => {
     );
   }
 
-  it("are the only ones that tell the host's time", async () => {
+  it("tell the host's time as plain copies do, of which latency is none", async () => {
     const { blocks: _, ...plain } = requestOf({});
-    expect((await session.measure(plain)).columns[0]).not.toHaveProperty("hostNs");
+    expect((await session.measure(plain)).columns[0]!.hostNs).toHaveLength(plain.samples);
+    const single = { ...plain, mode: "latency", copiesPerSample: 1 } as const;
+    expect((await session.measure(single)).columns[0]).not.toHaveProperty("hostNs");
   });
 
   it.each([

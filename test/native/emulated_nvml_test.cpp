@@ -24,7 +24,8 @@ TEST_CASE("NVML tells of an emulated device what it is said to") {
   REQUIRE(library.initialize(nvml(R"({
     "generation": 4, "width": 8, "maxGeneration": 5, "maxWidth": 16, "cardMaxGeneration": 6,
     "replays": 7, "clockReasons": ["sw-power-cap", "hw-thermal-slowdown"],
-    "smClockMHz": 1200, "memoryClockMHz": 2600, "maxSmClockMHz": 1980, "temperatureC": 88,
+    "smClockMHz": 1200, "memoryClockMHz": 2600, "maxSmClockMHz": 1980, "maxMemoryClockMHz": 2619,
+    "temperatureC": 88,
     "powerWatts": 350.5, "powerLimitWatts": 400, "bar1": "256MiB", "eccErrors": 5000000000,
     "retirementPending": true, "mig": true, "confidentialComputing": true, "c2cLinks": 5,
     "processes": [{"pid": 1234, "memory": "2GiB"}, {"pid": 5}], "utilization": 93,
@@ -47,6 +48,7 @@ TEST_CASE("NVML tells of an emulated device what it is said to") {
   CHECK(health.replays == 7u);
   CHECK(health.clock_reasons == std::vector<std::string>{"sw-power-cap", "hw-thermal-slowdown"});
   CHECK(health.max_sm_clock_mhz == 1980u);
+  CHECK(health.max_memory_clock_mhz == 2619u);
   CHECK(health.temperature_c == 88u);
   CHECK(health.power_watts == 350.5);
   CHECK(health.power_limit_watts == 400.0);

@@ -20,7 +20,9 @@ const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> =
   refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
 
 it("a refusal is told with what is most likely behind it", () => {
-  expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(/^Windows lets WSL pin only a part/);
+  expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(
+    /^Windows lets WSL pin little in all, 0\.75 to 1 GiB on a machine with 63 GiB/,
+  );
   expect(reasonOf({ way: "register-huge", confidentialComputing: true })).toMatch(/confidential computing/);
   expect(reasonOf({ way: "register", largestBytes: 0, code: "CUDA_ERROR_NOT_SUPPORTED" })).toMatch(
     /registers no memory of programs/,

@@ -1,11 +1,15 @@
-import { diagnoseMachine } from "../../doctor/diagnose-machine.js";
+import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
+import { diagnoseMachine, rootOf } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
+import { readSiteReference } from "../../doctor/expectation.js";
 import { prepareExamination } from "../../doctor/prepare-examination.js";
-import { ExitCode } from "../../errors.js";
+import { ExitCode, PinbenchError } from "../../errors.js";
+import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
+import { noter, reportError, writeStdout } from "../output/terminal.js";
 import { notesOn } from "./run-command.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
@@ -13,8 +17,22 @@ export async function doctorCommand(
   flags: CommandSettings<"doctor">,
   invocation: Invocation,
 ): Promise<ExitCode> {
+  try {
+    return await examineAndReport(flags, invocation);
+  } catch (error) {
+    if (flags.format !== "nagios" || !(error instanceof PinbenchError)) throw error;
+    // Its readers take 2 for a broken node, and show the first line of stdout alone.
+    reportError(error, flags);
+    await writeStdout(`PINBENCH UNKNOWN - ${error.sentence.replaceAll("|", "/")}\n`);
+    return nagiosCodes.unknown as ExitCode;
+  }
+}
+
+async function examineAndReport(flags: CommandSettings<"doctor">, invocation: Invocation): Promise<ExitCode> {
   const labels = labelsOf(flags.labels);
-  const isQuick = flags.quick;
+  const { quick: isQuick, bundle } = flags;
+  if (bundle !== null) await checkWritable(bundle);
+  const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
   return runMeasuringCommand(flags, invocation, {
     kind: "diagnosis",
     name: "doctor",
@@ -22,19 +40,49 @@ export async function doctorCommand(
     notes: (prepared) => notesOn({ ...prepared, plan: { ...prepared.plan, notes: [] } }),
     async measure(turn) {
       const { interruption, signal } = turn;
-      const diagnosing = diagnoseMachine({ ...turn, labels, isQuick }).catch((error: unknown) => {
+      const diagnosing = diagnoseMachine({ ...turn, labels, isQuick, reference }).catch((error: unknown) => {
         if (signal.aborted) return null;
         throw error;
       });
       const document = await interruption.unlessAborted(diagnosing);
-      return document === null ? null : { document, saysSomething: true };
+      if (document === null) return null;
+      const finish = () =>
+        bundle === null ? undefined : writeBundle(bundle, document, rootOf(turn.prepared), flags);
+      return { document, saysSomething: true, finish };
     },
-    exitCode: ({ verdict }) => exitCodes[verdict],
+    exitCode: (document) => {
+      const ofState = stateCodes[flags.format ?? ""]?.[nodeState(document)];
+      return (ofState ?? exitCodes[document.verdict]) as ExitCode;
+    },
   });
+}
+
+async function writeBundle(
+  path: string,
+  document: Diagnosis,
+  root: string,
+  flags: { quiet: boolean },
+): Promise<void> {
+  const { bundleOf, privateParts } = await import("../../doctor/bundle.js");
+  const archive = await bundleOf(document, root);
+  await finalize(
+    path,
+    (async function* () {
+      yield archive;
+    })(),
+  );
+  noter(flags)(`${path} is for the vendor. Private in it: ${privateParts}.`);
 }
 
 const exitCodes = {
   healthy: ExitCode.ok,
   costs: ExitCode.regression,
+  faulty: ExitCode.regression,
   "cannot tell": ExitCode.measurement,
 } as const satisfies Record<Diagnosis["verdict"], ExitCode>;
+
+/** Of the formats whose readers have exit codes of their own. */
+const stateCodes: Readonly<Record<string, Readonly<Record<NodeState, number>>>> = {
+  nhc: healthCheckCodes,
+  nagios: nagiosCodes,
+};

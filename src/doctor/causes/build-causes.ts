@@ -1,9 +1,9 @@
 import { emulatedNotice } from "../../results/device-facts.js";
-import type { Finding } from "../diagnosis.js";
 import type { Examination } from "../examination.js";
+import type { Suspect } from "./share-loss.js";
 
 /** There is no GPU in this: whatever was measured describes the host. */
-export function emulatedDevice({ emulated }: Examination): Finding[] {
+export function emulatedDevice({ emulated }: Examination): Suspect[] {
   if (!emulated) return [];
   return [
     {
@@ -20,7 +20,7 @@ export function emulatedDevice({ emulated }: Examination): Finding[] {
 }
 
 /** This build has no kernels, as where it was compiled without nvcc, or the driver does not take them. */
-export function kernelsMissing({ emulated, kernelsOff }: Examination): Finding[] {
+export function kernelsMissing({ emulated, kernelsOff }: Examination): Suspect[] {
   if (kernelsOff === null || emulated) return [];
   return [
     {

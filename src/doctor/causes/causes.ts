@@ -1,4 +1,4 @@
-import type { Finding } from "../diagnosis.js";
+import type { Action, Finding } from "../diagnosis.js";
 import type { Examination } from "../examination.js";
 import { emulatedDevice, kernelsMissing } from "./build-causes.js";
 import { coresShared, cpuQuotaLow, cpusTaken, governorSaves, wakesSlowly } from "./cpu-causes.js";
@@ -7,6 +7,7 @@ import {
   deviceShared,
   dividedDevice,
   gpusExcluded,
+  memoryClockLow,
   memoryErrors,
   slowAtFirst,
   xidErrors,
@@ -30,16 +31,19 @@ import {
   windowSmall,
 } from "./path-causes.js";
 import {
+  bothWaysShared,
   confidentialComputing,
+  copiesWait,
   driverOld,
   grace,
   uplinkShared,
   virtualMachine,
   wsl,
 } from "./platform-causes.js";
+import { type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share-loss.js";
 
 /** Looks for a cause in an examination: a finding for each device or machine that has it. Pure. */
-type Cause = (examination: Examination) => Finding[];
+type Cause = (examination: Examination) => Suspect[];
 
 /** Causes that are told wherever they are found, by name; docs/doctor.md has a line for each. */
 export const causes: Readonly<Record<string, Cause>> = {
@@ -65,6 +69,7 @@ export const causes: Readonly<Record<string, Cause>> = {
   "device-shared": deviceShared,
   "slow-at-first": slowAtFirst,
   "clocks-held": clocksHeld,
+  "memory-clock-low": memoryClockLow,
   "memory-errors": memoryErrors,
   "xid-errors": xidErrors,
   "gpus-excluded": gpusExcluded,
@@ -72,9 +77,11 @@ export const causes: Readonly<Record<string, Cause>> = {
   "virtual-machine": virtualMachine,
   wsl,
   "confidential-computing": confidentialComputing,
+  "copies-wait": copiesWait,
   grace,
   "driver-old": driverOld,
   "uplink-shared": uplinkShared,
+  "both-ways-shared": bothWaysShared,
   emulated: emulatedDevice,
   "kernels-missing": kernelsMissing,
 };
@@ -91,25 +98,56 @@ export const suspicions: Readonly<Record<string, Cause>> = {
   "numa-balancing": numaBalancing,
 };
 
-/** All that is found, what costs most first, then risks, then what only explains. */
-export function findCauses(examination: Examination): Finding[] {
+/** All that is found, with what it costs, and what is left of each device's loss. */
+export function findCauses(examination: Examination): SharedLoss {
   const found = Object.values(causes).flatMap((find) => find(examination));
-  const devices = examination.devices.filter(
-    ({ facts }) => !found.some(({ cost, device }) => cost !== null && device === facts.ordinal),
+  const shared = shareLoss(examination, found);
+  const devices = examination.devices.filter((device) =>
+    Object.values(unexplainedOf(shared, device)).some((rest) => rest !== null),
   );
   for (const suspect of Object.values(suspicions)) {
     const suspected = suspect({ ...examination, devices });
-    if (suspected.length > 0) return byWeight([...found, ...suspected]);
+    if (suspected.length > 0) return { ...shared, findings: [...shared.findings, ...suspected] };
   }
-  return byWeight(found);
+  return shared;
 }
 
 const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];
 
 /** Ordered as a diagnosis has them; findings that are alike in both stay in their order. */
-export function byWeight(findings: readonly Finding[]): Finding[] {
-  const costOf = ({ cost }: Finding) => cost?.gigabytesPerSecond ?? 0;
+export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings: readonly Some[]): Some[] {
+  const costOf = ({ cost }: Some) => cost?.gigabytesPerSecond ?? 0;
   return [...findings].sort(
     (a, b) => weights.indexOf(a.weight) - weights.indexOf(b.weight) || costOf(b) - costOf(a),
   );
+}
+
+/**
+ * What automation should do with a node: by cause, where it costs bandwidth here and where it does not. All others are
+ * settings, or explain something: nothing is to be done with the node.
+ */
+const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Action]>> = {
+  "wrong-data": ["isolate", "isolate"],
+  "device-fails": ["reset", "reset"],
+  "memory-errors": ["reset", "reset"],
+  "link-narrow": ["isolate", "monitor"],
+  "slot-narrow": ["isolate", "none"],
+  "link-errors": ["isolate", "monitor"],
+  "clocks-held": ["isolate", "monitor"],
+  "memory-clock-low": ["monitor", "monitor"],
+  "slow-together": ["isolate", "none"],
+  unexplained: ["isolate", "monitor"],
+  "link-uncorrected": ["monitor", "monitor"],
+  "xid-errors": ["monitor", "monitor"],
+  "gpus-excluded": ["monitor", "monitor"],
+  "device-shared": ["monitor", "monitor"],
+  "slow-at-first": ["monitor", "monitor"],
+  "slow-copies": ["monitor", "monitor"],
+  "cpus-taken": ["monitor", "monitor"],
+  "memory-short": ["monitor", "monitor"],
+};
+
+/** What to do with a node of which that was found. */
+export function actionOf({ cause, weight }: Pick<Finding, "cause" | "weight">): Action {
+  return actions[cause]?.[weight === "costs" ? 0 : 1] ?? "none";
 }

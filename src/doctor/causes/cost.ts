@@ -13,23 +13,28 @@ const nodeTolerance = 0.1;
 export type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
 
 /**
- * The losses as one cost: of the direction that loses more, or of both, with their mean, where the other loses at least
- * half as much. Null where nothing is lost.
+ * The losses as one cost: of both directions, with the lesser loss, where the other loses at most twice as much; else of the
+ * direction that loses more. Null where nothing is lost.
  */
-export function costOf(losses: Losses, basis: Cost["basis"]): Cost | null {
+export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copies"] = "pinned"): Cost | null {
   const [toDevice, fromDevice] = [losses.h2d ?? 0, losses.d2h ?? 0];
-  const most = Math.max(toDevice, fromDevice);
+  const [least, most] = [Math.min(toDevice, fromDevice), Math.max(toDevice, fromDevice)];
   if (!(most > 0)) return null;
-  if (Math.min(toDevice, fromDevice) * 2 >= most) {
-    return { direction: "both", gigabytesPerSecond: (toDevice + fromDevice) / 2, basis };
-  }
-  return { direction: toDevice > fromDevice ? "h2d" : "d2h", gigabytesPerSecond: most, basis };
+  if (least * 2 >= most) return { direction: "both", gigabytesPerSecond: least, basis, copies };
+  return { direction: toDevice > fromDevice ? "h2d" : "d2h", gigabytesPerSecond: most, basis, copies };
 }
 
-/** What copies would gain if their link had a limit so many times as high: they use the same share of it. */
-export function lossesBelow(rates: Rates, timesTheLimit: number): Losses {
-  const lossOf = (rate: number | null) => (rate === null ? null : rate * (timesTheLimit - 1));
-  return { h2d: lossOf(rates.h2d), d2h: lossOf(rates.d2h) };
+/**
+ * What a direction loses to `gain` times what is expected, in GB/s; null within the reference's tolerance, and where it is
+ * not known.
+ */
+export function lossOf(
+  { expected, measured, reference = null }: DeviceExamination,
+  direction: LinkDirection,
+  gain: number,
+): number | null {
+  const wanted = expected[direction] === null ? null : expected[direction] * gain;
+  return shortfallGBps({ expected: { ...expected, [direction]: wanted }, measured, reference }, direction);
 }
 
 /** A NUMA node with which copies are faster. */
@@ -69,7 +74,7 @@ function unexplainedLosses(device: DeviceExamination): Losses {
   const linkShare = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
   const gains = findFasterNode(device)?.gains ?? { h2d: 0, d2h: 0 };
   const { expected, measured, reference = null } = device;
-  const lossOf = (direction: LinkDirection) => {
+  const lossIn = (direction: LinkDirection) => {
     const [wanted, found] = [expected[direction], measured.pinned[direction]];
     if (wanted === null || found === null) return null;
     return shortfallGBps(
@@ -81,17 +86,13 @@ function unexplainedLosses(device: DeviceExamination): Losses {
       direction,
     );
   };
-  return { h2d: lossOf("h2d"), d2h: lossOf("d2h") };
+  return { h2d: lossIn("h2d"), d2h: lossIn("d2h") };
 }
 
-/** All of them as the cost of a cause that may be behind all; null where nothing is left to explain. */
-export function costOfTheRest(device: DeviceExamination): Cost | null {
-  return costOf(unexplainedLosses(device), "estimated");
-}
-
-/** Whether copies are slower than anything so far explains. */
+/** Whether copies are slower than the link as it is, and another NUMA node, explain. */
 export function isSlow(device: DeviceExamination): boolean {
-  return costOfTheRest(device) !== null;
+  const { h2d, d2h } = unexplainedLosses(device);
+  return Math.max(h2d ?? 0, d2h ?? 0) > 0;
 }
 
 /** Whether it is known that copies reach, in each direction that was measured, what a healthy machine does. */

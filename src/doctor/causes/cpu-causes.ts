@@ -1,7 +1,7 @@
-import type { Finding } from "../diagnosis.js";
 import type { Examination } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
 import { isSlow } from "./cost.js";
+import type { Suspect } from "./share-loss.js";
 
 /**
  * A copy of 4 KiB takes some 10 us, and up to 30 more after a rest on any machine, as caches have forgotten it: what is
@@ -17,7 +17,7 @@ const deepStateUs = 20;
  * A copy after a rest takes far longer than one without: what the processor shares (clocks, caches, the way to memory), or
  * the link, has to wake up first. The core that copies is awake when the clock starts.
  */
-export function wakesSlowly({ machine, devices }: Examination): Finding[] {
+export function wakesSlowly({ machine, devices }: Examination): Suspect[] {
   const deep = machine.cpu.idleStates.filter(
     ({ disabled, exitLatencyUs, timeUs }) => !disabled && exitLatencyUs >= deepStateUs && timeUs !== 0,
   );
@@ -81,7 +81,7 @@ function microseconds(us: number): string {
 const followingDrivers = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
 /** The CPUs' frequency is kept low. A setting alone: said where copies are slow. */
-export function governorSaves({ machine, devices }: Examination): Finding[] {
+export function governorSaves({ machine, devices }: Examination): Suspect[] {
   const { governor } = machine.host;
   const { frequencyDriver } = machine.cpu;
   if (governor !== "powersave" || !devices.some(isSlow)) return [];
@@ -106,7 +106,7 @@ export function governorSaves({ machine, devices }: Examination): Finding[] {
 const fewCores = 4;
 
 /** The process may use few CPUs, of which some are threads of one core. */
-export function coresShared({ machine }: Examination): Finding[] {
+export function coresShared({ machine }: Examination): Suspect[] {
   const { cpusAllowed } = machine.host;
   const { allowedCores, online } = machine.cpu;
   const isAllowedAll = online === null || cpusAllowed.length >= online;
@@ -130,7 +130,7 @@ export function coresShared({ machine }: Examination): Finding[] {
 const fewCpus = 2;
 
 /** The control group gives the process less CPU time than a copying thread and Node's own take. */
-export function cpuQuotaLow({ machine: { host } }: Examination): Finding[] {
+export function cpuQuotaLow({ machine: { host } }: Examination): Suspect[] {
   if (host.cpuQuota === null || host.cpuQuota >= fewCpus) return [];
   return [
     {
@@ -152,7 +152,7 @@ const muchStolen = 0.02;
 const muchUsedByOthers = 0.5;
 
 /** Other programs, or other guests of the host, had the CPUs while copies were measured. */
-export function cpusTaken({ machine: { activity } }: Examination): Finding[] {
+export function cpusTaken({ machine: { activity } }: Examination): Suspect[] {
   const stolen = activity?.load.stealShare ?? 0;
   const others = activity?.load.otherCpuShare ?? 0;
   const isStolen = stolen >= muchStolen;

@@ -1,16 +1,16 @@
 import { sysfsPciName } from "../../host/topology.js";
 import { describeOther } from "../../results/other-programs.js";
-import type { Finding } from "../diagnosis.js";
 import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
-import { costOfTheRest, gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
+import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
+import { claimOf, type Suspect } from "./share-loss.js";
 
 /** Below these a device is idle, but for what NVML's own sampling shows. */
 const idleComputePercent = 5;
 const idleLinkShare = 0.01;
 
 /** Another process uses the device, or its link. One that only has it open costs nothing. */
-export function deviceShared({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function deviceShared({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const others = device.others ?? [];
     const busy = busyText(device);
     const slow = isSlow(device);
@@ -30,7 +30,9 @@ export function deviceShared({ devices }: Examination): Finding[] {
           ...busy,
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
         ],
-        cost: slow ? costOfTheRest(device) : null,
+        cost: null,
+        // One that was not seen at work takes its turn at most.
+        ...(slow && { claim: claimOf(busy.length > 0 ? 0 : 1 / (1 + others.length), "open") }),
         fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
         sureness: busy.length > 0 ? "likely" : "possible",
       },
@@ -39,8 +41,8 @@ export function deviceShared({ devices }: Examination): Finding[] {
 }
 
 /** Copies were slow, and no longer when they were measured again: no fault of the device, but something disturbs the machine. */
-export function slowAtFirst({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function slowAtFirst({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const { facts, measured } = device;
     const { firstLook, pinned } = measured;
     if (firstLook === undefined) return [];
@@ -94,14 +96,17 @@ const holdingReasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The device lowers its clocks under the load of copies alone. */
-export function clocksHeld({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function clocksHeld({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const health = device.health.underLoad;
     const found = [...holdingReasons].filter(([reason]) => health?.clockReasons?.includes(reason));
     const [first] = found;
     if (health === null || first === undefined) return [];
     const slow = isSlow(device);
     const isPower = /power/.test(first[0]);
+    const clock = health.link?.smClockMHz ?? null;
+    // Copies are slower by no more than clocks are, and by how much those are, NVML tells.
+    const left = clock === null || !health.maxSmClockMHz ? 1 : Math.min(1, clock / health.maxSmClockMHz);
     return [
       {
         cause: "clocks-held",
@@ -110,15 +115,16 @@ export function clocksHeld({ devices }: Examination): Finding[] {
         summary: `The device holds its clocks down while it copies, because ${first[1]}.`,
         evidence: [
           `reasons that NVML gives: ${found.map(([reason]) => reason).join(", ")}`,
-          ...(health.link?.smClockMHz == null || health.maxSmClockMHz === null
+          ...(clock === null || health.maxSmClockMHz === null
             ? []
-            : [`clock: ${health.link.smClockMHz} of ${health.maxSmClockMHz} MHz`]),
+            : [`clock: ${clock} of ${health.maxSmClockMHz} MHz`]),
           ...(health.temperatureC === null ? [] : [`temperature: ${health.temperatureC} °C`]),
           ...(health.powerWatts === null || health.powerLimitWatts === null
             ? []
             : [`power: ${Math.round(health.powerWatts)} of ${Math.round(health.powerLimitWatts)} W`]),
         ],
-        cost: slow ? costOfTheRest(device) : null,
+        cost: null,
+        ...(slow && { claim: claimOf(left, "at most") }),
         fix: isPower
           ? "Look at power supplies and cables, and at the limit (nvidia-smi -q -d POWER)."
           : "Look at fans, air flow and heat sink of this device.",
@@ -128,9 +134,37 @@ export function clocksHeld({ devices }: Examination): Finding[] {
   });
 }
 
+/** Of the highest clock; what is below it under load is no rounding. */
+const lowClockShare = 0.9;
+
+/** The memory's clock stays low while copies run, as after nvidia-smi --lock-memory-clocks: kernels and copies within the device are slower. */
+export function memoryClockLow({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
+    const health = device.health.underLoad;
+    const [clock, most] = [health?.link?.memoryClockMHz ?? null, health?.maxMemoryClockMHz ?? null];
+    const isHeld = [...holdingReasons.keys()].some((reason) => health?.clockReasons?.includes(reason));
+    if (clock === null || most === null || isHeld || clock >= most * lowClockShare) return [];
+    const slow = isSlow(device);
+    return [
+      {
+        cause: "memory-clock-low",
+        device: device.facts.ordinal,
+        weight: slow ? "costs" : "risk",
+        summary:
+          "The device's memory runs below its clock while copies are made, as if the clock were locked.",
+        evidence: [`memory clock under load: ${clock} of ${most} MHz`],
+        cost: null,
+        ...(slow && { claim: claimOf(clock / most, "at most") }),
+        fix: `Give the clock back: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
+        sureness: "likely",
+      },
+    ];
+  });
+}
+
 /** Errors of the device's memory: it is to be reset, or replaced. */
-export function memoryErrors({ devices }: Examination): Finding[] {
-  return devices.flatMap(({ facts, health: { before, after } }): Finding[] => {
+export function memoryErrors({ devices }: Examination): Suspect[] {
+  return devices.flatMap(({ facts, health: { before, after } }): Suspect[] => {
     const health = after ?? before;
     const errors = health?.eccErrors ?? 0;
     const pending = health?.retirementPending === true;
@@ -159,8 +193,8 @@ export function memoryErrors({ devices }: Examination): Finding[] {
 const programsOwnXids: ReadonlySet<number> = new Set([13, 31, 43, 45]);
 
 /** Errors that the driver wrote to the kernel's log since boot, but for those of programs. */
-export function xidErrors({ machine, devices }: Examination): Finding[] {
-  return devices.flatMap(({ facts }): Finding[] => {
+export function xidErrors({ machine, devices }: Examination): Suspect[] {
+  return devices.flatMap(({ facts }): Suspect[] => {
     const errors = (machine.xidErrors ?? []).filter(
       ({ pciName, xid }) => pciName === sysfsPciName(facts.pciBusId) && !programsOwnXids.has(xid),
     );
@@ -188,7 +222,7 @@ export function xidErrors({ machine, devices }: Examination): Finding[] {
 const mostCharacters = 120;
 
 /** GPUs that the driver was told to leave out: CUDA does not list them. */
-export function gpusExcluded({ machine: { platform } }: Examination): Finding[] {
+export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] {
   if (platform.excludedGpus.length === 0) return [];
   return [
     {
@@ -205,8 +239,8 @@ export function gpusExcluded({ machine: { platform } }: Examination): Finding[] 
 }
 
 /** The device is divided into instances, which share its link and copy engines. */
-export function dividedDevice({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function dividedDevice({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const isSaid = (device.health.before ?? device.health.underLoad)?.migEnabled === true;
     const isInstance = / MIG /.test(device.facts.name);
     if (!isSaid && !isInstance) return [];
@@ -224,7 +258,8 @@ export function dividedDevice({ devices }: Examination): Finding[] {
             ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what the whole device reaches`]
             : []),
         ],
-        cost: slow ? costOfTheRest(device) : null,
+        cost: null,
+        ...(slow && { claim: claimOf(0, "open") }),
         fix: null,
         sureness: "certain",
       },

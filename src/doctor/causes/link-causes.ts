@@ -1,18 +1,18 @@
-import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, costOfTheRest, isSlow, lossesBelow, ratesText, reachesExpectation } from "./cost.js";
+import { gigabytes, isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
 import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
+import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
  * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends could have. Where
  * several do, the slowest is the one that counts: one finding tells of all. A device that made no copies may have lowered
  * its link for rest. A guest does not see the slot: clouds have cards that are wired with fewer lanes than they have.
  */
-export function linkNarrow({ devices, machine }: Examination): Finding[] {
+export function linkNarrow({ devices, machine }: Examination): Suspect[] {
   const isGuest = machine.host.virtualization !== null;
   return devices
     .filter((device) => !copiesPastPcie(device) && hasCopied(device))
-    .flatMap((device): Finding[] => {
+    .flatMap((device): Suspect[] => {
       const path = linksOf(device);
       const narrow = path.links.filter(isTrainedDown);
       const slowest = narrow.find(({ now }) => limitOf(now) === path.asIs) ?? narrow[0];
@@ -33,7 +33,8 @@ export function linkNarrow({ devices, machine }: Examination): Finding[] {
               ? `${below}: ${speedText(now)} of ${speedText(best)}`
               : `${below} to ${above}: ${speedText(now)} of ${speedText(best)}`,
           ),
-          cost: costOf(lossesBelow(device.measured.pinned, gain), "estimated"),
+          cost: null,
+          claim: claimOf(1 / gain, "limit"),
           fix: isGuest
             ? "See on the host, or ask its maintainer, whether the slot has no more, or the link came up with less than it can."
             : slowest.isDevices
@@ -58,12 +59,12 @@ function isTrainedDown({ now, best }: PathLink): boolean {
  * A slot, or a bridge further up, that can do less than the card. Fewer lanes cost bandwidth that another slot may give
  * back; an older generation is what the machine is. Not told beside a link that has trained down further.
  */
-export function slotNarrow({ devices }: Examination): Finding[] {
+export function slotNarrow({ devices }: Examination): Suspect[] {
   return devices
     .filter((device) => !copiesPastPcie(device))
-    .flatMap((device): Finding[] => {
+    .flatMap((device): Suspect[] => {
       const path = linksOf(device);
-      const { asIs, best, card, cardSpeed } = path;
+      const { asIs, best, card, cardSpeed, expectedFor } = path;
       if (best === null || card === null || best >= card || (asIs !== null && asIs < best)) return [];
       const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
       const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0);
@@ -75,10 +76,11 @@ export function slotNarrow({ devices }: Examination): Finding[] {
           weight: hasFewerLanes ? "costs" : "explains",
           summary: `The card could have ${speedText(cardSpeed)}, its ${place} no more than ${speedText(narrowest.best)}.`,
           evidence: [evidenceOfSlot(narrowest, path)],
-          cost:
-            hasFewerLanes || !reachesExpectation(device)
-              ? costOf(lossesBelow(device.measured.pinned, card / best), "estimated")
-              : null,
+          cost: null,
+          // An expectation is for the slot as it is, and not for a bridge above it.
+          ...(hasFewerLanes
+            ? { claim: claimOf(best / card, "limit") }
+            : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
           fix: hasFewerLanes
             ? `Move the card to a slot with ${cardSpeed.width} lanes, or see in the firmware's settings whether this one's are split (bifurcation).`
             : null,
@@ -96,30 +98,51 @@ function evidenceOfSlot({ below, above, best }: PathLink, { cardSpeed }: PathLin
 /** So many errors during an examination are no chance: most links of healthy machines have none in days. */
 const mostChanceErrors = 10;
 
+/**
+ * What one error costs at most, in symbols of each lane: the sender waits for its replay timer (REPLAY_TIMER Limits of the
+ * PCI Express Base Specification, section 3.6.2.1: 31 000 symbol times), and sends again what it has sent meanwhile.
+ */
+const mostSymbolsOfError = 2 * 31_000;
+
 /** Packets that were sent again, or errors that the ports corrected, while copies ran. */
-export function linkErrors({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function linkErrors({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const replays = replaysOf(device);
     const corrected = device.correctableErrors ?? 0;
-    if (Math.max(replays, corrected) <= mostChanceErrors) return [];
+    const errors = Math.max(replays, corrected);
+    if (errors <= mostChanceErrors) return [];
     const slow = isSlow(device);
+    const left = slow ? leftByErrors(device, errors) : null;
     return [
       {
         cause: "link-errors",
         device: device.facts.ordinal,
-        weight: slow ? "costs" : "risk",
+        weight: left === null ? "risk" : "costs",
         summary: "The PCIe link makes errors while copies run: what is damaged is sent again.",
         evidence: [
           ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
+          ...(left === null ? [] : [`so many errors cost ${mostText(device, left)} at most`]),
         ],
-        cost: slow ? costOfTheRest(device) : null,
+        cost: null,
+        ...(left !== null && { claim: claimOf(left, "at most") }),
         fix: "Reseat the card and its riser or cable; if errors come again, replace them, and the card last.",
-        sureness: slow ? "likely" : "certain",
+        sureness: "certain",
       },
     ];
   });
+}
+
+/** What so many errors leave of a rate, by the bytes that the link carried meanwhile; null where these are not known. */
+function leftByErrors({ health, copied }: DeviceExamination, errors: number): number | null {
+  const width = health.underLoad?.link?.width ?? null;
+  if (copied === undefined || width === null) return null;
+  return copied.bytes / (copied.bytes + errors * mostSymbolsOfError * width);
+}
+
+function mostText({ measured: { pinned } }: DeviceExamination, left: number): string {
+  return gigabytes(Math.max(...linkDirections.map((way) => pinned[way] ?? 0)) * (1 / left - 1));
 }
 
 function replaysOf({ health: { before, after } }: DeviceExamination): number {
@@ -128,8 +151,8 @@ function replaysOf({ health: { before, after } }: DeviceExamination): number {
 }
 
 /** Errors since boot that no retransmission could mend. */
-export function linkUncorrected({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function linkUncorrected({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const evidence = device.path.ports.flatMap(({ name, errors }) =>
       errors !== null && errors.nonFatal + errors.fatal > 0
         ? [`${name}: ${errors.nonFatal} non-fatal and ${errors.fatal} fatal errors since boot (AER)`]

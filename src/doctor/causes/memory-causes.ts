@@ -1,23 +1,27 @@
 import { formatSize, formatSizeRounded, MiB } from "../../settings/units.js";
-import type { Finding } from "../diagnosis.js";
-import type { Examination } from "../examination.js";
+import type { Cost } from "../diagnosis.js";
+import type { DeviceMeasurements, Examination } from "../examination.js";
 import { costOf, linkDirections, ratesText } from "./cost.js";
+import type { Suspect } from "./share-loss.js";
 
 /** Copies from registered memory that are so much slower than from pinned memory are no chance. */
 const registeredTolerance = 0.1;
 
+/** How much slower copies from registered memory are than from pinned memory; null within chance. */
+export function registeredLosses({ pinned, registered }: DeviceMeasurements): Cost | null {
+  const losses = linkDirections.map((direction) => {
+    const [own, other] = [pinned[direction], registered.rates[direction]];
+    const loss = own === null || other === null ? 0 : own - other;
+    return [direction, loss > (own ?? 0) * registeredTolerance ? loss : 0];
+  });
+  return costOf(Object.fromEntries(losses), "measured", "registered");
+}
+
 /** Memory that programs allocate themselves is in small pages only, and the copies from it are slower for it. */
-export function hugePagesOff({ machine, devices }: Examination): Finding[] {
+export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
   if (machine.host.transparentHugePages !== "never") return [];
-  return devices.flatMap(({ facts, measured }): Finding[] => {
-    const losses = Object.fromEntries(
-      linkDirections.map((direction) => {
-        const [pinned, registered] = [measured.pinned[direction], measured.registered.rates[direction]];
-        const loss = pinned === null || registered === null ? 0 : pinned - registered;
-        return [direction, loss > (pinned ?? 0) * registeredTolerance ? loss : 0];
-      }),
-    );
-    const cost = costOf(losses, "measured");
+  return devices.flatMap(({ facts, measured }): Suspect[] => {
+    const cost = registeredLosses(measured);
     if (cost === null) return [];
     return [
       {
@@ -43,9 +47,9 @@ export function hugePagesOff({ machine, devices }: Examination): Finding[] {
 const lowMemlockBytes = 1024 * MiB;
 
 /** The driver does not pin memory that a program allocated. Confidential machines and WSL say so by themselves. */
-export function registeringRefused({ machine, devices }: Examination): Finding[] {
+export function registeringRefused({ machine, devices }: Examination): Suspect[] {
   const { host, memory, platform } = machine;
-  return devices.flatMap(({ facts, health, measured: { registered } }): Finding[] => {
+  return devices.flatMap(({ facts, health, measured: { registered } }): Suspect[] => {
     const isExplained =
       host.virtualization === "wsl2" ||
       platform.confidentialGuest !== null ||
@@ -81,7 +85,7 @@ export function registeringRefused({ machine, devices }: Examination): Finding[]
 const littleMemoryBytes = 4096 * MiB;
 
 /** The control group's limit leaves little memory, of which pinned buffers are a part. */
-export function memoryLimitLow({ machine: { host } }: Examination): Finding[] {
+export function memoryLimitLow({ machine: { host } }: Examination): Suspect[] {
   const { cgroupMemoryLimitBytes: limitBytes, memoryAvailableBytes: leftBytes } = host;
   if (limitBytes === null || limitBytes >= host.memoryTotalBytes || leftBytes >= littleMemoryBytes) return [];
   return [
@@ -104,7 +108,7 @@ export function memoryLimitLow({ machine: { host } }: Examination): Finding[] {
 const smallSharedMemoryBytes = 1024 * MiB;
 
 /** Workers of a data loader hand batches over in /dev/shm, and end with a bus error when it is full. */
-export function sharedMemorySmall({ machine: { memory } }: Examination): Finding[] {
+export function sharedMemorySmall({ machine: { memory } }: Examination): Suspect[] {
   const { sharedMemoryBytes } = memory;
   if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return [];
   return [
@@ -129,7 +133,7 @@ const muchWaiting = 0.02;
 const littleLeftShare = 0.05;
 
 /** The machine has too little memory for what runs on it: it swaps, or programs wait for memory. */
-export function memoryShort({ machine: { activity, host, memory } }: Examination): Finding[] {
+export function memoryShort({ machine: { activity, host, memory } }: Examination): Suspect[] {
   const pages = activity?.swappedPages ?? 0;
   const waiting = activity?.load.memoryPressureShare ?? 0;
   const swapUsed = memory.swapUsedBytes ?? 0;
@@ -163,7 +167,7 @@ export function memoryShort({ machine: { activity, host, memory } }: Examination
 const largePoolShare = 0.5;
 
 /** Most memory is kept for huge pages that nobody uses. */
-export function hugePoolLarge({ machine: { host, memory } }: Examination): Finding[] {
+export function hugePoolLarge({ machine: { host, memory } }: Examination): Suspect[] {
   const { hugePoolBytes, hugePoolFreeBytes } = memory;
   if (hugePoolBytes === null || hugePoolFreeBytes === null) return [];
   if (hugePoolFreeBytes <= host.memoryTotalBytes * largePoolShare) return [];

@@ -1,21 +1,25 @@
-import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
-import { costOf, costOfTheRest, findFasterNode, isSlow, ratesText } from "./cost.js";
+import { findFasterNode, isSlow, type LinkDirection, ratesText } from "./cost.js";
+import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
  * Memory and CPUs are not those next to the device: another node was measured to be faster, or the process may not use
  * the CPUs of the device's node.
  */
-export function numaFar({ machine, devices }: Examination): Finding[] {
+export function numaFar({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device) => fasterNode(machine, device) ?? nodeNotAllowed(machine, device) ?? []);
 }
 
-function fasterNode(machine: MachineFacts, device: DeviceExamination): Finding | null {
+function fasterNode(machine: MachineFacts, device: DeviceExamination): Suspect | null {
   const { measured, path, facts } = device;
   const best = findFasterNode(device);
   if (best === null) return null;
   const { node, gains } = best;
+  const leaves = (direction: LinkDirection) => {
+    const found = measured.pinned[direction] ?? 0;
+    return found === 0 ? 1 : found / (found + gains[direction]);
+  };
   return {
     cause: "numa-far",
     device: facts.ordinal,
@@ -29,7 +33,8 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Finding |
       ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
       ...allowedText(machine, node),
     ],
-    cost: costOf(gains, "measured"),
+    cost: null,
+    claim: { leaves: { h2d: leaves("h2d"), d2h: leaves("d2h") }, bound: "measured" },
     fix: `Start programs that use the device with numactl --cpunodebind=${node} --membind=${node} (pinbench: --numa ${node}).`,
     sureness: "certain",
   };
@@ -43,7 +48,7 @@ function allowedText(machine: MachineFacts, node: number): string[] {
     : [];
 }
 
-function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Finding | null {
+function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Suspect | null {
   const node = device.path.numaNode;
   const own = machine.nodes.find((facts) => facts.node === node);
   if (own === undefined || own.cpus.length === 0 || machine.nodes.length < 2) return null;
@@ -58,14 +63,15 @@ function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Findi
       `node ${node} has ${own.cpus.length} CPUs; the affinity mask or cpuset of this process leaves none of them`,
       ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
     ],
-    cost: slow ? costOfTheRest(device) : null,
+    cost: null,
+    ...(slow && { claim: claimOf(0, "open") }),
     fix: `Give the job CPUs of node ${node} (Slurm: --gpu-bind=closest; else taskset or the container's cpuset).`,
     sureness: slow ? "likely" : "possible",
   };
 }
 
 /** A processor that is divided into several nodes: each has a part of the memory's channels. */
-export function subNuma({ machine }: Examination): Finding[] {
+export function subNuma({ machine }: Examination): Suspect[] {
   const packages = machine.nodes.flatMap(({ physicalPackage }) => physicalPackage ?? []);
   const perPackage = Math.max(0, ...packages.map((one) => packages.filter((other) => other === one).length));
   if (perPackage < 2 || machine.host.virtualization !== null) return [];
@@ -87,7 +93,7 @@ export function subNuma({ machine }: Examination): Finding[] {
 }
 
 /** Pages are unmapped from time to time to see who uses them. Every distribution has it on: said where copies are slow. */
-export function numaBalancing({ machine, devices }: Examination): Finding[] {
+export function numaBalancing({ machine, devices }: Examination): Suspect[] {
   if (machine.numaBalancing !== true || machine.nodes.length < 2 || !devices.some(isSlow)) return [];
   return [
     {

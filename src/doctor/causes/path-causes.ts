@@ -1,9 +1,9 @@
 import { formatSizeRounded } from "../../settings/units.js";
-import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
-import { costOf, isSlow, lossesBelow, reachesExpectation } from "./cost.js";
+import { isSlow, reachesExpectation } from "./cost.js";
 import { copiesPastPcie } from "./path-links.js";
+import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
  * What a packet carries besides its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
@@ -16,8 +16,8 @@ function payloadShare(payloadBytes: number): number {
 }
 
 /** Packets that carry less than all ports of the path could. */
-export function payloadSmall({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function payloadSmall({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
     const [own] = device.path.ports;
     // A port that is not seen, as none above the device is in a virtual machine, may be what holds the others down.
@@ -34,7 +34,8 @@ export function payloadSmall({ devices }: Examination): Finding[] {
         weight: slow ? "costs" : "risk",
         summary: `Packets carry at most ${maxPayloadBytes} bytes, where all ports of the path could do ${supported}.`,
         evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
-        cost: slow ? costOf(lossesBelow(device.measured.pinned, gain), "estimated") : null,
+        cost: null,
+        ...(slow && { claim: claimOf(1 / gain, "limit") }),
         fix: "Set Max Payload Size to Auto in the firmware's settings, or start the kernel with pci=pcie_bus_perf.",
         sureness: "likely",
       },
@@ -46,7 +47,7 @@ export function payloadSmall({ devices }: Examination): Finding[] {
 const usualReadRequestBytes = 512;
 
 /** The device asks for host memory in small pieces. */
-export function readRequestSmall({ devices }: Examination): Finding[] {
+export function readRequestSmall({ devices }: Examination): Suspect[] {
   return forOwnPort(devices, ({ facts }, { name, settings }) =>
     settings === null || settings.maxReadRequestBytes >= usualReadRequestBytes
       ? null
@@ -64,7 +65,7 @@ export function readRequestSmall({ devices }: Examination): Finding[] {
 }
 
 /** The device may not let its writes overtake each other. */
-export function relaxedOrderingOff({ devices }: Examination): Finding[] {
+export function relaxedOrderingOff({ devices }: Examination): Suspect[] {
   return forOwnPort(devices, ({ facts }, { name, settings }) =>
     settings === null || settings.relaxedOrdering
       ? null
@@ -82,7 +83,7 @@ export function relaxedOrderingOff({ devices }: Examination): Finding[] {
 }
 
 /** The IOMMU looks up each address that the device uses. */
-export function iommuTranslates({ devices, machine }: Examination): Finding[] {
+export function iommuTranslates({ devices, machine }: Examination): Suspect[] {
   return forOwnPort(devices, ({ facts, path: { iommuType } }) =>
     iommuType === null || !iommuType.startsWith("DMA")
       ? null
@@ -107,8 +108,8 @@ export function iommuTranslates({ devices, machine }: Examination): Finding[] {
 /** A finding for each device whose copies are slow, or of which it is not known; null for those with nothing to say. */
 function forOwnPort(
   devices: readonly DeviceExamination[],
-  findingOf: (device: DeviceExamination, own: PciPort) => Finding | null,
-): Finding[] {
+  findingOf: (device: DeviceExamination, own: PciPort) => Suspect | null,
+): Suspect[] {
   return devices.flatMap((device) => {
     const [own] = device.path.ports;
     const finding = own === undefined || !isSlow(device) ? null : findingOf(device, own);
@@ -117,8 +118,8 @@ function forOwnPort(
 }
 
 /** Copies from one device to another go up to the CPU, and through the IOMMU, though a switch joins both. */
-export function peersRedirected({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function peersRedirected({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const [, ...bridges] = device.path.ports;
     const neighbours = devices.filter(
       (other) => other !== device && bridges.some(({ name }) => isBelow(other, name)),
@@ -155,8 +156,8 @@ function isBelow({ path }: DeviceExamination, bridge: string): boolean {
 const smallWindowShare = 0.5;
 
 /** The CPU and other devices see a part of the device's memory at a time. */
-export function windowSmall({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function windowSmall({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const health = device.health.before ?? device.health.underLoad;
     const bytes = health?.bar1TotalBytes ?? device.path.largestBarBytes;
     const memory = device.facts.totalMemoryBytes;

@@ -1,5 +1,5 @@
 import { linkLimitGBps } from "../../results/device-facts.js";
-import type { DeviceExamination } from "../examination.js";
+import type { DeviceExamination, DeviceMeasurements } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 
 /** One link of a device's path, with what it has now and what both its ends could have together. */
@@ -30,6 +30,8 @@ export interface PathLinks {
   /** Of the card in the best slot. */
   card: number | null;
   cardSpeed: LinkSpeed;
+  /** What is said of links, and is left out here, as copies were faster than it allows: "0000:15:00.0: gen1 x1". */
+  refuted: readonly string[];
 }
 
 /** Copies do not use PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
@@ -37,14 +39,36 @@ export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts
   return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
 }
 
+/** A clock may be off by so much; copies that are faster than a link by more show that it is another one. */
+const mostOfLimit = 1.05;
+
+/** Whether copies were faster than such a link can carry, so that it cannot be theirs. */
+export function isRefuted(speed: LinkSpeed, { pinned, nodes }: MeasuredRates): boolean {
+  const rates = [pinned, ...nodes.map(({ rates }) => rates)].flatMap(({ h2d, d2h }) => [h2d ?? 0, d2h ?? 0]);
+  return Math.max(...rates) > (limitOf(speed) ?? Number.POSITIVE_INFINITY) * mostOfLimit;
+}
+
+type MeasuredRates = Pick<DeviceMeasurements, "pinned" | "nodes">;
+
 /**
  * A device's links, from its own up to the root port. What NVML says of the device's own, under load, goes before what
- * sysfs does: at rest, devices lower its speed.
+ * sysfs does: at rest, devices lower its speed. Hypervisors make bridges up, with links that carry nothing: what the
+ * measured rates refute is left out.
  */
-export function linksOf({ health, path: { ports } }: Pick<DeviceExamination, "health" | "path">): PathLinks {
+export function linksOf({
+  health,
+  path: { ports },
+  measured,
+}: Pick<DeviceExamination, "health" | "path" | "measured">): PathLinks {
   const [device] = ports;
   const underLoad = health.underLoad?.link ?? null;
-  const own: PathLink = {
+  const refuted: string[] = [];
+  const ifPossible = (where: string, speed: LinkSpeed): LinkSpeed => {
+    if (!isRefuted(speed, measured)) return speed;
+    refuted.push(`${where}: ${speedText(speed)}`);
+    return { generation: null, width: null };
+  };
+  const told: PathLink = {
     below: device?.name ?? "the device",
     above: ports[1]?.name ?? null,
     isDevices: true,
@@ -58,22 +82,29 @@ export function linksOf({ health, path: { ports } }: Pick<DeviceExamination, "he
       width: lesser(underLoad?.maxWidth ?? device?.maxWidth, ports[1]?.maxWidth),
     },
   };
-  const links = [own, ...linksAbove(ports)];
-  const cardSpeed = {
+  const links = [told, ...linksAbove(ports)].map((link) => ({
+    ...link,
+    now: ifPossible(link.below, link.now),
+    best: ifPossible(link.below, link.best),
+  }));
+  const cardSpeed = ifPossible("the card", {
     generation: health.underLoad?.cardMaxGeneration ?? device?.maxGeneration ?? null,
     // NVML has only what card and slot can do together.
     width: device?.maxWidth ?? underLoad?.maxWidth ?? null,
-  };
+  });
   return {
     links,
     asIs: leastLimit(links.map(({ now }) => now)),
     best: leastLimit(links.map(({ best }) => best)),
-    expectedFor: limitOf({
-      generation: underLoad?.maxGeneration ?? device?.maxGeneration ?? null,
-      width: underLoad?.maxWidth ?? device?.maxWidth ?? null,
-    }),
+    expectedFor: limitOf(
+      ifPossible("card and slot", {
+        generation: underLoad?.maxGeneration ?? device?.maxGeneration ?? null,
+        width: underLoad?.maxWidth ?? device?.maxWidth ?? null,
+      }),
+    ),
     card: limitOf(cardSpeed),
     cardSpeed,
+    refuted: [...new Set(refuted)],
   };
 }
 

@@ -1,9 +1,11 @@
-import type { Finding } from "../diagnosis.js";
+import { formatSizeRounded } from "../../settings/units.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOfTheRest, isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import type { MachineFacts } from "../facts/machine-facts.js";
+import { isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import { claimOf, type Suspect } from "./share-loss.js";
 
 /** A virtual machine shows a guest little of the machine that it runs on. */
-export function virtualMachine({ machine, devices }: Examination): Finding[] {
+export function virtualMachine({ machine, devices }: Examination): Suspect[] {
   const { virtualization } = machine.host;
   if (virtualization === null || virtualization === "wsl2") return [];
   const hidden = [
@@ -29,7 +31,7 @@ export function virtualMachine({ machine, devices }: Examination): Finding[] {
 }
 
 /** Windows pins and copies for Linux: some things are slower, and less can be pinned. */
-export function wsl({ machine, devices }: Examination): Finding[] {
+export function wsl({ machine, devices }: Examination): Suspect[] {
   if (machine.host.virtualization !== "wsl2") return [];
   const refused = devices.flatMap(({ measured: { registered } }) => registered.refused ?? []);
   return [
@@ -40,10 +42,11 @@ export function wsl({ machine, devices }: Examination): Finding[] {
       summary: "This is WSL 2: the driver of Windows makes the copies, and bounds how much can be pinned.",
       evidence: [
         `kernel: ${machine.host.kernel}`,
+        "a machine with 63 GiB could pin 0.75 to 1 GiB in all",
         ...refused.map((reason) => `registering memory: ${reason}`),
       ],
       cost: null,
-      fix: "Ask pinbench pin --sizes which amount is refused, and keep below it.",
+      fix: "Keep pinned pools below 512 MiB, or ask pinbench pin --sizes which amount is refused here.",
       sureness: "certain",
     },
   ];
@@ -62,13 +65,14 @@ function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExaminatio
 }
 
 /** All copies are encrypted, and go through buffers that host and device may both read: pinning gains nothing. */
-export function confidentialComputing({ machine, devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function confidentialComputing({ machine, devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const { health, facts, measured } = device;
     const saysDriver = (health.before ?? health.underLoad)?.confidentialComputing === true;
     const guest = machine.platform.confidentialGuest;
     if (!saysDriver && guest === null) return [];
     const slow = isSlow(device);
+    const { bounceBufferBytes } = machine.platform;
     return [
       {
         cause: "confidential-computing",
@@ -79,13 +83,19 @@ export function confidentialComputing({ machine, devices }: Examination): Findin
         evidence: [
           ...(saysDriver ? ["NVML: confidential computing is on"] : []),
           ...(guest === null ? [] : [`this is a confidential virtual machine (${guest})`]),
+          ...(bounceBufferBytes === null
+            ? []
+            : [
+                `bounce buffers that the kernel keeps (swiotlb): ${formatSizeRounded(bounceBufferBytes, Math.floor)}`,
+              ]),
           ...(slow || pageableNearPinned(device) ? [`pinned: ${ratesText(measured.pinned)}`] : []),
           ...(pageableNearPinned(device) ? [`pageable: ${ratesText(measured.pageable)}`] : []),
           ...(measured.registered.refused === null
             ? []
             : [`registering memory: ${measured.registered.refused}`]),
         ],
-        cost: slow ? costOfTheRest(device) : null,
+        cost: null,
+        ...(slow && { claim: claimOf(0, "open") }),
         fix: null,
         sureness: "certain",
       },
@@ -93,9 +103,45 @@ export function confidentialComputing({ machine, devices }: Examination): Findin
   });
 }
 
+/** Of a copy's time; a call that takes so much of it waits for the copy. */
+const waitingShare = 0.5;
+
+/** Calls that should only begin a pinned copy wait until it is made: programs cannot do anything else meanwhile. */
+export function copiesWait({ machine, devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
+    const { hostShare, pinned } = device.measured;
+    const shares = linkDirections.map((direction) =>
+      pinned[direction] === null ? 0 : (hostShare?.[direction] ?? 0),
+    );
+    if (Math.max(...shares) < waitingShare) return [];
+    const isExplained = isConfidential(device, machine);
+    return [
+      {
+        cause: "copies-wait",
+        device: device.facts.ordinal,
+        weight: isExplained ? "explains" : "risk",
+        summary: `Asynchronous copies of pinned memory are not asynchronous here: their calls return when the copy is made${
+          isExplained ? ", as with confidential computing" : ""
+        }.`,
+        evidence: [
+          `of a pinned copy's time, the call takes ${shares.map((share) => `${Math.round(share * 100)} %`).join(" to the device and ")} back`,
+        ],
+        cost: null,
+        fix: "Let another thread copy: on the thread that computes, copies and kernels do not overlap.",
+        sureness: "certain",
+      },
+    ];
+  });
+}
+
+function isConfidential({ health }: DeviceExamination, { platform }: MachineFacts): boolean {
+  const says = (health.before ?? health.underLoad)?.confidentialComputing === true;
+  return says || platform.confidentialGuest !== null;
+}
+
 /** CPU and GPU share one memory by NVLink-C2C. */
-export function grace({ machine, devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
+export function grace({ machine, devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
     const links = (device.health.before ?? device.health.underLoad)?.c2cLinks ?? 0;
     if (links === 0 && !(machine.platform.graceCpu && pageableNearPinned(device))) return [];
     return [
@@ -133,10 +179,10 @@ const firstDrivers: readonly { capability: string; driver: string }[] = [
 ];
 
 /** The driver is older than the card: it runs it as one that it knows. */
-export function driverOld({ machine: { platform }, devices }: Examination): Finding[] {
+export function driverOld({ machine: { platform }, devices }: Examination): Suspect[] {
   const { driverVersion } = platform;
   if (driverVersion === null) return [];
-  return devices.flatMap(({ facts }): Finding[] => {
+  return devices.flatMap(({ facts }): Suspect[] => {
     const first = firstDrivers.find(({ capability }) => capability === facts.computeCapability);
     if (first === undefined || !isOlder(driverVersion, first.driver)) return [];
     return [
@@ -165,11 +211,44 @@ function isOlder(version: string, than: string): boolean {
 /** Less of its own rate than this is left to a device while all copy. */
 const sharedShare = 0.9;
 
+/** Both directions at once carry this many times what one does on a link of which each has all: less is a loss. */
+const leastBothWays = 1.25;
+
+/** Copies in one direction take their time from those in the other one, as behind some switches and in some virtual machines. */
+export function bothWaysShared({ devices }: Examination): Suspect[] {
+  return devices.flatMap((device): Suspect[] => {
+    const { bothWays, pinned } = device.measured;
+    if (bothWays === undefined || bothWays.h2d === null || bothWays.d2h === null) return [];
+    const alone = Math.max(pinned.h2d ?? 0, pinned.d2h ?? 0);
+    const gain = (bothWays.h2d + bothWays.d2h) / alone;
+    if (!(gain < leastBothWays)) return [];
+    const [, ...bridges] = device.path.ports;
+    return [
+      {
+        cause: "both-ways-shared",
+        device: device.facts.ordinal,
+        weight: "risk",
+        summary: `Copies both ways at once carry ${gain.toFixed(2)} times what one way does, of twice as much${
+          bridges.length > 1 ? ": the device is behind a switch" : ""
+        }.`,
+        evidence: [
+          `one way at a time: ${ratesText(pinned)}`,
+          `both ways at once: ${ratesText(bothWays)}`,
+          ...(bridges.length > 1 ? [`bridges above it: ${bridges.map(({ name }) => name).join(", ")}`] : []),
+        ],
+        cost: null,
+        fix: "Try another slot, below another switch or none, if programs copy both ways at once.",
+        sureness: "possible",
+      },
+    ];
+  });
+}
+
 /** Devices below one switch, whose rates fall when they copy at the same time. */
-export function uplinkShared({ devices }: Examination): Finding[] {
+export function uplinkShared({ devices }: Examination): Suspect[] {
   const isAbove = (device: DeviceExamination, name: string) =>
     device.path.ports.slice(1).some((port) => port.name === name);
-  return devices.flatMap((device): Finding[] => {
+  return devices.flatMap((device): Suspect[] => {
     // Of the bridges that lead to others too, the lowest is the switch that they share.
     const shared = device.path.ports
       .slice(1)

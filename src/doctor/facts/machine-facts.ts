@@ -51,6 +51,8 @@ export function readMachineFacts(root = "/", before: MachineCounters | null = nu
 interface PlatformFacts {
   /** How a confidential virtual machine is kept from its host: "AMD SEV-SNP", "Intel TDX"; null for any other machine. */
   confidentialGuest: string | null;
+  /** Memory that copies of a confidential machine go through (swiotlb); null where the kernel does not tell this user. */
+  bounceBufferBytes: number | null;
   /** The CPU is NVIDIA Grace, which reaches its GPU by NVLink-C2C. */
   graceCpu: boolean;
   /** Of the kernel's command line, what concerns PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
@@ -66,8 +68,10 @@ interface PlatformFacts {
 /** Reads what kind of machine this is. */
 function readPlatformFacts(root: string): PlatformFacts {
   const cpu = readStart(root, "proc/cpuinfo", 16 * 1024);
+  const slots = readCount(root, "sys/kernel/debug/swiotlb/io_tlb_nslabs");
   return {
     confidentialGuest: readConfidentialGuest(cpu, root),
+    bounceBufferBytes: slots === null ? null : slots * swiotlbSlotBytes,
     // Neoverse V2, of Arm (implementer 0x41): Grace. Amazon's Graviton 4 has the same cores, and no NVIDIA driver for C2C.
     graceCpu:
       fieldOf(cpu, "CPU implementer") === "0x41" &&
@@ -81,6 +85,9 @@ function readPlatformFacts(root: string): PlatformFacts {
     excludedGpus: readExcludedGpus(root),
   };
 }
+
+/** Of a slot of the kernel's bounce buffers (IO_TLB_SIZE). */
+const swiotlbSlotBytes = 2048;
 
 const concerning = /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+(?:\.\w+)?)=/;
 

@@ -21,11 +21,22 @@ const tailBytes = 256 * 1024;
 
 /** The errors of this boot, the oldest first; null where this user may read neither the kernel's log nor a file of it. */
 export function readXidErrors(root: string): XidError[] | null {
+  const lines = readLines(root);
+  return lines === null ? null : findXidErrors(lines);
+}
+
+/** What NVIDIA's driver and the PCIe ports wrote to the log of this boot, the last lines of it; null as above. */
+export function readDriverLog(root: string): string[] | null {
+  const lines = readLines(root)?.filter((line) => /NVRM|nvidia|\bAER\b|pcieport|IOMMU|swiotlb/i.test(line));
+  return lines?.slice(-mostErrors) ?? null;
+}
+
+function readLines(root: string): string[] | null {
   const log = readKernelLog(root);
-  if (log !== null) return findXidErrors(log.split("\n"));
+  if (log !== null) return log.split("\n");
   for (const file of logFiles) {
     const tail = readBytes(root, file, tailBytes, "last");
-    if (tail !== null) return findXidErrors(linesOfThisBoot(tail.toString("utf8").split("\n"), root));
+    if (tail !== null) return linesOfThisBoot(tail.toString("utf8").split("\n"), root);
   }
   return null;
 }

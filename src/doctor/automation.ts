@@ -1,0 +1,148 @@
+import { type GaugeFamily, openMetricsText } from "../draw/open-metrics.js";
+import type { Screen } from "../draw/screen.js";
+import { shownText } from "../draw/terminal/terminal-text.js";
+import type { Diagnosis, Finding } from "./diagnosis.js";
+
+/*
+ * What programs that watch nodes read of a diagnosis: one line with a state, or gauges.
+ */
+
+/** What a node's state is to programs that watch it. */
+export type NodeState = "ok" | "warning" | "critical" | "unknown";
+
+/**
+ * Critical if a finding asks to isolate the node or to reset a device; unknown if its copies cannot be judged; a warning if
+ * something costs bandwidth without being the node's fault, or is to be watched.
+ */
+export function nodeState({ findings, verdict }: Pick<Diagnosis, "findings" | "verdict">): NodeState {
+  const isAsked = (...actions: Finding["action"][]) =>
+    findings.some(({ action }) => actions.includes(action));
+  if (isAsked("isolate", "reset")) return "critical";
+  if (verdict === "cannot tell") return "unknown";
+  return verdict === "costs" || isAsked("monitor") ? "warning" : "ok";
+}
+
+/** The exit codes of Nagios' plugins (its "Plugin API"). */
+export const nagiosCodes = { ok: 0, warning: 1, critical: 2, unknown: 3 } as const satisfies Record<
+  NodeState,
+  number
+>;
+
+/** Of Node Health Check: a node is drained for 1 alone. */
+export const healthCheckCodes = { ok: 0, warning: 0, critical: 1, unknown: 4 } as const satisfies Record<
+  NodeState,
+  number
+>;
+
+/** Longer lines some schedulers cut off, or do not take for a reason. */
+const mostReasonCharacters = 240;
+
+function shortReason(diagnosis: Diagnosis, screen: Screen): string {
+  const { findings, reason } = diagnosis;
+  const asks = findings.find(({ action }) => action === "isolate" || action === "reset");
+  // What is to be done with the node counts here, which another finding than the first may say.
+  const text = shownText(asks === undefined || asks === findings[0] ? reason : asks.summary, screen);
+  return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
+}
+
+/** One line as LBNL's Node Health Check writes it, which Slurm can give as the reason of a drained node. */
+export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
+  const reason = shortReason(diagnosis, screen);
+  const state = nodeState(diagnosis);
+  if (state === "ok") return `OK:  pinbench doctor:  ${reason}\n`;
+  if (state === "critical") return `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${reason}\n`;
+  return `WARNING:  pinbench doctor:  ${reason}\n`;
+}
+
+/** One line as Nagios and what is like it read it, with the rates behind the bar. */
+export function nagiosLine(diagnosis: Diagnosis, screen: Screen): string {
+  // The bar begins the figures.
+  const reason = shortReason(diagnosis, screen).replaceAll("|", "/");
+  return `PINBENCH ${nodeState(diagnosis).toUpperCase()} - ${reason} | ${performanceData(diagnosis)}\n`;
+}
+
+/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, for which the format has no unit. */
+function performanceData({ devices }: Diagnosis): string {
+  return devices
+    .flatMap(({ ordinal, rates }) =>
+      rates.flatMap(({ direction, together, gigabytesPerSecond: rate }) =>
+        rate === null
+          ? []
+          : [`gpu${ordinal}_${direction}${together ? "_together" : ""}_gbps=${rate.toFixed(2)};;;0;`],
+      ),
+    )
+    .join(" ");
+}
+
+/** The diagnosis as gauges. */
+export function diagnosisMetrics(diagnosis: Diagnosis): string {
+  const { host, devices, findings, verdict, createdAt, notice } = diagnosis;
+  const uuidOf = (ordinal: number | null) =>
+    devices.find((device) => device.ordinal === ordinal)?.uuid ?? null;
+  const rates = devices.flatMap(({ ordinal, uuid, rates }) =>
+    rates.map(({ direction, together, gigabytesPerSecond, expectedGigabytesPerSecond }) => ({
+      labels: { host, gpu: ordinal, uuid, direction, copies: together ? "together" : "alone" },
+      found: gigabytesPerSecond,
+      expected: expectedGigabytesPerSecond,
+    })),
+  );
+  const bytes = (key: "found" | "expected"): GaugeFamily["samples"] =>
+    rates.flatMap(({ labels, [key]: rate }) => (rate === null ? [] : [{ labels, value: rate * 1e9 }]));
+  const found = findings.map(({ cause, device, weight, action, cost }) => ({
+    labels: { host, gpu: device, uuid: uuidOf(device), cause },
+    ...{ weight, action, cost },
+  }));
+  return openMetricsText([
+    {
+      name: "pinbench_doctor_bandwidth_bytes_per_second",
+      help: "Median rate of pinned copies of a GPU.",
+      unit: "bytes_per_second",
+      samples: bytes("found"),
+    },
+    {
+      name: "pinbench_doctor_expected_bytes_per_second",
+      help: "What a healthy machine reaches.",
+      unit: "bytes_per_second",
+      samples: bytes("expected"),
+    },
+    {
+      name: "pinbench_doctor_finding",
+      help: "1 for each finding, with what to do with the node.",
+      samples: found.map(({ labels, weight, action }) => ({
+        labels: { ...labels, weight, action },
+        value: 1,
+      })),
+    },
+    {
+      name: "pinbench_doctor_cost_bytes_per_second",
+      help: "What a finding costs.",
+      unit: "bytes_per_second",
+      samples: found.flatMap(({ labels, cost }) =>
+        cost === null
+          ? []
+          : [
+              {
+                labels: { ...labels, direction: cost.direction, copies: cost.copies },
+                value: cost.gigabytesPerSecond * 1e9,
+              },
+            ],
+      ),
+    },
+    {
+      name: "pinbench_doctor_verdict",
+      help: "1 with the verdict on a node, and its state.",
+      samples: [{ labels: { host, verdict, state: nodeState(diagnosis) }, value: 1 }],
+    },
+    {
+      name: "pinbench_doctor_emulated",
+      help: "1 where devices were emulated, whose figures say nothing of a GPU.",
+      samples: [{ labels: { host }, value: Number(notice !== null) }],
+    },
+    {
+      name: "pinbench_doctor_timestamp_seconds",
+      help: "When the node was examined, in Unix time.",
+      unit: "seconds",
+      samples: [{ labels: { host }, value: Date.parse(createdAt) / 1000 }],
+    },
+  ]);
+}

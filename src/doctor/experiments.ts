@@ -1,0 +1,376 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { allowedCpus, usableCpuCount } from "../host/cpus.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import { choosePlacement, type Placement } from "../host/placement.js";
+import { cpusOfNode, numaNodes } from "../host/topology.js";
+import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
+import type { ArenaGeometry, NativeError } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import type { PlannedArenas } from "../plan/geometry.js";
+import { leastLostShare } from "../results/over-time.js";
+import { findFasterNode } from "./causes/cost.js";
+import { registeredLosses } from "./causes/memory-causes.js";
+import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
+import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
+import { comparedWith, readHealth, type Subject } from "./examined-device.js";
+import type { SiteReference } from "./expectation.js";
+import { readPciPath } from "./facts/pci-path.js";
+
+/** How long after slow copies they are measured again: a program that starts, or another guest of the host, is done then. */
+const secondLookAfterMs = 1000;
+
+/** What is examined, and how long that may take. */
+export interface ExamineOptions {
+  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
+  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  /** The site's own reference; null without one. */
+  reference: SiteReference | null;
+  /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
+  root: string;
+  /** Pinned copies and what NVML tells alone. */
+  isQuick: boolean;
+  /** On the clock of performance.now(): no device and no experiment is begun that is likely to last longer. */
+  endMs: number;
+  signal: AbortSignal;
+  /** What is being done, in words. */
+  onActivity: (text: string) => void;
+}
+
+/** The experiments of an examination: what they find is in the subjects. */
+export class Experiments {
+  readonly omitted: string[] = [];
+  kernelsOff: string | null;
+  readonly #subjects: readonly Subject[];
+  readonly #options: ExamineOptions;
+  readonly #open = new Set<CopyBench>();
+  /** Why no device can be used any more; null where they can. */
+  lost: string | null = null;
+  /** How many devices copied at the same time; 0 until then. */
+  together = 0;
+  /** How long the slowest device took for what the verdict needs. */
+  #plainMs = 0;
+  /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
+  #roundMs = 0;
+
+  constructor(subjects: readonly Subject[], options: ExamineOptions) {
+    this.#subjects = subjects;
+    this.#options = options;
+    const { backend, build } = options.prepared;
+    this.kernelsOff = kernelsOff(backend, build);
+  }
+
+  abort(): void {
+    for (const bench of this.#open) bench.abort();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((bench) => bench.close()));
+    this.#open.clear();
+  }
+
+  async measureAll(): Promise<void> {
+    const { isQuick } = this.#options;
+    for (const subject of this.#subjects) {
+      if (!this.#fits(`copies of device ${subject.facts.ordinal}`, this.#plainMs)) continue;
+      const startedMs = performance.now();
+      await this.#measurePlain(subject);
+      this.#plainMs = Math.max(this.#plainMs, performance.now() - startedMs);
+    }
+    await this.#lookAgainAtPlain();
+    if (isQuick) {
+      this.omitted.push(
+        "copies at the same time, after a rest, from other memory and on other NUMA nodes: --quick",
+      );
+      return this.#keepCounts();
+    }
+    await this.#measureTogether();
+    for (const subject of this.#subjects) {
+      await this.#measureLatency(subject);
+      // What is asked of slow devices alone goes before what is asked of all.
+      await this.#measureNodes(subject);
+    }
+    for (const subject of this.#subjects) {
+      await this.#measureBothWays(subject);
+      await this.#measureOtherMemory(subject);
+    }
+    this.#keepCounts();
+  }
+
+  /** What the verdict needs. */
+  async #measurePlain(subject: Subject): Promise<void> {
+    const { prepared, root } = this.#options;
+    const { facts, measured } = subject;
+    const isNeeded = true;
+    const open = async () => {
+      subject.bench = await this.#openBench(facts, choosePlacement(facts.pciBusId, "local", root));
+      this.kernelsOff ??= subject.bench.kernelsOff;
+      await subject.bench.reserve("pinned");
+    };
+    const measure = async () => {
+      const startedMs = performance.now();
+      const samples = await subject.bench!.samples("pinned", visitsOfPinned);
+      measured.pinned = ratesOf(samples);
+      measured.slowShare = { h2d: slowShareOf(samples.h2d), d2h: slowShareOf(samples.d2h) };
+      measured.hostShare = subject.bench!.hostShare;
+      const ofOthers = visits / visitsOfPinned;
+      this.#roundMs = Math.max(this.#roundMs, (performance.now() - startedMs) * ofOthers);
+    };
+    const read = async () => {
+      subject.health.underLoad = await subject.bench!.underLoad(() => {
+        // A link at rest may be slower than it can be.
+        subject.path.underLoad = readPciPath(facts.pciBusId, root);
+        return readHealth(prepared.backend.driver, facts);
+      });
+    };
+    await this.#attempt(subject, `opening device ${facts.ordinal}`, open, { isNeeded });
+    await this.#attempt(subject, `pinned copies of device ${facts.ordinal}`, measure, { isNeeded });
+    await this.#attempt(subject, `NVML while device ${facts.ordinal} copies`, read, { isNeeded });
+  }
+
+  /** Measures plain copies that look slow once more, so that a disturbance that passes accuses no device. */
+  async #lookAgainAtPlain(): Promise<void> {
+    const { emulated } = this.#options.prepared.backend.facts;
+    const slow = this.#subjects.filter(
+      (subject) =>
+        subject.failure === null &&
+        ways.some((way) => {
+          const isUneven = (subject.measured.slowShare?.[way] ?? 0) >= leastLostShare;
+          return isUneven || shortfallGBps(comparedWith(subject, emulated), way) !== null;
+        }),
+    );
+    await this.#lookAgain(slow, this.#roundMs, async ({ measured, bench }) => {
+      const { pinned: firstLook, slowShare } = measured;
+      const samples = await bench!.samples("pinned", visitsOfPinned);
+      measured.pinned = betterRates(firstLook, ratesOf(samples));
+      measured.slowShare = {
+        h2d: lower(slowShare?.h2d ?? null, slowShareOf(samples.h2d)),
+        d2h: lower(slowShare?.d2h ?? null, slowShareOf(samples.d2h)),
+      };
+      measured.firstLook = firstLook;
+    });
+  }
+
+  /** After a pause, does `measure` for each of these devices. */
+  async #lookAgain(
+    slow: readonly Subject[],
+    aboutMs: number,
+    measure: (subject: Subject) => Promise<void>,
+  ): Promise<void> {
+    let pauseMs = secondLookAfterMs;
+    for (const subject of slow) {
+      const what = `a second look at slow copies of device ${subject.facts.ordinal}`;
+      if (!this.#fits(what, pauseMs + aboutMs)) continue;
+      await this.#attempt(subject, what, async () => {
+        await sleep(pauseMs, undefined, { signal: this.#options.signal });
+        pauseMs = 0;
+        await measure(subject);
+      });
+    }
+  }
+
+  async #measureTogether(): Promise<void> {
+    const working = this.#subjects.filter(({ failure, bench }) => failure === null && bench !== null);
+    if (working.length < 2 || !this.#fits("copies of all devices at once", 2 * this.#roundMs)) return;
+    const look = async () => {
+      for (const [i, rates] of (await this.#ratesTogether(working)).entries()) {
+        const { measured } = working[i]!;
+        measured.together = betterRates(measured.together ?? noRates, rates);
+      }
+    };
+    await this.#attempt(working[0]!, "copies of all devices at once", async () => {
+      await look();
+      this.together = working.length;
+    });
+    const { emulated } = this.#options.prepared.backend.facts;
+    const isSlow = working.some((subject) =>
+      ways.some((way) => shortfallTogetherGBps(comparedWith(subject, emulated, this.together), way) !== null),
+    );
+    if (isSlow) await this.#lookAgain(working.slice(0, 1), 2 * this.#roundMs, look);
+  }
+
+  /** What each of these devices reaches while all of them copy. */
+  async #ratesTogether(working: readonly Subject[]): Promise<Rates[]> {
+    const rates = working.map((): Record<string, number | null> => ({ ...noRates }));
+    const rendezvous = this.#options.prepared.createRendezvous();
+    const benches = working.map(({ bench }) => bench!);
+    for (const way of ways) {
+      const ofWay = await CopyBench.together(benches, way, rendezvous);
+      for (const [i, rate] of ofWay.entries()) rates[i]![way] = rate;
+    }
+    return rates as Rates[];
+  }
+
+  /** Whether a rest makes copies slower. */
+  async #measureLatency(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    const what = `the latency of copies of device ${facts.ordinal}`;
+    if (bench === null || !this.#fits(what, 500)) return;
+    await this.#attempt(subject, what, async () => {
+      measured.latency = await bench.latency();
+    });
+  }
+
+  /** What each direction reaches while the other one copies too: a link carries both at once. */
+  async #measureBothWays(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    const { arenas } = this.#options.prepared.plan;
+    const what = `copies both ways at once of device ${facts.ordinal}`;
+    // They take twice the memory, for which there is room if there is some for other kinds, which come later.
+    if (bench === null || arenas.host.registered === undefined || !this.#fits(what, this.#plainMs)) return;
+    await this.#attempt(subject, what, async () => {
+      const placement = choosePlacement(facts.pciBusId, "local", this.#options.root);
+      const twice = (one: ArenaGeometry) => ({
+        ...one,
+        chunksOfWorker: [one.chunksOfWorker[0]!, one.chunksOfWorker[0]!],
+      });
+      const both = await this.#openBench(facts, placement, {
+        ...arenas,
+        host: { pinned: twice(arenas.host.pinned!) },
+        device: twice(arenas.device),
+      });
+      measured.bothWays = await both.bothWays();
+      await this.#closeBench(subject, both);
+    });
+  }
+
+  async #closeBench(subject: Subject, bench: CopyBench): Promise<void> {
+    this.#count(subject, bench);
+    this.#open.delete(bench);
+    await bench.close();
+  }
+
+  /** What tells causes apart on one device. */
+  async #measureOtherMemory(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    if (bench === null) return;
+    const of = `of device ${facts.ordinal}`;
+    const aboutMs = 1.5 * this.#roundMs;
+    if (this.#options.prepared.plan.arenas.host.registered === undefined) {
+      this.omitted.push(`copies from pageable and registered memory ${of}: there is no memory for them`);
+      return;
+    }
+    if (this.#fits(`copies from pageable memory ${of}`, aboutMs)) {
+      await this.#attempt(subject, `pageable copies ${of}`, async () => {
+        measured.pageable = await bench.rates("pageable");
+      });
+    }
+    if (!this.#fits(`copies from registered memory ${of}`, aboutMs)) return;
+    await this.#attempt(subject, `registered copies ${of}`, async () => {
+      try {
+        await bench.reserve("registered");
+      } catch (error) {
+        const { code, sticky } = error as NativeError;
+        // Where the system has no memory to register, the driver was not asked.
+        if (code === "ABORTED" || code === "OUT_OF_HOST_MEMORY" || sticky) throw error;
+        measured.registered = { rates: noRates, refused: (error as Error).message };
+        return;
+      }
+      const first = await bench.rates("registered");
+      measured.registered = { rates: first, refused: null };
+      if (registeredLosses(measured) === null || !this.#fits(`a second look at them ${of}`, aboutMs)) return;
+      measured.registered = { rates: betterRates(first, await bench.rates("registered")), refused: null };
+    });
+  }
+
+  /**
+   * Whether another node copies faster: asked where copies are slow, or where nobody tells which node is near. All nodes
+   * are measured, that of the plain copies too: each in a session of its own, so that they can be compared.
+   */
+  async #measureNodes(subject: Subject): Promise<void> {
+    const { root, prepared } = this.#options;
+    const { facts, measured, failure } = subject;
+    const { emulated } = prepared.backend.facts;
+    const nodes = numaNodes(root);
+    if (failure !== null || nodes.length < 2) return;
+    const isSlow = ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null);
+    if (!isSlow && subject.path.before.numaNode !== null) return;
+    const allowed = new Set(allowedCpus(root));
+    const rates = new Map<number, Rates>();
+    const look = async () => {
+      for (const node of nodes) {
+        const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
+        const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
+        if (cpus.length === 0 || !this.#fits(what, this.#plainMs)) continue;
+        await this.#attempt(subject, what, async () => {
+          const threads = Math.min(usableCpuCount(root), cpus.length);
+          const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });
+          rates.set(node, betterRates(rates.get(node) ?? noRates, await bench.rates("pinned")));
+          await this.#closeBench(subject, bench);
+        });
+      }
+      measured.nodes = [...rates].map(([node, ofNode]) => ({ node, rates: ofNode }));
+    };
+    await look();
+    const isFaster = () =>
+      findFasterNode({ ...comparedWith(subject, emulated), path: subject.path.before }) !== null;
+    const again = `a second look at the NUMA nodes of device ${facts.ordinal}`;
+    if (isFaster() && this.#fits(again, nodes.length * this.#plainMs)) await look();
+  }
+
+  /** What benches know, before they are closed. */
+  #keepCounts(): void {
+    for (const subject of this.#subjects) {
+      if (subject.bench !== null) this.#count(subject, subject.bench);
+      subject.link = subject.bench?.link ?? null;
+    }
+  }
+
+  #count(subject: Subject, { wrongCopies, copied }: CopyBench): void {
+    subject.wrongCopies += wrongCopies;
+    for (const key of ["made", "proven", "bytes"] as const) subject.copied[key] += copied[key];
+  }
+
+  async #openBench(
+    device: DeviceFacts,
+    placement: Placement,
+    arenas: PlannedArenas = this.#options.prepared.plan.arenas,
+  ): Promise<CopyBench> {
+    const { plan, backend } = this.#options.prepared;
+    const cell = plan.cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
+    const verify = this.#options.isQuick ? "every" : true;
+    const bench = await CopyBench.open({ backend, device, placement, arenas, cell, verify });
+    this.#open.add(bench);
+    return bench;
+  }
+
+  /** Whether there is time for it; where there is none it is told. */
+  #fits(what: string, aboutMs: number): boolean {
+    if (performance.now() + aboutMs < this.#options.endMs) return true;
+    this.omitted.push(`${what}: no time was left`);
+    return false;
+  }
+
+  /**
+   * An experiment on one device: not begun once that one has failed, or no device can be used any more. Where one fails
+   * that the verdict can do without, that is told among what was left out, and the device is none that fails.
+   */
+  async #attempt(
+    subject: Subject,
+    what: string,
+    work: () => Promise<void>,
+    { isNeeded = false } = {},
+  ): Promise<void> {
+    const { signal, onActivity } = this.#options;
+    if (signal.aborted) throw signal.reason;
+    if (subject.failure !== null || this.lost !== null) return;
+    onActivity(what);
+    try {
+      await work();
+    } catch (reason) {
+      if (signal.aborted) throw signal.reason;
+      const error = reason as NativeError;
+      if (isNeeded || error.sticky) {
+        subject.failure = error.message;
+        subject.outOfMemory = /^(?:CUDA_ERROR_OUT_OF|OUT_OF_HOST)_MEMORY$/.test(error.code);
+      }
+      if (subject.failure === null) this.omitted.push(`${what}: ${error.message}`);
+      if (error.sticky) this.lost = `not measured, as the process lost its contexts: ${error.message}`;
+    }
+  }
+}
+
+/** What both looks show of something that only a disturbance or a fault makes larger. */
+function lower(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
+}

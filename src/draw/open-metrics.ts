@@ -1,0 +1,38 @@
+/** A family of gauges. */
+export interface GaugeFamily {
+  name: string;
+  /** Without quotes, backslashes and line breaks, which the two formats escape in different ways. */
+  help: string;
+  /** The name ends with it; absent from a plain number. */
+  unit?: string;
+  samples: readonly { labels: Readonly<Record<string, string | number | null>>; value: number }[];
+}
+
+/**
+ * Gauges in OpenMetrics 1.0. The text is also what node_exporter's textfile collector reads, Prometheus' text format 0.0.4,
+ * to which the lines UNIT and EOF are comments. A family without samples is left out, and so is a label that is null: to
+ * Prometheus an empty label is no label.
+ */
+export function openMetricsText(families: readonly GaugeFamily[]): string {
+  return [...families.flatMap(linesOf), "# EOF"].map((line) => `${line}\n`).join("");
+}
+
+function linesOf({ name, help, unit, samples }: GaugeFamily): string[] {
+  if (samples.length === 0) return [];
+  return [
+    `# TYPE ${name} gauge`,
+    ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
+    `# HELP ${name} ${help}`,
+    ...samples.map(({ labels, value }) => {
+      const known = Object.entries(labels).flatMap(([key, text]) =>
+        text === null ? [] : [`${key}="${escaped(String(text))}"`],
+      );
+      return `${name}${known.length === 0 ? "" : `{${known.join(",")}}`} ${value}`;
+    }),
+  ];
+}
+
+/** Both formats escape the same three in a label's value. */
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

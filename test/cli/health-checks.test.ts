@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { callCli } from "../helpers/in-process.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+/*
+ * The examples of docs/health-checks.md, as the programs that they are for use them: on an emulated device that is well, and
+ * on one whose memory had errors.
+ */
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const text = readFileSync(join(root, "docs/health-checks.md"), "utf8");
+
+/** The example below a heading. */
+function exampleOf(heading: string): string {
+  const section = text.slice(text.indexOf(`## ${heading}\n`));
+  return /^```\w+\n([\s\S]*?)^```$/m.exec(section)![1]!;
+}
+
+/** So slow that other programs on a busy machine cannot make copies much slower. */
+const link = { generation: 1, width: 1, maxGeneration: 1, maxWidth: 1 };
+const machine = (nvml: object) => ({
+  PINBENCH_EMULATED_LINK: "0.25e9",
+  PINBENCH_EMULATED_MEMORY: "100MiB",
+  PINBENCH_EMULATED_NVML: JSON.stringify({ ...link, ...nvml }),
+});
+const healthy = machine({});
+const ill = machine({ eccErrors: 2 });
+const here = ["--backend", "emulated", "--llc", "1MiB"];
+
+/** Runs a shell's lines where `pinbench` is this one, on an emulated device. */
+function shell(script: string, env: Record<string, string>): Promise<{ code: number; stdout: string }> {
+  const bin = temporaryFolder();
+  const program = join(bin, "pinbench");
+  writeFileSync(
+    program,
+    `#!/bin/sh\nexec "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${here.join(" ")}\n`,
+  );
+  chmodSync(program, 0o755);
+  return new Promise((resolve) => {
+    const all = { ...process.env, ...env, PATH: `${bin}:${process.env.PATH}` };
+    execFile("bash", ["-c", script], { env: all }, (error, stdout) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout }),
+    );
+  });
+}
+
+describe("Node Problem Detector", () => {
+  const { pluginConfig, conditions, rules } = JSON.parse(exampleOf("Node Problem Detector"));
+  const [rule] = rules;
+
+  it("has a condition for its rule, and time and room for the answer", () => {
+    expect(conditions.map(({ type }: { type: string }) => type)).toContain(rule.condition);
+    expect(pluginConfig.max_output_length).toBeGreaterThanOrEqual(320);
+  });
+
+  it("finds no problem, a problem, or does not know", async () => {
+    const run = (env: Record<string, string>) => callCli([...rule.args, ...here], { env });
+    expect((await run(healthy)).exitCode).toBe(0);
+    const found = await run(ill);
+    expect({ code: found.exitCode, fits: found.stdout.length <= pluginConfig.max_output_length }).toEqual({
+      code: 1,
+      fits: true,
+    });
+    expect(found.stdout).toContain("memory had errors");
+    // A device without a link.
+    expect((await run({})).exitCode).toBe(4);
+  });
+});
+
+describe("gpud", () => {
+  const [plugin] = parse(exampleOf("gpud"));
+  const { parser, steps } = plugin.health_state_plugin;
+  const { script } = steps[0].run_bash_script;
+
+  it("reads fields that the JSON has, and fails for a broken node alone", async () => {
+    const [well, broken] = [await shell(script, healthy), await shell(script, ill)];
+    expect([well.code, broken.code]).toEqual([0, 1]);
+    for (const { query } of parser.json_paths) {
+      expect(query).toMatch(/^\$\.\w+$/);
+      expect(JSON.parse(broken.stdout)).toHaveProperty(query.slice(2), expect.any(String));
+    }
+    expect(JSON.parse(broken.stdout).verdict).toBe("faulty");
+  });
+});
+
+describe("NVSentinel", () => {
+  const [container] = parse(exampleOf("NVSentinel")).preflight.initContainers;
+
+  it("keeps pods from a broken node, and not from one that cannot be told", async () => {
+    const [, , script] = container.command;
+    expect(container.command.slice(0, 2)).toEqual(["sh", "-c"]);
+    expect((await shell(script, healthy)).code).toBe(0);
+    expect((await shell(script, ill)).code).toBe(1);
+    expect((await shell(script, {})).code).toBe(0);
+  });
+});
+
+describe("a Kubernetes Job", () => {
+  const job = parse(exampleOf("A Kubernetes Job"));
+
+  it("prints the document, and is not tried again", async () => {
+    expect(job).toMatchObject({ apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0 } });
+    const [container] = job.spec.template.spec.containers;
+    // The image's entry point is pinbench.
+    expect(readFileSync(join(root, "Dockerfile"), "utf8")).toContain('ENTRYPOINT ["pinbench"]');
+    const { exitCode, stdout } = await callCli([...container.args, ...here, "--quick"], { env: ill });
+    expect({ exitCode, kind: JSON.parse(stdout).kind }).toEqual({ exitCode: 1, kind: "diagnosis" });
+  });
+});
+
+describe("for programs that watch nodes", () => {
+  const told = (nvml: object, format: string, ...args: string[]) =>
+    callCli(["doctor", "--quick", "--format", format, ...here, ...args], { env: machine(nvml) });
+
+  it("a device with errors of its memory is a broken node", async () => {
+    const nvml = { eccErrors: 2 };
+    const health = await told(nvml, "nhc");
+    expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
+      exitCode: 1,
+      line: expect.stringMatching(/^ERROR: {2}nhc: .*memory had errors/),
+    });
+    const plugin = await told(nvml, "nagios");
+    expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({
+      exitCode: 2,
+      line: expect.stringMatching(/^PINBENCH CRITICAL - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/),
+    });
+  });
+
+  it("a device that is not there is unknown to Nagios, and no fault of the node", async () => {
+    const { exitCode, stdout } = await told({}, "nagios", "--device", "7");
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 3,
+      stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),
+    });
+  });
+});

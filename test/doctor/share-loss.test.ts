@@ -1,0 +1,190 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../src/doctor/diagnose.js";
+import type { Diagnosis } from "../../src/doctor/diagnosis.js";
+import { comparedWith } from "../../src/doctor/examined-device.js";
+import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
+import { runs } from "../helpers/hostile.js";
+import { machineTree, pciFile, rootPort, switchUpstream, type TreeFiles } from "../helpers/machine-tree.js";
+import { link } from "./cause-case.js";
+
+const context = {
+  backend: "cuda",
+  sizeBytes: 2 ** 26,
+  createdAt: new Date("2026-11-22T10:00:00Z"),
+  wallNs: 9e9,
+  labels: {},
+} as const;
+
+const diagnosisOf = (change: DeviceChange, files: TreeFiles = {}): Diagnosis =>
+  diagnose(examinationOf(machineTree(files), change), context);
+
+/** What the healthy machine of the fixtures reaches in each direction. */
+const expected = { h2d: 55.4, d2h: 55 };
+const busy = { computePercent: 90, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 20e9 };
+
+/** The costs of plain pinned copies in a direction, added up. */
+const costsIn = ({ findings }: Diagnosis, way: "h2d" | "d2h") =>
+  findings
+    .flatMap(({ cost }) => cost ?? [])
+    .filter(({ direction, copies }) => copies === "pinned" && (direction === way || direction === "both"))
+    .reduce((sum, { gigabytesPerSecond }) => sum + gigabytesPerSecond, 0);
+
+describe("a cause costs at most what its mechanism can", () => {
+  it("12 packets sent again during 20 GB are no cause of half of the rate", () => {
+    const { findings, reason } = diagnosisOf({
+      after: { replays: 15 },
+      measured: { pinned: rates(27.2, 27.1), nodes: [] },
+    });
+    expect(findings.find(({ cause }) => cause === "link-errors")).toMatchObject({
+      weight: "risk",
+      cost: null,
+      evidence: expect.arrayContaining(["so many errors cost 0.01 GB/s at most"]),
+    });
+    expect(findings[0]).toMatchObject({
+      cause: "unexplained",
+      cost: { gigabytesPerSecond: expect.closeTo(27.9, 1) },
+    });
+    expect(reason).toContain("nothing that was looked at explains it");
+  });
+
+  it("clocks that are a tenth lower leave the rest of a loss to be explained", () => {
+    const { findings } = diagnosisOf({
+      health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, smClockMHz: 1782 } },
+      measured: { pinned: rates(27.7, 27.5), nodes: [] },
+    });
+    const [first, second] = findings;
+    expect([first!.cause, second!.cause]).toEqual(["unexplained", "clocks-held"]);
+    expect(first!.summary).toContain("slower than what was found explains");
+    expect(second!.cost!.gigabytesPerSecond).toBeLessThan(5);
+  });
+
+  it("what registered copies lose explains nothing of pinned ones", () => {
+    const { findings } = diagnosisOf(
+      {
+        measured: {
+          pinned: rates(40, 40),
+          nodes: [],
+          registered: { rates: rates(25, 25), refused: null },
+        },
+      },
+      { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
+    );
+    expect(findings.map(({ cause }) => cause)).toEqual(
+      expect.arrayContaining(["huge-pages-off", "unexplained"]),
+    );
+    expect(findings.find(({ cause }) => cause === "huge-pages-off")!.cost!.copies).toBe("registered");
+  });
+});
+
+describe("causes share one loss", () => {
+  it("which no two of them claim", () => {
+    const diagnosis = diagnosisOf({
+      health: {
+        confidentialComputing: true,
+        clockReasons: ["sw-power-cap"],
+        link: { ...link, smClockMHz: 900 },
+      },
+      measured: { pinned: rates(27.7, 27.5), nodes: [] },
+      other: { others: [otherProgram({})], activityBefore: busy },
+    });
+    for (const way of ["h2d", "d2h"] as const) {
+      expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(
+        expected[way] - diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond! + 0.5,
+      );
+    }
+    expect(diagnosis.findings.filter(({ cost }) => cost !== null)).toHaveLength(1);
+  });
+
+  it("whatever they are, and however large it is", () => {
+    const rate = fc.double({ min: 0.5, max: 62, noNaN: true });
+    const anyChange = fc.record({
+      pinned: fc.tuple(rate, rate),
+      node: fc.tuple(rate, rate),
+      width: fc.constantFrom(1, 4, 8, 16),
+      smClockMHz: fc.integer({ min: 100, max: 1980 }),
+      reasons: fc.subarray(["sw-power-cap", "hw-thermal-slowdown"]),
+      replays: fc.nat(1_000_000),
+      isBusy: fc.boolean(),
+      others: fc.nat(3),
+      confidentialComputing: fc.boolean(),
+      migEnabled: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(
+        anyChange,
+        ({ pinned, node, width, smClockMHz, reasons, replays, isBusy, others, ...health }) => {
+          const diagnosis = diagnosisOf({
+            health: { ...health, clockReasons: reasons, link: { ...link, width, smClockMHz } },
+            after: { replays: 3 + replays },
+            measured: { pinned: rates(...pinned), nodes: [{ node: 1, rates: rates(...node) }] },
+            other: {
+              others: Array.from({ length: others }, () => otherProgram({})),
+              ...(isBusy && { activityBefore: busy }),
+            },
+          });
+          for (const [i, way] of (["h2d", "d2h"] as const).entries()) {
+            const best = Math.max(expected[way], node[i]!);
+            expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(Math.max(0, best - pinned[i]!) + 1e-6);
+          }
+          const costs = diagnosis.findings
+            .filter(({ weight }) => weight === "costs")
+            .map(({ cost }) => cost!.gigabytesPerSecond);
+          expect(costs).toEqual(costs.toSorted((a, b) => b - a));
+        },
+      ),
+      runs(200),
+    );
+  });
+});
+
+describe("what the measured rate refutes is dropped", () => {
+  /** A bridge as QEMU presents it, of a machine that does not say that it is virtual. */
+  const bridge = (width: string, speed: string): TreeFiles =>
+    Object.fromEntries(
+      [rootPort, switchUpstream].flatMap((port) => [
+        [pciFile(port, "max_link_width"), `${width}\n`],
+        [pciFile(port, "current_link_width"), `${width}\n`],
+        [pciFile(port, "max_link_speed"), `${speed} GT/s PCIe\n`],
+        [pciFile(port, "current_link_speed"), `${speed} GT/s PCIe\n`],
+      ]),
+    );
+
+  it.each([
+    ["of one lane", bridge("1", "2.5"), "gen1 x1"],
+    ["of generation 4", bridge("16", "16.0"), "gen4 x16"],
+  ])("a bridge %s, while copies reach 55 GB/s", (_, files, text) => {
+    const { findings, verdict, unseen } = diagnosisOf({}, files);
+    expect({ findings, verdict }).toEqual({ findings: [], verdict: "healthy" });
+    expect(unseen.join("\n")).toContain(`${text}: copies were faster, so it is not true`);
+  });
+
+  it("a slot of generation 4 that NVML tells of: the card's own link is what counts", () => {
+    const device = examinationOf(machineTree(), {
+      health: { link: { ...link, generation: 4, maxGeneration: 4 } },
+    }).devices[0]!;
+    const { path } = device;
+    const compared = comparedWith(
+      { ...device, path: { before: path, underLoad: path }, site: null } as never,
+      false,
+    );
+    // An H100 at generation 5: 0.863 of 63 GB/s.
+    expect(compared.expected.h2d).toBeCloseTo(0.863 * 63.015, 1);
+    const { findings, devices } = diagnosisOf({
+      health: { link: { ...link, generation: 4, maxGeneration: 4 } },
+    });
+    expect(findings).toEqual([]);
+    expect(devices[0]!.link).toBeNull();
+  });
+
+  it("but not a bridge that copies are no faster than", () => {
+    const { findings } = diagnosisOf(
+      { measured: { pinned: rates(27.2, 27), nodes: [] } },
+      bridge("16", "16.0"),
+    );
+    expect(findings[0]).toMatchObject({
+      cause: "slot-narrow",
+      cost: { gigabytesPerSecond: expect.any(Number) },
+    });
+  });
+});
