@@ -56,7 +56,10 @@ export function frameOf(
   };
 }
 
-/** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
+/** Of what an axis spans: so far from its ends points keep, or their marks would lie on the frame. */
+const roomAtEnds = 0.04;
+
+/** From the least value to the greatest and somewhat beyond; a linear axis that begins at 0 does begin there. */
 export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
   const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
@@ -66,7 +69,9 @@ export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousN
   }
   const room = least === most ? Math.abs(least) / 2 || 1 : 0;
   const scale = scaleLinear().domain([least - room, most + room]);
-  return axis.ticks === undefined ? scale.nice() : scale;
+  const [low, high] = (axis.ticks === undefined ? scale.nice() : scale).domain() as [number, number];
+  const edge = (high - low) * roomAtEnds;
+  return scale.domain([low === 0 ? 0 : Math.min(low, least - edge), Math.max(high, most + edge)]);
 }
 
 /** Whether an axis can show a value: a logarithmic one has no 0, and nothing below. */

@@ -2,25 +2,43 @@ import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, type Markup } from "../chart/markup.js";
 import { type Block, type Fact, type Grid, headingText, type Note } from "../report.js";
+import { counted } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
 /**
- * One document of a page: what it comes to, its pictures, its details and tables, and where it was measured. Always as many
- * parts, empty ones too, so that those of documents beside each other stand at the same height.
+ * One document of a page: what it comes to with the table that shows it, its pictures, its details and tables, and where
+ * it was measured. Always as many parts, empty ones too, so that those of documents beside each other stand at the same
+ * height.
  */
-export function chapterSection({ report, charts }: Chapter, index: number, count: number): Markup {
+export function chapterSection({ report, charts }: Chapter, { id, number, isWhole }: Place): Markup {
   const { name, blocks } = report;
-  const id = `document-${index + 1}`;
-  const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part);
+  const main = mainTables(blocks);
+  const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part && !main.whole.has(block));
+  const figures = (isFolded: boolean) =>
+    charts.filter((chart) => (chart.isFolded ?? false) === isFolded).map((chart) => chartFigure(chart, id));
+  const folded = figures(true);
   return element(
     "section",
-    { class: "chapter", id, "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, count > 1 ? `${index + 1}. ${name}` : name),
-    element("div", { class: "first" }, drawBlocks(ofPart("first"), 3)),
-    part(
-      "Charts",
-      charts.map((chart) => chartFigure(chart, id)),
-      "charts",
+    { class: isWhole === true ? "chapter whole" : "chapter", id, "aria-labelledby": `${id}-title` },
+    element("h2", { id: `${id}-title` }, number === undefined ? name : `${number}. ${name}`),
+    element(
+      "div",
+      { class: "first" },
+      drawBlocks(ofPart("first").sort(byRank), 3),
+      main.drawn,
+      drawBlocks(ofPart("findings"), 3),
+    ),
+    part("Charts", figures(false), "charts"),
+    element(
+      "div",
+      {},
+      folded.length > 0 &&
+        element(
+          "details",
+          { class: "more" },
+          element("summary", {}, "More charts", element("small", {}, ` ${folded.length}`)),
+          element("div", { class: "charts" }, folded),
+        ),
     ),
     part("Details", drawBlocks(ofPart("details"), 4), "details"),
     part("Tables", drawBlocks(ofPart("tables"), 4), "tables"),
@@ -28,14 +46,55 @@ export function chapterSection({ report, charts }: Chapter, index: number, count
   );
 }
 
-type Part = "first" | "details" | "tables" | "environment";
+/** Where a document stands on its page. */
+interface Place {
+  id: string;
+  /** Among those beside each other; none of a single one. */
+  number?: number;
+  /** Above the others, as wide as all of them. */
+  isWhole?: boolean;
+}
+
+/** What is most urgent, then the figures, then sentences. */
+function byRank(a: Block, b: Block): number {
+  const rank = (block: Block) =>
+    block.type === "alert" ? 0 : block.type === "answer" && block.headline !== undefined ? 1 : 2;
+  return rank(a) - rank(b);
+}
+
+/** Of a longer main table the rows that matter most are shown above the charts, if it says which. */
+function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: ReadonlySet<Block> } {
+  const first = blocks.findIndex(({ type }) => type === "table");
+  const rest = first === -1 ? [] : blocks.slice(first);
+  const isMain = (block: Block, index: number) =>
+    block.type === "table" && (index === 0 || block.grid.joins !== undefined);
+  const end = rest.findIndex((block, index) => !isMain(block, index));
+  const main = (end === -1 ? rest : rest.slice(0, end)).flatMap((block) =>
+    block.type === "table" ? [block] : [],
+  );
+  const isShort = ({ grid: { rows, keyRows } }: (typeof main)[number]) =>
+    rows.length > mostOpenRows && keyRows !== undefined && keyRows.length < rows.length;
+  const drawn = main.map((block) => {
+    const { grid } = block;
+    if (!isShort(block)) return pageTable(grid, mostMainRows);
+    const { footnote: _, ...some } = { ...grid, rows: grid.keyRows!.map((row) => grid.rows[row]!) };
+    return pageTable(some, mostMainRows, `${some.rows.length} of ${grid.rows.length} rows`);
+  });
+  return {
+    drawn: drawn.length > 0 && element("div", { class: "main-tables" }, drawn),
+    whole: new Set(main.filter((block) => !isShort(block))),
+  };
+}
+
+type Part = "first" | "findings" | "details" | "tables" | "environment";
 
 function partOf(block: Block): Part {
   switch (block.type) {
     case "alert":
     case "answer":
-    case "finding":
       return "first";
+    case "finding":
+      return "findings";
     case "table":
     case "note":
     case "fold":
@@ -64,15 +123,19 @@ function drawBlocks(blocks: readonly Block[], level: number): Markup[] {
 function drawRun(run: readonly Block[], level: number): Markup[] {
   const notes = run.flatMap((block) => ("tone" in block ? [block] : []));
   const [{ type }] = run as [Block];
-  if (type === "alert" || type === "answer") return paragraphs(notes, type);
+  if (type === "alert") return paragraphs(notes, type);
+  if (type === "answer") return run.flatMap((block) => (block.type === "answer" ? drawAnswer(block) : []));
+  // Where a file was found stands in one list with what is in it.
+  if (type === "facts") {
+    const all = run.flatMap((block) => (block.type === "facts" ? block.facts : []));
+    return all.length === 0 ? [] : [factList(all)];
+  }
   if (notes.length > 0) return noteList(notes);
   return run.flatMap((block) => drawBlock(block, level));
 }
 
 function drawBlock(block: Block, level: number): Markup[] {
   switch (block.type) {
-    case "facts":
-      return block.facts.length === 0 ? [] : [factList(block.facts)];
     case "table":
       return [pageTable(block.grid)];
     case "entry":
@@ -107,6 +170,15 @@ function part(heading: string, content: Markup[], name: string): Markup {
   return element("div", {}, element("h3", {}, heading), element("div", { class: name }, content));
 }
 
+/** A sentence, or its figures with the sentence below them. */
+function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>): Markup[] {
+  if (headline === undefined) return paragraphs([answer], "answer");
+  const figures = headline.map(([label, value]) =>
+    element("div", {}, element("dt", {}, label), element("dd", {}, value)),
+  );
+  return [element("dl", { class: "headline" }, figures), element("p", { class: "muted" }, answer.text)];
+}
+
 function paragraphs(notes: readonly Note[], name: string): Markup[] {
   return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, text));
 }
@@ -139,14 +211,18 @@ function factList(facts: readonly Fact[]): Markup {
   );
 }
 
-/** A table of so many rows or fewer is open from the start. */
-const mostOpenRows = 8;
+/** A table of so many rows or fewer is open from the start, and the main one. */
+const [mostOpenRows, mostMainRows] = [8, 24];
 
 /**
  * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
  * is asked for, or printed.
  */
-function pageTable({ caption, name: ownName, columns, rows, footnote }: Grid): Markup {
+function pageTable(
+  { caption, name: ownName, columns, rows, footnote }: Grid,
+  mostOpen = mostOpenRows,
+  count = counted(rows.length, "row"),
+): Markup {
   const head = columns.map(({ head, align }) =>
     element("th", { scope: "col", class: align }, head.join(" ").trim().replaceAll("/ ", "/")),
   );
@@ -167,8 +243,8 @@ function pageTable({ caption, name: ownName, columns, rows, footnote }: Grid): M
   const name = caption ?? ownName ?? "Table";
   return element(
     "details",
-    { open: rows.length <= mostOpenRows },
-    element("summary", {}, name, element("small", {}, rows.length === 1 ? " 1 row" : ` ${rows.length} rows`)),
+    { open: rows.length <= mostOpen },
+    element("summary", {}, name, element("small", {}, ` ${count}`)),
     element(
       "div",
       { class: "table", tabindex: 0, role: "region", "aria-label": name },

@@ -14,7 +14,12 @@ import { withSharedAxes } from "./shared-axes.js";
 const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 
 /** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
-export function page(chapters: readonly Chapter[], version: string): string {
+export function page(
+  chapters: readonly Chapter[],
+  version: string,
+  /** What the two documents differ in: it stands above them, and their charts are drawn as one each. */
+  difference: Chapter | null = null,
+): string {
   const style = `${chartStyleSheet()}${readFileSync(new URL("page.css", import.meta.url), "utf8")}`;
   const scripts = scriptNames(chapters).map((name) => readFileSync(join(scriptFolder, `${name}.js`), "utf8"));
   const title = chapters.length === 1 ? chapters[0]!.report.name : `${chapters.length} documents`;
@@ -34,8 +39,14 @@ export function page(chapters: readonly Chapter[], version: string): string {
     element("header", {}, element("h1", {}, "pinbench report"), contents(chapters)),
     element(
       "main",
-      { class: chapters.length > 1 ? "several" : "single" },
-      withSharedAxes(chapters).map((chapter, index) => chapterSection(chapter, index, chapters.length)),
+      { class: chapters.length > 1 ? `several${chapters.length === 2 ? " pair" : ""}` : "single" },
+      difference !== null && chapterSection(difference, { id: "difference", isWhole: true }),
+      withSharedAxes(chapters).map((chapter, index) =>
+        chapterSection(chapter, {
+          id: `document-${index + 1}`,
+          ...(chapters.length > 1 && { number: index + 1 }),
+        }),
+      ),
     ),
     chapters.some(hasSamples) && [
       dataScript("samples", sampleData(chapters)),
