@@ -22,7 +22,10 @@ export async function examplePages() {
   const recorded = async (name) =>
     (await readDocuments(join(folder, `${name}.json`))).map((one) => ({ ...one, path: `${name}.json` }));
   const [{ document: sweep }] = await recorded("default");
-  const later = slowed({ ...sweep, run: { ...sweep.run, startedAt: "2026-11-22T08:31:05.005Z" } });
+  const later = slowed({
+    ...sweep,
+    run: { ...sweep.run, id: "later", startedAt: "2026-11-22T08:31:05.005Z" },
+  });
   const documents = {
     result: await recorded("default"),
     results: [

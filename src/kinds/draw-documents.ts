@@ -75,7 +75,7 @@ export async function chartOfDocuments(documents: readonly FoundDocument[], name
   return chartFile(chart);
 }
 
-/** What a page shows of documents, with the files that they were found in: in their names too where there are several. */
+/** What a page shows of documents, with the files that they were found in. */
 async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[]> {
   const found = await Promise.all(
     documents.map(async (one) => ({ chapter: await chapterOf(one), path: one.path })),
@@ -86,11 +86,8 @@ async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[
     const file = printableText(path);
     return {
       ...chapter,
-      report: {
-        ...report,
-        name: found.length > 1 ? `${file}: ${report.name}` : report.name,
-        blocks: [environment([["File", file]]), ...report.blocks],
-      },
+      ...(found.length > 1 && { file }),
+      report: { ...report, blocks: [environment([["File", file]]), ...report.blocks] },
     };
   });
 }

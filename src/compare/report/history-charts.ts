@@ -80,7 +80,7 @@ function dayOf(startedAt: string): number {
 }
 
 /** About so many marks, as their names are long. */
-const dateTicks = 4;
+const dateTicks = 8;
 /** A shorter history has times of day at its marks. */
 const shortDays = 3;
 

@@ -45,11 +45,11 @@ export function frameOf(
 ): Frame {
   const top = above + margin.top;
   const bottom = top + plotHeight;
-  const up = scaleOf(y, ys).range([bottom, top]);
+  const up = roomyScale(y, ys).range([bottom, top]);
   const [, widest] = extremesOf(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
   const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
   return {
-    x: scaleOf(x, xs).range([left, right]),
+    x: roomyScale(x, xs).range([left, right]),
     y: up,
     ...{ left, right, top, bottom },
     height: bottom + margin.bottom,
@@ -59,7 +59,17 @@ export function frameOf(
 /** Of what an axis spans: so far from its ends points keep, or their marks would lie on the frame. */
 const roomAtEnds = 0.04;
 
-/** From the least value to the greatest and somewhat beyond; a linear axis that begins at 0 does begin there. */
+/** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
+export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+  const scale = scaleOf(axis, values);
+  if (axis.scale === "log" || values.length === 0) return scale;
+  const [low, high] = scale.domain() as [number, number];
+  const [least, most] = extremesOf([...values, ...(axis.includes ?? [])]);
+  const edge = (high - low) * roomAtEnds;
+  return scale.domain([low === 0 ? 0 : Math.min(low, least - edge), Math.max(high, most + edge)]);
+}
+
+/** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
 export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
   const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
@@ -69,9 +79,7 @@ export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousN
   }
   const room = least === most ? Math.abs(least) / 2 || 1 : 0;
   const scale = scaleLinear().domain([least - room, most + room]);
-  const [low, high] = (axis.ticks === undefined ? scale.nice() : scale).domain() as [number, number];
-  const edge = (high - low) * roomAtEnds;
-  return scale.domain([low === 0 ? 0 : Math.min(low, least - edge), Math.max(high, most + edge)]);
+  return axis.ticks === undefined ? scale.nice() : scale;
 }
 
 /** Whether an axis can show a value: a logarithmic one has no 0, and nothing below. */

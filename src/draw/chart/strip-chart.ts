@@ -1,5 +1,5 @@
 import type { StripChart, StripMark, StripRow } from "./chart.js";
-import { axisAcross, chartWidth, type Frame, margin, scaleOf, textPixels } from "./chart-frame.js";
+import { axisAcross, chartWidth, type Frame, margin, roomyScale, textPixels } from "./chart-frame.js";
 import { type Drawing, legendOf, markAt, markPath } from "./chart-marks.js";
 import { drawRules, ruleLabelHeight } from "./chart-rules.js";
 import { styleClass } from "./curve-styles.js";
@@ -31,7 +31,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
   const top = legend.height + ruleLabelHeight(rules) + margin.top;
   const bottom = top + rows.length * rowHeight;
   const values = rows.flatMap(({ dots, marks }) => [...dots, ...marks.map(({ value }) => value)]);
-  const across = scaleOf(x, [...values, ...rules.map(({ value }) => value)]).range([left, right]);
+  const across = roomyScale(x, [...values, ...rules.map(({ value }) => value)]).range([left, right]);
   const frame = { x: across, y: across, left, right, top, bottom, height: bottom + margin.bottom };
   const ruled = drawRules(frame, rules);
   const middleOf = (index: number) => top + (index + 0.5) * rowHeight;

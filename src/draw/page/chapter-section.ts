@@ -10,17 +10,25 @@ import type { Chapter } from "./chapter.js";
  * it was measured. Always as many parts, empty ones too, so that those of documents beside each other stand at the same
  * height.
  */
-export function chapterSection({ report, charts }: Chapter, { id, number, isWhole }: Place): Markup {
-  const { name, blocks } = report;
+export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place): Markup {
+  const { report, charts, file } = chapter;
+  const { blocks } = report;
+  const numbered = (text: string) => (number === undefined ? text : `${number}. ${text}`);
   const main = mainTables(blocks);
   const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part && !main.whole.has(block));
+  const tables = ofPart("tables");
   const figures = (isFolded: boolean) =>
     charts.filter((chart) => (chart.isFolded ?? false) === isFolded).map((chart) => chartFigure(chart, id));
   const folded = figures(true);
   return element(
     "section",
-    { class: isWhole === true ? "chapter whole" : "chapter", id, "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, number === undefined ? name : `${number}. ${name}`),
+    {
+      class: isWhole === true ? "chapter whole" : "chapter",
+      id,
+      "aria-labelledby": `${id}-title`,
+      "data-label": numbered(file ?? report.name),
+    },
+    element("h2", { id: `${id}-title` }, numbered(titleOf(chapter))),
     element(
       "div",
       { class: "first" },
@@ -41,9 +49,14 @@ export function chapterSection({ report, charts }: Chapter, { id, number, isWhol
         ),
     ),
     part("Details", drawBlocks(ofPart("details"), 4), "details"),
-    part("Tables", drawBlocks(ofPart("tables"), 4), "tables"),
+    part(tables.every(({ type }) => type === "note") ? "Notes" : "Tables", drawBlocks(tables, 4), "tables"),
     part("Environment", drawBlocks(ofPart("environment"), 4), "environment"),
   );
+}
+
+/** What a document is called on its page. */
+export function titleOf({ file, report }: Chapter): string {
+  return file === undefined ? report.name : `${file}: ${report.name}`;
 }
 
 /** Where a document stands on its page. */

@@ -6,7 +6,7 @@ import { markPath } from "../chart/chart-marks.js";
 import { chartStyleSheet, curveStyles } from "../chart/curve-styles.js";
 import { element, Markup } from "../chart/markup.js";
 import type { Chapter } from "./chapter.js";
-import { chapterSection } from "./chapter-section.js";
+import { chapterSection, titleOf } from "./chapter-section.js";
 import { sampleData } from "./sample-data.js";
 import { withSharedAxes } from "./shared-axes.js";
 
@@ -87,8 +87,8 @@ function policy(style: string, scripts: readonly string[]): string {
 /** Where several documents stand one after the other, what they are. */
 function contents(chapters: readonly Chapter[]): Markup | false {
   if (chapters.length < 2) return false;
-  const entries = chapters.map(({ report }, index) =>
-    element("li", {}, element("a", { href: `#document-${index + 1}` }, report.name)),
+  const entries = chapters.map((chapter, index) =>
+    element("li", {}, element("a", { href: `#document-${index + 1}` }, titleOf(chapter))),
   );
   return element("nav", { "aria-label": "Contents" }, element("ol", {}, entries));
 }

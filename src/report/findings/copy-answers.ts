@@ -255,7 +255,7 @@ export function mainRates(document: ResultDocument): MainRates | null {
       headline: [
         ["pinned, to the device", `${formatGBps(to)} GB/s`],
         ["pageable", `${formatGBps(slowTo)} GB/s`],
-        ...(slowTo === 0 ? [] : [["pinned/pageable", formatRatio(to / slowTo)] as const]),
+        ...(slowTo === 0 ? [] : [["pinned over pageable", formatRatio(to / slowTo)] as const]),
         ...(share === null ? [] : [["of the link", formatShare(share)] as const]),
       ],
     };

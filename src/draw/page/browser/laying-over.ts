@@ -59,7 +59,7 @@ function number(element: Element, attribute: string): number {
 }
 
 function titleOf(element: HTMLElement): string {
-  return element.closest(".chapter")?.querySelector("h2")?.textContent ?? "";
+  return element.closest<HTMLElement>(".chapter")?.dataset.label ?? "";
 }
 
 function addControl(): void {

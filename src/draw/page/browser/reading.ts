@@ -38,7 +38,8 @@ function showHelp(): void {
   help.textContent =
     "Point at a chart to read it; a click on a name hides its curve, a double click shows it alone. By keyboard: Tab, then the arrow keys; Enter on a name, or Shift+Enter.";
   const contents = document.querySelector("nav");
-  (contents ?? document.querySelector("h1")!).after(help);
+  if (contents === null) charts[0]!.closest(".charts")!.before(help);
+  else contents.after(help);
 }
 
 function makeReadable(chart: SVGSVGElement): void {
