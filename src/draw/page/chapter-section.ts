@@ -75,27 +75,25 @@ function byRank(a: Block, b: Block): number {
   return rank(a) - rank(b);
 }
 
-/** Of a longer main table the rows that matter most are shown above the charts, if it says which. */
+/** The first table, and those like it right behind. Of a long one the rows that matter most, if it says which. */
 function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: ReadonlySet<Block> } {
-  const first = blocks.findIndex(({ type }) => type === "table");
-  const rest = first === -1 ? [] : blocks.slice(first);
-  const isMain = (block: Block, index: number) =>
-    block.type === "table" && (index === 0 || block.grid.joins !== undefined);
-  const end = rest.findIndex((block, index) => !isMain(block, index));
-  const main = (end === -1 ? rest : rest.slice(0, end)).flatMap((block) =>
-    block.type === "table" ? [block] : [],
+  const tables = blocks.flatMap((block) =>
+    block.type === "table" && block.isDetail !== true ? [block] : [],
   );
-  const isShort = ({ grid: { rows, keyRows } }: (typeof main)[number]) =>
-    rows.length > mostOpenRows && keyRows !== undefined && keyRows.length < rows.length;
+  const columnsOf = (block: (typeof tables)[number]) => JSON.stringify(block.grid.columns);
+  const end = tables.findIndex((block) => columnsOf(block) !== columnsOf(tables[0]!));
+  const main = tables.slice(0, Math.min(end === -1 ? tables.length : end, mostMainTables));
+  const isShortened = ({ grid: { rows, keyRows = [] } }: (typeof tables)[number]) =>
+    rows.length > mostOpenRows && keyRows.length > 0 && keyRows.length < rows.length;
   const drawn = main.map((block) => {
     const { grid } = block;
-    if (!isShort(block)) return pageTable(grid, mostMainRows);
+    if (!isShortened(block)) return pageTable(grid, mostMainRows);
     const { footnote: _, ...some } = { ...grid, rows: grid.keyRows!.map((row) => grid.rows[row]!) };
     return pageTable(some, mostMainRows, `${some.rows.length} of ${grid.rows.length} rows`);
   });
   return {
     drawn: drawn.length > 0 && element("div", { class: "main-tables" }, drawn),
-    whole: new Set(main.filter((block) => !isShort(block))),
+    whole: new Set(main.filter((block) => !isShortened(block))),
   };
 }
 
@@ -192,6 +190,15 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   return [element("dl", { class: "headline" }, figures), element("p", { class: "muted" }, answer.text)];
 }
 
+/** A text that may go on in another line behind a slash. */
+function breakable(text: string): Markup {
+  const [first, ...others] = text.split("/");
+  return fragment(
+    first,
+    others.map((part) => fragment("/", element("wbr", {}), part)),
+  );
+}
+
 function paragraphs(notes: readonly Note[], name: string): Markup[] {
   return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, text));
 }
@@ -224,8 +231,8 @@ function factList(facts: readonly Fact[]): Markup {
   );
 }
 
-/** A table of so many rows or fewer is open from the start, and the main one. */
-const [mostOpenRows, mostMainRows] = [8, 24];
+/** A table of so many rows or fewer is open from the start, and a main one; there are so many main ones at most. */
+const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
 
 /**
  * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
@@ -237,7 +244,7 @@ function pageTable(
   count = counted(rows.length, "row"),
 ): Markup {
   const head = columns.map(({ head, align }) =>
-    element("th", { scope: "col", class: align }, head.join(" ").trim().replaceAll("/ ", "/")),
+    element("th", { scope: "col", class: align }, breakable(head.join(" ").trim().replaceAll("/ ", "/"))),
   );
   const body = rows.map((row) =>
     element(
