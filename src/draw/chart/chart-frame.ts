@@ -13,7 +13,7 @@ const besideTicks = 26;
 /** Between the names of two marks at least; signs and digits are wider than most letters. */
 const betweenTicks = 12;
 /**
- * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
+ * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page-media.css shows
  * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
  */
 const letterWidth = 8.6;

@@ -243,9 +243,10 @@ function pageTable(
   mostOpen = mostOpenRows,
   count = counted(rows.length, "row"),
 ): Markup {
-  const head = columns.map(({ head, align }) =>
-    element("th", { scope: "col", class: align }, breakable(head.join(" ").trim().replaceAll("/ ", "/"))),
-  );
+  const head = columns.map(({ head, align }) => {
+    const text = head.join(" ").trim().replaceAll("/ ", "/");
+    return text === "" ? element("td", {}) : element("th", { scope: "col", class: align }, breakable(text));
+  });
   const body = rows.map((row) =>
     element(
       "tr",
@@ -267,7 +268,7 @@ function pageTable(
     element("summary", {}, name, element("small", {}, ` ${count}`)),
     element(
       "div",
-      { class: "table", tabindex: 0, role: "region", "aria-label": name },
+      { class: "table", tabindex: 0, role: "group", "aria-label": name },
       element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
     ),
     footnote !== undefined && element("p", { class: "muted" }, footnote),

@@ -13,6 +13,9 @@ import { withSharedAxes } from "./shared-axes.js";
 /** Compiled apart, as they run in a browser: each is a module that knows the others only by what is in the page. */
 const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 
+/** Beside this file; the second one has what differs by medium. */
+const styleSheets = ["page.css", "page-media.css"];
+
 /** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
 export function page(
   chapters: readonly Chapter[],
@@ -20,7 +23,8 @@ export function page(
   /** What the two documents differ in: it stands above them, and their charts are drawn as one each. */
   difference: Chapter | null = null,
 ): string {
-  const style = `${chartStyleSheet()}${readFileSync(new URL("page.css", import.meta.url), "utf8")}`;
+  const sheets = styleSheets.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"));
+  const style = [chartStyleSheet(), ...sheets].join("");
   const scripts = scriptNames(chapters).map((name) => readFileSync(join(scriptFolder, `${name}.js`), "utf8"));
   const title = chapters.length === 1 ? chapters[0]!.report.name : `${chapters.length} documents`;
   const head = element(
