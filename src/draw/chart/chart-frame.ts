@@ -9,7 +9,7 @@ export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
 /** About how many marks an upright axis has, and the room of its label beside what stands at these. */
 const upTicks = 5;
-const besideTicks = 26;
+const besideTicks = 32;
 /** Between the names of two marks at least; signs and digits are wider than most letters. */
 const betweenTicks = 12;
 /**

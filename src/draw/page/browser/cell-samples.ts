@@ -44,7 +44,7 @@ const mostRead = 2000;
 /** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
 /** Pixels of a picture, as src/draw/chart has them. */
-const [textRow, aboveGrid, letterWidth, betweenTicks, besideTicks] = [17, 10, 8.6, 12, 26];
+const [textRow, aboveGrid, letterWidth, betweenTicks, besideTicks] = [17, 10, 8.6, 12, 32];
 
 /** The outlines of the marks of all styles, which begin again after the last. */
 const marks = dataOf("marks") as readonly string[];
@@ -117,7 +117,8 @@ function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): v
   const frame = clear(chart, parties, 0);
   const seconds = parties.flatMap((party) => party.seconds);
   const y = scaleOf(least(values), most(values), frame.bottom, frame.top);
-  makeRoom(frame, y);
+  const letters = y.ticks(5).map((value) => tick(value).length);
+  frame.left = Math.max(frame.left, most(letters) * letterWidth + besideTicks);
   const x = scaleOf(0, most(seconds), frame.left, frame.right);
   frame.upLabel.textContent = unit;
   drawAxes(chart, frame, x, y);
@@ -260,12 +261,6 @@ function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: num
   });
 }
 
-/** As much at the left as what stands at the upright axis takes. */
-function makeRoom(frame: Frame, y: Scale): void {
-  const letters = y.ticks(5).map((value) => tick(value).length);
-  frame.left = Math.max(frame.left, most(letters) * letterWidth + besideTicks);
-}
-
 function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: Scale, y: Scale): void {
   const line = (x1: number, x2: number, y1: number, y2: number) =>
     drawn("line", { class: "grid", x1, x2, y1, y2 });
@@ -387,13 +382,9 @@ function drawn(name: string, attributes: Attributes, title = ""): SVGElement {
 }
 
 // Math.min(...list) takes as many arguments as a stack holds.
-function least(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-}
-
-function most(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-}
+const least = (values: readonly number[]) =>
+  values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
 
 function median(values: readonly number[]): number {
   const ordered = [...values].sort((a, b) => a - b);
