@@ -392,11 +392,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Three digits, or all of those before the point. */
-function short(value: number): string {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
-}
+const short = (value: number) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
 /** A round number, without the digits that binary fractions would add. */
-function tick(value: number): string {
-  return String(Number(value.toPrecision(6)));
-}
+const tick = (value: number) => String(Number(value.toPrecision(6)));
