@@ -1,14 +1,22 @@
 // `npm run bench:page`: how large pages are and how fast a browser opens them, against what they may be: that of a
 // recorded default sweep, and that of a sweep of 1,000 cells with 100 samples each.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// `-- --screenshots FOLDER [NAME...]`: pages of each kind as pictures instead, wide and narrow, light and dark.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { pageOfDocuments } from "../dist/kinds/draw-documents.js";
 import { parseResult } from "../dist/results/parse.js";
 import { seededRandom } from "./lib/random.mjs";
 import { printTable, verdict } from "./lib/table.mjs";
+import { examplePages } from "./page/example-pages.mjs";
+
+const {
+  values: { screenshots },
+  positionals: wanted,
+} = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
 
 const recorded = "results/nvidia-h200/default.json";
 const rounds = 7;
@@ -78,13 +86,8 @@ async function opening(browser, file) {
   return median(times);
 }
 
-const document = parseResult(readFileSync(recorded, "utf8"), recorded);
-const folder = mkdtempSync(join(tmpdir(), "pinbench-page-"));
-const browser = await chromium.launch({
-  executablePath: process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-try {
+async function weighPages(browser) {
+  const document = parseResult(readFileSync(recorded, "utf8"), recorded);
   const rows = [];
   let isWithin = true;
   for (const [name, result, bound] of [
@@ -115,6 +118,35 @@ try {
   const head = ["", "all", "style", "script", "charts", "tables", "samples", "bound", "made", "opened", ""];
   printTable("pages: kB of what they are made of, and ms to make and to open them", head, rows);
   process.exitCode = isWithin ? 0 : 1;
+}
+
+/** Whole pages as PNG files, "result-390-dark.png". */
+async function takePictures(browser, into) {
+  mkdirSync(into, { recursive: true });
+  const pages = (await examplePages()).filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+  for (const { name, html } of pages) {
+    const file = join(folder, `${name}.html`);
+    writeFileSync(file, html);
+    console.log(`${name}: ${kB(html).toFixed(0)} kB`);
+    for (const width of [1280, 390]) {
+      for (const colorScheme of ["light", "dark"]) {
+        const window = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+        await window.goto(pathToFileURL(file).href);
+        await window.screenshot({ path: join(into, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+        await window.close();
+      }
+    }
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), "pinbench-page-"));
+const browser = await chromium.launch({
+  executablePath: process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+try {
+  if (screenshots === undefined) await weighPages(browser);
+  else await takePictures(browser, screenshots);
 } finally {
   await browser.close();
   rmSync(folder, { recursive: true, force: true });

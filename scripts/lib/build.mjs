@@ -21,7 +21,7 @@ import { inRoot, root } from "./project.mjs";
 const stampFile = "build/stamp.json";
 
 /** What is read at run time stands beside what reads it; tsc leaves it where it is. */
-const assets = ["draw/page/page.css", "doctor/reference.json"];
+const assets = ["draw/page/page.css", "draw/page/page-media.css", "doctor/reference.json"];
 
 /** What runs in a page, not in Node: compiled with the DOM's types, each file for itself. */
 const pageScripts = "draw/page/browser";

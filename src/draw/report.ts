@@ -32,7 +32,9 @@ export type Block = BlockContent & {
 };
 
 type BlockContent =
-  | ({ type: "alert" | "answer" | "finding" | "note" } & Note)
+  | ({ type: "alert" | "finding" | "note" } & Note)
+  /** `headline`: the figures of the sentence, which a page shows large above it. */
+  | ({ type: "answer"; headline?: readonly Fact[] } & Note)
   /**
    * `isEnvironment`: what the figures hold for, which Markdown and pages show last. `brief`: what a
    * terminal shows in their place without --verbose.

@@ -37,7 +37,9 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
     blocks: [
       ...texts("alert", headerAlerts(document)),
       ...texts("answer", answer(document)),
-      ...(rates === null ? [] : texts("answer", [note(`${rates}.`)])),
+      ...(rates === null
+        ? []
+        : texts("answer", [note(`${rates.text}.`)]).map((block) => ({ ...block, headline: rates.headline }))),
       environment(headerFacts(document), briefFacts(document)),
       ...cellGrids(document).map(({ isDetail, ...grid }): Block => {
         const table: Block = { type: "table", grid };

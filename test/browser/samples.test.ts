@@ -2,11 +2,18 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildCell, buildDocument, MiB } from "../helpers/result-document.js";
-import { showResults, useBrowser } from "./shown-page.js";
+import { openCharts, showResults, useBrowser } from "./shown-page.js";
 
 /** Choosing a cell whose samples are shown. */
 
 useBrowser();
+
+/** The page with the folded charts open, as a click on them would. */
+async function showSamples(...args: Parameters<typeof showResults>) {
+  const shown = await showResults(...args);
+  await openCharts(shown.page);
+  return shown;
+}
 
 const overTimeOf = (page: Page, document = 1) => page.locator(`#document-${document}-samples-over-time`);
 const distributionOf = (page: Page) => page.locator("#document-1-samples-distribution");
@@ -49,8 +56,16 @@ const durationsFrom = (least: number, step: number, different: number, count: nu
   Array.from({ length: count }, (_, index) => durationOf(least + step * ((index * 37) % different)));
 
 describe("the samples of the first cell", () => {
-  it("are read one by one, in the order in which they were measured", async () => {
+  it("are folded away, and drawn one by one when somebody looks", async () => {
     const { page } = await showResults([sampled({ "pinned h2d": [fast, half, slow] })]);
+    expect(await overTimeOf(page).isVisible()).toBe(false);
+    await page.getByText(/^More charts/).click();
+    await expect.poll(() => overTimeOf(page).locator(".dots").count()).toBe(3);
+    expect(await overTimeOf(page).isVisible()).toBe(true);
+  });
+
+  it("are read one by one, in the order in which they were measured", async () => {
+    const { page } = await showSamples([sampled({ "pinned h2d": [fast, half, slow] })]);
     await overTimeOf(page).getByRole("application").focus();
     const announced = page.locator("[aria-live=polite]");
     await expect.poll(() => overTimeOf(page).locator(".dots").count()).toBe(3);
@@ -84,8 +99,8 @@ describe("the samples of the first cell", () => {
             ["x", "y", "width", "height"].map((name) => Math.round(Number(column.getAttribute(name)))),
           ),
         );
-    const still = await showResults([document], { javaScriptEnabled: false });
-    const moving = await showResults([document]);
+    const still = await showSamples([document], { javaScriptEnabled: false });
+    const moving = await showSamples([document]);
     await expect.poll(() => overTimeOf(moving.page).locator(".dots").count()).toBe(durationsNs.length);
     expect(await columnsOf(distributionOf(moving.page))).toEqual(await columnsOf(distributionOf(still.page)));
     for (const figure of [overTimeOf, distributionOf]) {
@@ -100,7 +115,7 @@ describe("the samples of the first cell", () => {
 it("samples are drawn over the grid, and without a legend where the title says all", async () => {
   const document = sampled({ "pinned h2d": [fast, half, slow] });
   for (const javaScriptEnabled of [false, true]) {
-    const { page } = await showResults([document], { javaScriptEnabled });
+    const { page } = await showSamples([document], { javaScriptEnabled });
     if (javaScriptEnabled) await expect.poll(() => overTimeOf(page).locator(".dots").count()).toBe(3);
     for (const figure of [overTimeOf(page), distributionOf(page)]) {
       const order = await figure
@@ -116,7 +131,7 @@ it("samples are drawn over the grid, and without a legend where the title says a
 
 describe("a cell that is chosen", () => {
   it("takes the place of the first one in both charts, in their titles and in what is told of them", async () => {
-    const { page, complaints, requests } = await showResults([
+    const { page, complaints, requests } = await showSamples([
       sampled({ "pinned h2d": [fast, fast, fast], "pageable h2d": [half, slow] }),
     ]);
     await choiceOf(overTimeOf(page)).selectOption("1");
@@ -139,7 +154,7 @@ describe("a cell that is chosen", () => {
   });
 
   it("of both directions at once has a curve for each, and buttons that hide them", async () => {
-    const { page } = await showResults([
+    const { page } = await showSamples([
       sampled({ "pinned h2d": [fast, fast], "pinned bidir": [half, half, slow] }),
     ]);
     const figure = overTimeOf(page);
@@ -152,7 +167,7 @@ describe("a cell that is chosen", () => {
   });
 
   it("shows all samples where they are too many for marks of their own", async () => {
-    const { page } = await showResults([
+    const { page } = await showSamples([
       sampled({ "pinned h2d": [fast, fast], "pageable h2d": Array(3000).fill(half) }),
     ]);
     await choiceOf(overTimeOf(page)).selectOption("1");
@@ -164,7 +179,7 @@ describe("a cell that is chosen", () => {
   });
 
   it("keeps the keyboard where it is", async () => {
-    const { page } = await showResults([
+    const { page } = await showSamples([
       sampled({ "pinned h2d": [fast, fast], "pageable h2d": [half, slow] }),
     ]);
     await choiceOf(overTimeOf(page)).focus();
@@ -177,7 +192,7 @@ describe("a cell that is chosen", () => {
 });
 
 it("each document has its own cells to choose from", async () => {
-  const { page } = await showResults([
+  const { page } = await showSamples([
     sampled({ "pinned h2d": [fast, fast] }),
     sampled({ "pageable h2d": [half, half], "pinned bidir": [slow, slow] }),
   ]);

@@ -41,8 +41,12 @@ export function showResults(documents: readonly ResultDocument[], look?: Browser
 }
 
 /** Shows the page of these chapters. */
-export function showPage(chapters: readonly Chapter[], look?: BrowserContextOptions): Promise<ShownPage> {
-  return showHtml(pageOf(chapters, "0.1.0"), look);
+export function showPage(
+  chapters: readonly Chapter[],
+  look?: BrowserContextOptions,
+  difference: Chapter | null = null,
+): Promise<ShownPage> {
+  return showHtml(pageOf(chapters, "0.1.0", difference), look);
 }
 
 /** A window of the browser, which one test after another may use. */
@@ -110,6 +114,12 @@ async function clear(window: BrowserWindow, look: BrowserContextOptions): Promis
 export const openTables = (page: Page): Promise<void> =>
   page.locator("summary").evaluateAll((summaries) => {
     for (const summary of summaries) (summary as HTMLElement).click();
+  });
+
+/** Opens what charts are folded away in. */
+export const openCharts = (page: Page): Promise<void> =>
+  page.locator("details.more:not([open])").evaluateAll((folds) => {
+    for (const fold of folds) (fold as HTMLDetailsElement).open = true;
   });
 
 /** A sweep of three kinds of memory in both directions, and another one, of half a year later and a bit slower. */

@@ -47,6 +47,7 @@ export class FakeCheckout {
       "src/tune/live/hook/sitecustomize.py",
       "src/explain/torch/program/main.py",
       "src/draw/page/page.css",
+      "src/draw/page/page-media.css",
       "src/doctor/reference.json",
       "cuda/engine/a.cpp",
       "CMakeLists.txt",

@@ -22,7 +22,7 @@ export function comparisonCharts(comparison: Comparison): ForestChart[] {
 }
 
 /** With more rows a chart is not looked through any more. */
-const mostRows = 60;
+const mostRows = 24;
 
 const chartNames = { "GB/s": "throughput-changes", us: "latency-changes" } as const;
 

@@ -1,4 +1,6 @@
-import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { scaleUtc } from "d3-scale";
+import type { Axis, ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import { extremesOf } from "../../draw/chart/chart-frame.js";
 import { formatChangeTick } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { capital, counted, listed, timeText } from "../../draw/words.js";
@@ -40,6 +42,7 @@ function chartOf(course: Course, name: string, { checks }: HistoryDocument): Cur
     return made === undefined ? [] : [{ check, change, ...made }];
   });
   if (points.length < 2) return [];
+  const dateOf = (check: number) => dayOf(checks[check]?.startedAt ?? points.at(-1)!.startedAt);
   const outcomes = groupBy(points, ({ outcome }) => outcome);
   const curves = [...outcomes].map(
     ([outcome, members]): Curve => ({
@@ -47,7 +50,7 @@ function chartOf(course: Course, name: string, { checks }: HistoryDocument): Cur
       style: styleOfOutcome.get(outcome) ?? otherStyle,
       isJoined: false,
       points: members.map(({ check, change, startedAt }) => ({
-        x: check + 1,
+        x: dayOf(startedAt),
         y: change,
         low: null,
         high: null,
@@ -61,28 +64,36 @@ function chartOf(course: Course, name: string, { checks }: HistoryDocument): Cur
       name,
       title: `${course.name}, from check to check`,
       description: describe(course, points.length),
-      x: { label: "date of the check", scale: "linear", ...dateAxis(checks) },
+      x: { label: "date of the check (UTC)", scale: "linear", ...dateAxis(points) },
       y: { label: "change from the median", scale: "linear", format: formatChangeTick },
-      curves: [levels(course), ...curves],
-      rules: stepRules(course),
+      curves: [levels(course, dateOf), ...curves],
+      rules: stepRules(course, dateOf),
     },
   ];
 }
 
-/** More marks than these have no room. */
-const mostTicks = 120;
+const msPerDay = 864e5;
 
-/** Marks at the first check of each day, or at all checks of a history that is not longer than two; some, if there are many. */
-function dateAxis(checks: HistoryDocument["checks"]): { ticks: number[]; format: (value: number) => string } {
-  const days = checks.map(({ startedAt }) => startedAt.slice(0, 10));
-  const isShort = new Set(days).size <= 2;
-  const marked = days.flatMap((day, check) => (isShort || day !== days[check - 1] ? [check + 1] : []));
-  const every = Math.ceil(marked.length / mostTicks);
+/** Days since 1970. */
+function dayOf(startedAt: string): number {
+  return Date.parse(startedAt) / msPerDay;
+}
+
+/** About so many marks, as their names are long. */
+const dateTicks = 8;
+/** A shorter history has times of day at its marks. */
+const shortDays = 3;
+
+/** Marks at round dates, or times of day. */
+function dateAxis(checks: readonly { startedAt: string }[]): Pick<Axis, "ticks" | "format"> {
+  const [first, last] = extremesOf(checks.map(({ startedAt }) => dayOf(startedAt)));
+  const isShort = last - first < shortDays;
+  const scale = scaleUtc().domain([first * msPerDay, last * msPerDay]);
   return {
-    ticks: marked.filter((_, i) => i % every === 0),
+    ticks: scale.ticks(dateTicks).map((date) => date.getTime() / msPerDay),
     format: (value) => {
-      const startedAt = checks[Math.round(value) - 1]?.startedAt ?? "";
-      return isShort ? startedAt.slice(5, 16).replace("T", " ") : startedAt.slice(0, 10);
+      const date = new Date(Math.round(value * msPerDay)).toISOString();
+      return isShort ? date.slice(5, 16).replace("T", " ") : date.slice(0, 10);
     },
   };
 }
@@ -107,23 +118,27 @@ function describe(course: Course, checks: number): string {
 }
 
 /** Lines between the last check before a step and the first one after it. */
-function stepRules(course: Course): Rule[] {
+function stepRules(course: Course, dateOf: (check: number) => number): Rule[] {
   const { steps, endStep } = course;
   const end = endStep === null ? [] : [{ ...endStep, before: endStep.first - 1, after: endStep.first }];
   return [...steps, ...end].map(({ before, after, change, differences }) => {
     const causes = differences.map((one) => `${one.fact} ${one.before} → ${one.after}`);
     const cause = causes.length === 0 ? "" : `: ${listed(causes)}`;
-    return { axis: "x", value: (before + after) / 2 + 1, label: `${changeText(change, course)}${cause}` };
+    return {
+      axis: "x",
+      value: (dateOf(before) + dateOf(after)) / 2,
+      label: `${changeText(change, course)}${cause}`,
+    };
   });
 }
 
 /** The level between steps, and the slope of drifts, as one line: medians, and least squares where it drifts. */
-function levels(course: Course): Curve {
+function levels(course: Course, dateOf: (check: number) => number): Curve {
   const { steps, drifts, points } = course;
   const knots: ChartPoint[] = [];
   const add = (check: number, y: number) =>
     knots.push({
-      x: check + 1,
+      x: dateOf(check),
       y,
       low: null,
       high: null,

@@ -9,11 +9,11 @@ export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
 /** About how many marks an upright axis has, and the room of its label beside what stands at these. */
 const upTicks = 5;
-const besideTicks = 26;
+const besideTicks = 32;
 /** Between the names of two marks at least; signs and digits are wider than most letters. */
 const betweenTicks = 12;
 /**
- * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
+ * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page-media.css shows
  * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
  */
 const letterWidth = 8.6;
@@ -45,15 +45,28 @@ export function frameOf(
 ): Frame {
   const top = above + margin.top;
   const bottom = top + plotHeight;
-  const up = scaleOf(y, ys).range([bottom, top]);
+  const up = roomyScale(y, ys).range([bottom, top]);
   const [, widest] = extremesOf(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
   const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
   return {
-    x: scaleOf(x, xs).range([left, right]),
+    x: roomyScale(x, xs).range([left, right]),
     y: up,
     ...{ left, right, top, bottom },
     height: bottom + margin.bottom,
   };
+}
+
+/** Of what an axis spans: so far from its ends points keep, or their marks would lie on the frame. */
+const roomAtEnds = 0.04;
+
+/** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
+export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+  const scale = scaleOf(axis, values);
+  if (axis.scale === "log" || values.length === 0) return scale;
+  const [low, high] = scale.domain() as [number, number];
+  const [least, most] = extremesOf([...values, ...(axis.includes ?? [])]);
+  const edge = (high - low) * roomAtEnds;
+  return scale.domain([low === 0 ? 0 : Math.min(low, least - edge), Math.max(high, most + edge)]);
 }
 
 /** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */

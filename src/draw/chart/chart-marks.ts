@@ -1,4 +1,5 @@
 import { type SymbolType, symbol } from "d3-shape";
+import { wrap } from "../terminal/terminal-text.js";
 import { chartWidth, lineHeight, textPixels } from "./chart-frame.js";
 import { curveStyle, styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -70,8 +71,9 @@ export function legendOf(entries: readonly LegendEntry[]): Drawing {
   const content = entries.map(
     ({ name, style, isJoined = false, isOpen = false, hasNoMarks = false }, index) => {
       const markWidth = isJoined ? sampleWidth : 12;
-      const width = markWidth + 8 + textPixels(name) + 16;
-      if (left > 0 && left + width > chartWidth) [left, row] = [0, row + 1];
+      const lines = wrap(name, Math.floor((chartWidth - markWidth - 8) / textPixels("x")));
+      const width = markWidth + 8 + Math.max(...lines.map(textPixels)) + 16;
+      if (left > 0 && (left + width > chartWidth || lines.length > 1)) [left, row] = [0, row + 1];
       const middle = row * lineHeight + lineHeight / 2;
       const entry = element(
         "g",
@@ -87,9 +89,22 @@ export function legendOf(entries: readonly LegendEntry[]): Drawing {
             transform: `translate(${markWidth / 2} 0)`,
             d: markPath(style),
           }),
-        element("text", { x: markWidth + 8, y: 4 }, name),
+        element(
+          "text",
+          { x: markWidth + 8, y: 4 },
+          lines.length === 1
+            ? name
+            : lines.map((line, i) =>
+                element(
+                  "tspan",
+                  { x: markWidth + 8, dy: i * lineHeight && lineHeight },
+                  `${i > 0 ? " " : ""}${line}`,
+                ),
+              ),
+        ),
       );
       left += width;
+      row += lines.length - 1;
       return entry;
     },
   );

@@ -12,6 +12,8 @@ interface ChartText {
   title: string;
   /** One sentence or two of what is seen in it, for whoever cannot see it. */
   description: string;
+  /** A page shows it when it is asked for: one that few readers need. */
+  isFolded?: true;
 }
 
 /** Figures over sizes, workers or times. */
@@ -154,7 +156,14 @@ export interface StripRow {
   figure: string;
   dots: readonly number[];
   /** Those that are to be told apart, and what is read of each. */
-  marks: readonly { value: number; text: string }[];
+  marks: readonly StripMark[];
+}
+
+/** A dot to be told apart: what stands beside it, and what is read of it, which begins with that. */
+export interface StripMark {
+  value: number;
+  name: string;
+  text: string;
 }
 
 /** A line across the whole chart, such as the link's limit. */

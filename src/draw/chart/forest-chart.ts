@@ -1,5 +1,5 @@
 import type { ForestChart, ForestKind, ForestRow } from "./chart.js";
-import { axisAcross, chartWidth, type Frame, margin, scaleOf, textPixels } from "./chart-frame.js";
+import { axisAcross, chartWidth, type Frame, margin, roomyScale, textPixels } from "./chart-frame.js";
 import { type Drawing, legendOf, markPath } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { type Content, element, type Markup } from "./markup.js";
@@ -25,7 +25,7 @@ export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing 
   const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
   const top = legend.height + (limitName === null ? 0 : rowHeight) + 8;
   const bottom = top + rows.length * rowHeight + 4;
-  const frame = { x: scaleOf(x, extent(rows)).range([left, right]), left, right, top, bottom };
+  const frame = { x: roomyScale(x, extent(rows)).range([left, right]), left, right, top, bottom };
   const middleOf = (index: number) => top + (index + 0.5) * rowHeight + 2;
   const zero = frame.x(0);
   return {

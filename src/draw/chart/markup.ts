@@ -16,7 +16,7 @@ export type Content = Markup | string | number | null | undefined | false | read
 export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Elements of HTML that have no end tag. */
-const voidElements = new Set(["meta", "br", "hr", "link", "img", "input", "col"]);
+const voidElements = new Set(["meta", "br", "wbr", "hr", "link", "img", "input", "col"]);
 
 /** An element of HTML or SVG. Names of elements and attributes are pinbench's own, never from outside. */
 export function element(name: string, attributes: Attributes, ...content: Content[]): Markup {

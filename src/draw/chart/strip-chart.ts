@@ -1,9 +1,9 @@
-import type { StripChart, StripRow } from "./chart.js";
-import { axisAcross, chartWidth, margin, scaleOf, textPixels } from "./chart-frame.js";
+import type { StripChart, StripMark, StripRow } from "./chart.js";
+import { axisAcross, chartWidth, type Frame, margin, roomyScale, textPixels } from "./chart-frame.js";
 import { type Drawing, legendOf, markAt, markPath } from "./chart-marks.js";
 import { drawRules, ruleLabelHeight } from "./chart-rules.js";
 import { styleClass } from "./curve-styles.js";
-import { element } from "./markup.js";
+import { element, type Markup } from "./markup.js";
 
 const rowHeight = 30;
 const gap = 10;
@@ -31,7 +31,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
   const top = legend.height + ruleLabelHeight(rules) + margin.top;
   const bottom = top + rows.length * rowHeight;
   const values = rows.flatMap(({ dots, marks }) => [...dots, ...marks.map(({ value }) => value)]);
-  const across = scaleOf(x, [...values, ...rules.map(({ value }) => value)]).range([left, right]);
+  const across = roomyScale(x, [...values, ...rules.map(({ value }) => value)]).range([left, right]);
   const frame = { x: across, y: across, left, right, top, bottom, height: bottom + margin.bottom };
   const ruled = drawRules(frame, rules);
   const middleOf = (index: number) => top + (index + 0.5) * rowHeight;
@@ -55,8 +55,8 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
       element(
         "g",
         { class: `curve ${styleClass(markStyle)}`, "data-curve": 1 },
-        rows.map(({ label, marks }, index) =>
-          marks.map(({ value, text }) =>
+        rows.map(({ label, marks }, index) => [
+          ...marks.map(({ value, text }) =>
             element(
               "path",
               {
@@ -67,7 +67,8 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
               element("title", {}, `${label}, ${text}`),
             ),
           ),
-        ),
+          nameOf(marks, middleOf(index), across),
+        ]),
       ),
       ...ruled.map(({ label }) => label),
     ],
@@ -81,6 +82,21 @@ function cloud({ dots }: StripRow, middle: number, across: (value: number) => nu
   const aside = (index: number) => (((index * step) % 1) * 2 - 1) * mostAside;
   return dots.map((value, index) => markAt(dotStyle, dotArea, across(value), middle + aside(index))).join("");
 }
+
+/** What the lowest mark is, at its left where there is room, and how many more there are. */
+function nameOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): Markup | false {
+  const lowest = marks.reduce<StripMark | null>((a, b) => (a === null || b.value < a.value ? b : a), null);
+  if (lowest === null) return false;
+  const more = marks.length === 1 ? "" : ` +${marks.length - 1}`;
+  const name = `${lowest.name.length > mostName ? `${lowest.name.slice(0, mostName - 1)}…` : lowest.name}${more}`;
+  const at = across(lowest.value);
+  const isLeft = at - nameGap - textPixels(name) >= across.range()[0]!;
+  const place = isLeft ? { x: at - nameGap, "text-anchor": "end" } : { x: at + nameGap };
+  return element("text", { class: "halo", y: middle + 4, ...place }, name);
+}
+
+/** Letters of a name beside a mark, and pixels between the two. */
+const [mostName, nameGap] = [18, 8];
 
 function widest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(textPixels));

@@ -2,40 +2,110 @@ import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, type Markup } from "../chart/markup.js";
 import { type Block, type Fact, type Grid, headingText, type Note } from "../report.js";
+import { counted } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
 /**
- * One document of a page: what it comes to, its pictures, its details and tables, and where it was measured. Always as many
- * parts, empty ones too, so that those of documents beside each other stand at the same height.
+ * One document of a page: what it comes to with the table that shows it, its pictures, its details and tables, and where
+ * it was measured. Always as many parts, empty ones too, so that those of documents beside each other stand at the same
+ * height.
  */
-export function chapterSection({ report, charts }: Chapter, index: number, count: number): Markup {
-  const { name, blocks } = report;
-  const id = `document-${index + 1}`;
-  const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part);
+export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place): Markup {
+  const { report, charts, file } = chapter;
+  const { blocks } = report;
+  const numbered = (text: string) => (number === undefined ? text : `${number}. ${text}`);
+  const main = mainTables(blocks);
+  const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part && !main.whole.has(block));
+  const tables = ofPart("tables");
+  const figures = (isFolded: boolean) =>
+    charts.filter((chart) => (chart.isFolded ?? false) === isFolded).map((chart) => chartFigure(chart, id));
+  const folded = figures(true);
   return element(
     "section",
-    { class: "chapter", id, "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, count > 1 ? `${index + 1}. ${name}` : name),
-    element("div", { class: "first" }, drawBlocks(ofPart("first"), 3)),
-    part(
-      "Charts",
-      charts.map((chart) => chartFigure(chart, id)),
-      "charts",
+    {
+      class: isWhole === true ? "chapter whole" : "chapter",
+      id,
+      "aria-labelledby": `${id}-title`,
+      "data-label": numbered(file ?? report.name),
+    },
+    element("h2", { id: `${id}-title` }, numbered(titleOf(chapter))),
+    element(
+      "div",
+      { class: "first" },
+      drawBlocks(ofPart("first").sort(byRank), 3),
+      main.drawn,
+      drawBlocks(ofPart("findings"), 3),
+    ),
+    part("Charts", figures(false), "charts"),
+    element(
+      "div",
+      {},
+      folded.length > 0 &&
+        element(
+          "details",
+          { class: "more" },
+          element("summary", {}, "More charts", element("small", {}, ` ${folded.length}`)),
+          element("div", { class: "charts" }, folded),
+        ),
     ),
     part("Details", drawBlocks(ofPart("details"), 4), "details"),
-    part("Tables", drawBlocks(ofPart("tables"), 4), "tables"),
+    part(tables.every(({ type }) => type === "note") ? "Notes" : "Tables", drawBlocks(tables, 4), "tables"),
     part("Environment", drawBlocks(ofPart("environment"), 4), "environment"),
   );
 }
 
-type Part = "first" | "details" | "tables" | "environment";
+/** What a document is called on its page. */
+export function titleOf({ file, report }: Chapter): string {
+  return file === undefined ? report.name : `${file}: ${report.name}`;
+}
+
+/** Where a document stands on its page. */
+interface Place {
+  id: string;
+  /** Among those beside each other; none of a single one. */
+  number?: number;
+  /** Above the others, as wide as all of them. */
+  isWhole?: boolean;
+}
+
+/** What is most urgent, then the figures, then sentences. */
+function byRank(a: Block, b: Block): number {
+  const rank = (block: Block) =>
+    block.type === "alert" ? 0 : block.type === "answer" && block.headline !== undefined ? 1 : 2;
+  return rank(a) - rank(b);
+}
+
+/** The first table, and those like it right behind. Of a long one the rows that matter most, if it says which. */
+function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: ReadonlySet<Block> } {
+  const tables = blocks.flatMap((block) =>
+    block.type === "table" && block.isDetail !== true ? [block] : [],
+  );
+  const columnsOf = (block: (typeof tables)[number]) => JSON.stringify(block.grid.columns);
+  const end = tables.findIndex((block) => columnsOf(block) !== columnsOf(tables[0]!));
+  const main = tables.slice(0, Math.min(end === -1 ? tables.length : end, mostMainTables));
+  const isShortened = ({ grid: { rows, keyRows = [] } }: (typeof tables)[number]) =>
+    rows.length > mostOpenRows && keyRows.length > 0 && keyRows.length < rows.length;
+  const drawn = main.map((block) => {
+    const { grid } = block;
+    if (!isShortened(block)) return pageTable(grid, mostMainRows);
+    const { footnote: _, ...some } = { ...grid, rows: grid.keyRows!.map((row) => grid.rows[row]!) };
+    return pageTable(some, mostMainRows, `${some.rows.length} of ${grid.rows.length} rows`);
+  });
+  return {
+    drawn: drawn.length > 0 && element("div", { class: "main-tables" }, drawn),
+    whole: new Set(main.filter((block) => !isShortened(block))),
+  };
+}
+
+type Part = "first" | "findings" | "details" | "tables" | "environment";
 
 function partOf(block: Block): Part {
   switch (block.type) {
     case "alert":
     case "answer":
-    case "finding":
       return "first";
+    case "finding":
+      return "findings";
     case "table":
     case "note":
     case "fold":
@@ -64,15 +134,19 @@ function drawBlocks(blocks: readonly Block[], level: number): Markup[] {
 function drawRun(run: readonly Block[], level: number): Markup[] {
   const notes = run.flatMap((block) => ("tone" in block ? [block] : []));
   const [{ type }] = run as [Block];
-  if (type === "alert" || type === "answer") return paragraphs(notes, type);
+  if (type === "alert") return paragraphs(notes, type);
+  if (type === "answer") return run.flatMap((block) => (block.type === "answer" ? drawAnswer(block) : []));
+  // Where a file was found stands in one list with what is in it.
+  if (type === "facts") {
+    const all = run.flatMap((block) => (block.type === "facts" ? block.facts : []));
+    return all.length === 0 ? [] : [factList(all)];
+  }
   if (notes.length > 0) return noteList(notes);
   return run.flatMap((block) => drawBlock(block, level));
 }
 
 function drawBlock(block: Block, level: number): Markup[] {
   switch (block.type) {
-    case "facts":
-      return block.facts.length === 0 ? [] : [factList(block.facts)];
     case "table":
       return [pageTable(block.grid)];
     case "entry":
@@ -107,6 +181,24 @@ function part(heading: string, content: Markup[], name: string): Markup {
   return element("div", {}, element("h3", {}, heading), element("div", { class: name }, content));
 }
 
+/** A sentence, or its figures with the sentence below them. */
+function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>): Markup[] {
+  if (headline === undefined) return paragraphs([answer], "answer");
+  const figures = headline.map(([label, value]) =>
+    element("div", {}, element("dt", {}, label), element("dd", {}, value)),
+  );
+  return [element("dl", { class: "headline" }, figures), element("p", { class: "muted" }, answer.text)];
+}
+
+/** A text that may go on in another line behind a slash. */
+function breakable(text: string): Markup {
+  const [first, ...others] = text.split("/");
+  return fragment(
+    first,
+    others.map((part) => fragment("/", element("wbr", {}), part)),
+  );
+}
+
 function paragraphs(notes: readonly Note[], name: string): Markup[] {
   return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, text));
 }
@@ -139,17 +231,22 @@ function factList(facts: readonly Fact[]): Markup {
   );
 }
 
-/** A table of so many rows or fewer is open from the start. */
-const mostOpenRows = 8;
+/** A table of so many rows or fewer is open from the start, and a main one; there are so many main ones at most. */
+const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
 
 /**
  * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
  * is asked for, or printed.
  */
-function pageTable({ caption, name: ownName, columns, rows, footnote }: Grid): Markup {
-  const head = columns.map(({ head, align }) =>
-    element("th", { scope: "col", class: align }, head.join(" ").trim().replaceAll("/ ", "/")),
-  );
+function pageTable(
+  { caption, name: ownName, columns, rows, footnote }: Grid,
+  mostOpen = mostOpenRows,
+  count = counted(rows.length, "row"),
+): Markup {
+  const head = columns.map(({ head, align }) => {
+    const text = head.join(" ").trim().replaceAll("/ ", "/");
+    return text === "" ? element("td", {}) : element("th", { scope: "col", class: align }, breakable(text));
+  });
   const body = rows.map((row) =>
     element(
       "tr",
@@ -167,11 +264,11 @@ function pageTable({ caption, name: ownName, columns, rows, footnote }: Grid): M
   const name = caption ?? ownName ?? "Table";
   return element(
     "details",
-    { open: rows.length <= mostOpenRows },
-    element("summary", {}, name, element("small", {}, rows.length === 1 ? " 1 row" : ` ${rows.length} rows`)),
+    { open: rows.length <= mostOpen },
+    element("summary", {}, name, element("small", {}, ` ${count}`)),
     element(
       "div",
-      { class: "table", tabindex: 0, role: "region", "aria-label": name },
+      { class: "table", tabindex: 0, role: "group", "aria-label": name },
       element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
     ),
     footnote !== undefined && element("p", { class: "muted" }, footnote),

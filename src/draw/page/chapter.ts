@@ -4,6 +4,8 @@ import type { Report } from "../report.js";
 /** What a page shows of one document. Its texts need not be escaped yet. */
 export interface Chapter {
   report: Report;
+  /** The file that it was found in, where there are several documents. */
+  file?: string;
   charts: readonly Chart[];
   /**
    * The samples of its cells, those of a cell one after the other. The first cell is the one that the charts

@@ -6,16 +6,25 @@ import { markPath } from "../chart/chart-marks.js";
 import { chartStyleSheet, curveStyles } from "../chart/curve-styles.js";
 import { element, Markup } from "../chart/markup.js";
 import type { Chapter } from "./chapter.js";
-import { chapterSection } from "./chapter-section.js";
+import { chapterSection, titleOf } from "./chapter-section.js";
 import { sampleData } from "./sample-data.js";
 import { withSharedAxes } from "./shared-axes.js";
 
 /** Compiled apart, as they run in a browser: each is a module that knows the others only by what is in the page. */
 const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 
+/** Beside this file; the second one has what differs by medium. */
+const styleSheets = ["page.css", "page-media.css"];
+
 /** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
-export function page(chapters: readonly Chapter[], version: string): string {
-  const style = `${chartStyleSheet()}${readFileSync(new URL("page.css", import.meta.url), "utf8")}`;
+export function page(
+  chapters: readonly Chapter[],
+  version: string,
+  /** What the two documents differ in: it stands above them, and their charts are drawn as one each. */
+  difference: Chapter | null = null,
+): string {
+  const sheets = styleSheets.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"));
+  const style = [chartStyleSheet(), ...sheets].join("");
   const scripts = scriptNames(chapters).map((name) => readFileSync(join(scriptFolder, `${name}.js`), "utf8"));
   const title = chapters.length === 1 ? chapters[0]!.report.name : `${chapters.length} documents`;
   const head = element(
@@ -34,8 +43,14 @@ export function page(chapters: readonly Chapter[], version: string): string {
     element("header", {}, element("h1", {}, "pinbench report"), contents(chapters)),
     element(
       "main",
-      { class: chapters.length > 1 ? "several" : "single" },
-      withSharedAxes(chapters).map((chapter, index) => chapterSection(chapter, index, chapters.length)),
+      { class: chapters.length > 1 ? `several${chapters.length === 2 ? " pair" : ""}` : "single" },
+      difference !== null && chapterSection(difference, { id: "difference", isWhole: true }),
+      withSharedAxes(chapters).map((chapter, index) =>
+        chapterSection(chapter, {
+          id: `document-${index + 1}`,
+          ...(chapters.length > 1 && { number: index + 1 }),
+        }),
+      ),
     ),
     chapters.some(hasSamples) && [
       dataScript("samples", sampleData(chapters)),
@@ -76,8 +91,8 @@ function policy(style: string, scripts: readonly string[]): string {
 /** Where several documents stand one after the other, what they are. */
 function contents(chapters: readonly Chapter[]): Markup | false {
   if (chapters.length < 2) return false;
-  const entries = chapters.map(({ report }, index) =>
-    element("li", {}, element("a", { href: `#document-${index + 1}` }, report.name)),
+  const entries = chapters.map((chapter, index) =>
+    element("li", {}, element("a", { href: `#document-${index + 1}` }, titleOf(chapter))),
   );
   return element("nav", { "aria-label": "Contents" }, element("ol", {}, entries));
 }

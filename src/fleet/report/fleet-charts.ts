@@ -79,10 +79,12 @@ function rowOf(
       .map(changeOf),
     marks: gpus.filter(isSlow).map((gpu) => {
       const change = changeOf(gpu);
+      const name = `${gpu.node.host} GPU ${gpu.device.ordinal}`;
       const loss = change < 0 ? `, ${lossText(change)} slower` : "";
       return {
         value: change,
-        text: `${gpu.node.host} GPU ${gpu.device.ordinal}: ${figureText(gpu.value, cell.unit)}${loss}`,
+        name,
+        text: `${name}: ${figureText(gpu.value, cell.unit)}${loss}`,
       };
     }),
   };

@@ -1,4 +1,12 @@
-import { formatGBps, formatRange, formatRatio, roundUp, saysAnything } from "../../draw/numbers.js";
+import {
+  formatGBps,
+  formatRange,
+  formatRatio,
+  formatShare,
+  roundUp,
+  saysAnything,
+} from "../../draw/numbers.js";
+import type { Fact } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { measuredStats } from "../../results/naming/cell-figure.js";
@@ -214,26 +222,43 @@ function limits(known: readonly unknown[], { pinning }: ColdStart): string {
   return known.length < pinning.length ? ", as far as that can be told" : "";
 }
 
+/** The main figures of plain copies: as a sentence without its full stop, and those of copies to the device one by one. */
+interface MainRates {
+  text: string;
+  headline: Fact[];
+}
+
 /** The median rates with pinned and with pageable memory at the largest size that has both, by one worker; null without. */
-export function mainRates(document: ResultDocument): string | null {
+export function mainRates(document: ResultDocument): MainRates | null {
   const cells = comparableCells(document).filter((cell) => cell.mode === "throughput" && cell.workers === 1);
-  const rate = (memory: Memory, direction: OneWay, sizeBytes: number) => {
+  const statsOf = (memory: Memory, direction: OneWay, sizeBytes: number) => {
     const cell = cells.find(
       (one) => one.memory === memory && one.direction === direction && one.sizeBytes === sizeBytes,
     );
-    return measuredStats(cell, direction)?.bandwidthGBps.median ?? null;
+    return measuredStats(cell, direction);
   };
   const sizes = [...new Set(cells.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => b - a);
   for (const size of sizes) {
     const [pinned, pageable] = (["pinned", "pageable"] as const).map((memory) =>
-      oneWay.map((direction) => rate(memory, direction, size)),
+      oneWay.map((direction) => statsOf(memory, direction, size)),
     );
-    const [to, back, slowTo, slowBack] = [...pinned!, ...pageable!];
+    const [to, back, slowTo, slowBack] = [...pinned!, ...pageable!].map(
+      (stats) => stats?.bandwidthGBps.median ?? null,
+    );
     if (to == null || slowTo == null) continue;
     const returned = back == null || slowBack == null ? ["", ""] : [back, slowBack].map(formatGBps);
     const [ofPinned, ofPageable] =
       returned[0] === "" ? ["", ""] : [`, ${returned[0]} back`, ` and ${returned[1]}`];
-    return `${formatSize(size)}: pinned ${formatGBps(to)} GB/s to the device${ofPinned}; pageable ${formatGBps(slowTo)}${ofPageable}`;
+    const share = pinned?.[0]?.linkShare ?? null;
+    return {
+      text: `${formatSize(size)}: pinned ${formatGBps(to)} GB/s to the device${ofPinned}; pageable ${formatGBps(slowTo)}${ofPageable}`,
+      headline: [
+        ["pinned, to the device", `${formatGBps(to)} GB/s`],
+        ["pageable", `${formatGBps(slowTo)} GB/s`],
+        ...(slowTo === 0 ? [] : [["pinned over pageable", formatRatio(to / slowTo)] as const]),
+        ...(share === null ? [] : [["of the link", formatShare(share)] as const]),
+      ],
+    };
   }
   return null;
 }

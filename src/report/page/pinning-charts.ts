@@ -74,6 +74,7 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
   return [
     {
       kind: "curves",
+      isFolded: true,
       name: nameOf(document, costs, `${direction}-pinning-pays-off-by-size`),
       title: `${devicePrefix(document, costs.device)}After how many copies (${directionName[direction]}) pinned memory has saved what it cost${more}, by size, 1 worker`,
       description: describeCurves(curves, "", inCopies, formatSize) + unknown,

@@ -21,13 +21,14 @@ export function sampleCharts(samples: readonly SampleSeries[]): CurveChart[] {
   return [timeChart(series), distributionChart(series)];
 }
 
-/** The axis of rates begins at 0, so that noise looks as small as it is; how it is distributed is the other chart's. */
+/** Its axis of rates is as long as that of the other chart: from 0 on nothing but a level line would be seen. */
 function timeChart(series: readonly SampleSeries[]): CurveChart {
   const [{ name, unit }] = series as [SampleSeries];
   const values = series.flatMap((one) => one.values);
   return {
     kind: "curves",
     name: sampleChartNames.overTime,
+    isFolded: true,
     title: `Every sample of one cell, over time: ${nameOfCell(name, series)}`,
     description: describe(series),
     x: {
@@ -36,7 +37,7 @@ function timeChart(series: readonly SampleSeries[]): CurveChart {
       includes: [0],
       format: formatTick,
     },
-    y: { label: unit, scale: "linear", includes: [0], format: formatTick },
+    y: { label: unit, scale: "linear", format: formatTick },
     curves: curvesOf(series).map(({ name: curve, style, members }) => ({
       name: curve,
       style,
@@ -78,6 +79,7 @@ function distributionChart(series: readonly SampleSeries[]): CurveChart {
   return {
     kind: "curves",
     name: sampleChartNames.distribution,
+    isFolded: true,
     title: `How often one cell was how fast: ${nameOfCell(name, series)}`,
     description: describe(series),
     x,

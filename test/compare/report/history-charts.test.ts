@@ -10,6 +10,9 @@ const chartsOf = (entries: HistoryEntry[]): CurveChart[] => {
   return historyCharts(describeHistory({ version: "0.1.0", path: "history", history, cells: null }));
 };
 
+/** Days since 1970, as the axis counts. */
+const dayOf = (date: string) => Date.parse(date) / 864e5;
+
 /** Checks of one figure; a new driver comes with `driverFrom`. */
 function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINITY): HistoryEntry[] {
   return factors.map((factor, day) => {
@@ -24,22 +27,32 @@ describe("a history's charts", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
     expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned" });
     const points = chart!.curves.filter(({ isJoined }) => !isJoined).flatMap(({ points }) => points);
-    expect(points.map(({ x }) => x)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect(points.map(({ x }) => x - dayOf("2026-01-01"))).toEqual(
+      Array.from({ length: 20 }, (_, day) => expect.closeTo(day + 5 / 24)),
+    );
     expect(points[0]!.text).toMatch(/^check 1 \(2026-01-01 05:00 UTC\): [−+]?\d/);
   });
 
-  it("have dates on their axis, at the first check of each day", () => {
+  it("have round dates on their axis, or times of day", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
-    expect(chart!.x).toMatchObject({ label: "date of the check" });
-    expect(chart!.x.ticks!.map(chart!.x.format).slice(0, 2)).toEqual(["2026-01-01", "2026-01-02"]);
+    expect(chart!.x).toMatchObject({ label: "date of the check (UTC)" });
+    expect(chart!.x.ticks!.map(chart!.x.format).slice(0, 2)).toEqual(["2026-01-03", "2026-01-05"]);
     const hourly = checks(buildCourse({ checks: 60 })).map((entry, hour) => ({
       ...entry,
       startedAt: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
     }));
-    const [byHour] = chartsOf(hourly);
-    expect(byHour!.x.ticks).toEqual([1, 25, 49]);
     const [short] = chartsOf(hourly.slice(0, 40));
-    expect(short!.x.format(short!.x.ticks![1]!)).toBe("01-01 01:00");
+    expect(short!.x.format(short!.x.ticks![1]!)).toBe("01-01 06:00");
+  });
+
+  it("have a gap where no check was for long", () => {
+    const [chart] = chartsOf(
+      checks(buildCourse({ checks: 20 })).map((entry, day) =>
+        day < 10 ? entry : { ...entry, startedAt: buildEntry(day + 100).startedAt },
+      ),
+    );
+    const xs = chart!.curves.at(-1)!.points.map(({ x }) => x);
+    expect(xs[10]! - xs[9]!).toBeCloseTo(101);
   });
 
   it("say of the newest check how far it lies from those before, and mark a step at the end", () => {
@@ -47,17 +60,17 @@ describe("a history's charts", () => {
     expect(chart!.description).toMatch(
       /Newest 27\.\d GB\/s, (49|50)\.\d % below the median of 29 checks before\./,
     );
-    expect(chart!.rules).toMatchObject([{ axis: "x", value: 28.5 }]);
+    expect(chart!.rules).toMatchObject([{ axis: "x", value: dayOf("2026-01-28T17:00Z") }]);
   });
 
   it("mark a step with an upright line between two checks that says what changed there", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 40, steps: { 20: -0.06 } }), 20));
     expect(chart!.rules).toHaveLength(1);
     const [rule] = chart!.rules;
-    expect(rule).toMatchObject({ axis: "x", value: 20.5 });
+    expect(rule).toMatchObject({ axis: "x", value: dayOf("2026-01-20T17:00Z") });
     expect(rule!.label).toMatch(/^−[56]\.\d %: driver 580\.159\.04 → 590\.10$/);
     const level = chart!.curves.find(({ name }) => name === "level")!;
-    expect(level.points.map(({ x }) => x)).toEqual([1, 20, 21, 40]);
+    expect(level.points.map(({ x }) => Math.floor(x - dayOf("2026-01-01")))).toEqual([0, 19, 20, 39]);
     expect(level.points[1]!.y - level.points[2]!.y).toBeGreaterThan(0.05);
   });
 

@@ -50,6 +50,21 @@ describe("where points lie", () => {
     expect(marksIn(chart([point(1, 0), point(10, 5)], { y }))).toHaveLength(1);
   });
 
+  it("is not on the frame, but for 0 at the foot of the grid", () => {
+    const y: Axis = { ...linear, includes: [] };
+    const workers: Axis = { label: "workers", scale: "linear", ticks: [1, 2, 4], format: String };
+    const svg = chart([point(1, 10), point(2, 15), point(4, 20)], { x: workers, y });
+    const lines = ofClass(svg, "grid");
+    const across = lines.filter((line) => number(line, "y1") === number(line, "y2"));
+    const [left, right] = [number(across[0]!, "x1"), number(across[0]!, "x2")];
+    const upright = lines.find((line) => number(line, "x1") === number(line, "x2"))!;
+    const [top, bottom] = [number(upright, "y1"), number(upright, "y2")];
+    for (const { x, y } of marksIn(svg)) {
+      expect(Math.min(x - left, right - x)).toBeGreaterThan(8);
+      expect(Math.min(y - top, bottom - y)).toBeGreaterThan(5);
+    }
+  });
+
   it("is hollow where they are open", () => {
     const points = [point(1, 5), { ...point(10, 5), isOpen: true }];
     expect(marksIn(chart(points)).map(({ isOpen }) => isOpen)).toEqual([false, true]);

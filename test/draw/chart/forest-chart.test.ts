@@ -44,6 +44,15 @@ const marksIn = (picture: string) =>
     .slice(2);
 
 describe("a forest plot", () => {
+  it("has the names of its legend in several lines where one has no room for them", () => {
+    const name = "cannot be told: a loss of the cell's threshold could be neither shown nor ruled out";
+    const picture = drawn(buildForest([buildRow()], { kinds: [{ name, style: 3 }] }));
+    const lines = [...picture.matchAll(/<tspan[^>]*>([^<]*)</g)].map(([, text]) => text!);
+    expect(lines.length).toBeGreaterThan(1);
+    expect(lines.join("")).toBe(name.replaceAll("'", "&#39;"));
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(65);
+  });
+
   it("has a row a change, the marks where their values lie, and grows with the rows", () => {
     const rows = [-0.1, 0, 0.1].map((value) => buildRow({ value, low: value - 0.01, high: value + 0.01 }));
     const marks = marksIn(drawn(buildForest(rows)));

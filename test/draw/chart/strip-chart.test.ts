@@ -55,7 +55,7 @@ describe("a chart of strips", () => {
   });
 
   it("has a mark that can be read for what is to be told apart, and a name for it in the legend", () => {
-    const marks = [{ value: -0.5, text: "n07 GPU 3: 27.7 GB/s" }];
+    const marks = [{ value: -0.5, name: "n07 GPU 3", text: "n07 GPU 3: 27.7 GB/s" }];
     const picture = pictureOf(buildStrips([row({ marks }), row()]));
     expect(marksIn(picture)).toHaveLength(1);
     const [dots] = dotsIn(picture);
@@ -65,12 +65,27 @@ describe("a chart of strips", () => {
     expect(pictureOf(buildStrips([row()]))).not.toMatch(/>slow<\/text>/);
   });
 
+  it("names the slowest beside its mark, and says how many more there are in the row", () => {
+    const mark = (value: number, name: string) => ({ value, name, text: `${name}: slow` });
+    const rows = [
+      row({ marks: [mark(-0.2, "n07 GPU 3")] }),
+      row({ marks: [mark(-0.1, "n08 GPU 1"), mark(-0.5, "n09 GPU 0"), mark(-0.3, "n10 GPU 2")] }),
+    ];
+    const picture = pictureOf(buildStrips(rows));
+    expect(picture).toMatch(/>n07 GPU 3<\/text>/);
+    expect(picture).toMatch(/>n09 GPU 0 \+2<\/text>/);
+    expect(picture).not.toMatch(/>n08 GPU 1/);
+  });
+
   it("shows what is hostile as text, in a file that is well formed", async () => {
     const label = '"/><script>alert(1)</script>\u0000';
-    const chart = buildStrips([row({ label, figure: label, marks: [{ value: 0, text: label }] })], {
-      title: label,
-      dotsName: label,
-    });
+    const chart = buildStrips(
+      [row({ label, figure: label, marks: [{ value: 0, name: label, text: label }] })],
+      {
+        title: label,
+        dotsName: label,
+      },
+    );
     expect(await faultsOfXml([chartFile(chart)])).toEqual([]);
     expect(chartFile(chart)).not.toContain("<script>");
   });

@@ -30,7 +30,9 @@ import {
 function pageOf(...documents: readonly ResultDocument[]): { charts: Chart[]; files: string[]; html: string } {
   const chapters = withSharedAxes(documents.map(resultChapter));
   const charts = chapters.flatMap((chapter) => chapter.charts);
-  const sections = chapters.map((chapter, index) => chapterSection(chapter, index, chapters.length).text);
+  const sections = chapters.map(
+    (chapter, index) => chapterSection(chapter, { id: `document-${index + 1}` }).text,
+  );
   return { charts, files: charts.map(chartFile), html: sections.join("\n") + sampleData(chapters) };
 }
 

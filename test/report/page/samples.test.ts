@@ -32,6 +32,15 @@ function seriesOf(...cells: CellResult[]): SampleSeries[] {
 
 const withSamples = (cell: CellResult, ...samples: CellSamples[]): CellResult => ({ ...cell, samples });
 
+describe("the charts of samples", () => {
+  it("are folded away, and their axes are as long as the samples differ", () => {
+    const samples = columns({ durationNs: [1.001e7, 1e7] });
+    const charts = sampleCharts(seriesOf(withSamples(buildCell({ GBps: 75 }), samples)));
+    expect(charts.map(({ isFolded }) => isFolded)).toEqual([true, true]);
+    expect(charts[0]!.y.includes ?? []).toEqual([]);
+  });
+});
+
 describe("the samples of a cell", () => {
   it("are rates in the order of time", () => {
     const [series] = seriesOf(withSamples(buildCell({ GBps: 75 }), columns({})));

@@ -30,7 +30,7 @@ interface Frame {
   upLabel: Element;
 }
 
-/** An axis that begins and ends at round numbers. */
+/** Where the values of an axis lie. */
 interface Scale {
   /** About so many of them. */
   ticks: (about: number) => readonly number[];
@@ -44,7 +44,7 @@ const mostRead = 2000;
 /** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
 /** Pixels of a picture, as src/draw/chart has them. */
-const [textRow, aboveGrid, letterWidth, betweenTicks] = [17, 10, 8.6, 12];
+const [textRow, aboveGrid, letterWidth, betweenTicks, besideTicks] = [17, 10, 8.6, 12, 32];
 
 /** The outlines of the marks of all styles, which begin again after the last. */
 const marks = dataOf("marks") as readonly string[];
@@ -103,8 +103,10 @@ function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution:
     }
   };
   choice.addEventListener("change", show);
-  // Once the page is there, so that the samples of the first cell can be read one by one as well.
-  setTimeout(show);
+  // The samples of the first cell can be read one by one as well, once somebody looks.
+  const fold = overTime.closest<HTMLDetailsElement>("details:not([open])");
+  if (fold === null) setTimeout(show);
+  else fold.addEventListener("toggle", show, { once: true });
 }
 
 function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
@@ -114,8 +116,10 @@ function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): v
   const { unit } = series[0]!;
   const frame = clear(chart, parties, 0);
   const seconds = parties.flatMap((party) => party.seconds);
+  const y = scaleOf(least(values), most(values), frame.bottom, frame.top);
+  const letters = y.ticks(5).map((value) => tick(value).length);
+  frame.left = Math.max(frame.left, most(letters) * letterWidth + besideTicks);
   const x = scaleOf(0, most(seconds), frame.left, frame.right);
-  const y = scaleOf(0, most(values), frame.bottom, frame.top);
   frame.upLabel.textContent = unit;
   drawAxes(chart, frame, x, y);
   const at = y.place(median(values));
@@ -319,10 +323,12 @@ function drawParties(
   });
 }
 
-/** An axis that begins and ends at round numbers, as d3-scale makes them. */
+/** As src/draw/chart/chart-frame.ts has it: from one round number to another, and its ends clear of values. */
 function scaleOf(low: number, high: number, from: number, to: number): Scale {
   const room = low === high ? Math.abs(low) / 2 || 1 : 0;
-  const [start, stop] = nice(low - room, high + room, 10);
+  const [first, last] = nice(low - room, high + room, 10);
+  const edge = (last - first) * 0.04;
+  const [start, stop] = [first === 0 ? 0 : Math.min(first, low - edge), Math.max(last, high + edge)];
   return {
     ticks: (about) => ticksOf(start, stop, about),
     place: (value) => from + ((value - start) / (stop - start)) * (to - from),
@@ -376,13 +382,9 @@ function drawn(name: string, attributes: Attributes, title = ""): SVGElement {
 }
 
 // Math.min(...list) takes as many arguments as a stack holds.
-function least(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-}
-
-function most(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-}
+const least = (values: readonly number[]) =>
+  values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
 
 function median(values: readonly number[]): number {
   const ordered = [...values].sort((a, b) => a - b);
@@ -390,11 +392,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Three digits, or all of those before the point. */
-function short(value: number): string {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
-}
+const short = (value: number) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
 /** A round number, without the digits that binary fractions would add. */
-function tick(value: number): string {
-  return String(Number(value.toPrecision(6)));
-}
+const tick = (value: number) => String(Number(value.toPrecision(6)));

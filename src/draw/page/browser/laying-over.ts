@@ -1,17 +1,36 @@
 /*
- * Where the same chart stands in several documents of a page, a control below it lays the curves of another one over it.
- * What is laid over has the class "over". Charts are the same where their names (data-chart) and all their axes are.
+ * One control of the page lays the curves of one document over the same charts of all others. What is laid over has the
+ * class "over". Charts are the same where their names (data-chart) and all their axes are. Where a page says what two
+ * documents differ in, they are laid over each other from the start, and the second one's charts are hidden.
  */
 
 const laidOver = "over";
+const main = document.querySelector("main")!;
+const chapters = [...main.querySelectorAll<HTMLElement>(".chapter:not(.whole)")];
 
-for (const figure of document.querySelectorAll<HTMLElement>("figure[data-chart]")) {
-  const chart = chartOf(figure);
-  const same = [
-    ...document.querySelectorAll<HTMLElement>(`figure[data-chart="${figure.dataset.chart ?? ""}"]`),
-  ].filter((other) => other !== figure && axesOf(chartOf(other)) === axesOf(chart));
-  if (same.length > 0 && chart.querySelector(".curve .line") !== null) addControl(figure, chart, same);
+/** A chart, and the same one of each document that has it. */
+interface Shared {
+  figure: HTMLElement;
+  others: ReadonlyMap<HTMLElement, HTMLElement>;
 }
+
+const shared = [...main.querySelectorAll<HTMLElement>(".chapter:not(.whole) figure[data-chart]")].flatMap(
+  (figure): Shared[] => {
+    const chart = chartOf(figure);
+    if (chart.querySelector(".curve .line") === null) return [];
+    const others = new Map(
+      chapters.flatMap((chapter) => {
+        const other = chapter.querySelector<HTMLElement>(
+          `figure[data-chart="${figure.dataset.chart ?? ""}"]`,
+        );
+        const isSame = other !== null && other !== figure && axesOf(chartOf(other)) === axesOf(chart);
+        return isSame && !chapter.contains(figure) ? [[chapter, other] as const] : [];
+      }),
+    );
+    return others.size === 0 ? [] : [{ figure, others }];
+  },
+);
+if (shared.length > 0) addControl();
 
 function chartOf(figure: HTMLElement): SVGSVGElement {
   return figure.querySelector("svg.chart")!;
@@ -39,25 +58,45 @@ function number(element: Element, attribute: string): number {
   return Number(element.getAttribute(attribute));
 }
 
-function titleOf(figure: HTMLElement): string {
-  return figure.closest(".chapter")?.querySelector("h2")?.textContent ?? "";
+function titleOf(element: HTMLElement): string {
+  return element.closest<HTMLElement>(".chapter")?.dataset.label ?? "";
 }
 
-function addControl(figure: HTMLElement, chart: SVGSVGElement, others: HTMLElement[]): void {
+function addControl(): void {
   const choice = document.createElement("select");
   choice.append(
     new Option("nothing", ""),
-    ...others.map((other, i) => new Option(titleOf(other), String(i))),
+    ...chapters.map((chapter, i) => new Option(titleOf(chapter), String(i))),
   );
   const label = document.createElement("label");
   label.className = "control";
-  label.append("Lay over, hollow and dotted: ", choice);
-  figure.append(label);
-  choice.addEventListener("change", () => {
-    for (const old of chart.querySelectorAll(`.curve.${laidOver}`)) old.remove();
-    const other = others[Number(choice.value)];
-    if (choice.value !== "" && other !== undefined) layOver(chart, other);
-  });
+  label.append("Lay over all charts, hollow and dotted: ", choice);
+  chapters[0]!.before(label);
+  const show = () => layOverAll(chapters[Number(choice.value || "-1")]);
+  choice.addEventListener("change", show);
+  if (main.querySelector(".whole") === null) return;
+  choice.value = "1";
+  show();
+}
+
+function layOverAll(chosen: HTMLElement | undefined): void {
+  for (const old of main.querySelectorAll(`.curve.${laidOver}, figcaption small`)) old.remove();
+  for (const { figure, others } of shared) {
+    const other = chosen && others.get(chosen);
+    if (other === undefined) continue;
+    layOver(chartOf(figure), other);
+    const names = document.createElement("small");
+    names.textContent = ` filled: ${titleOf(figure)}; hollow, dotted: ${titleOf(other)}`;
+    figure.querySelector("figcaption")!.append(names);
+  }
+  // Of two documents one picture says all, if each of them has one.
+  const isDouble = (figure: Element) => shared.some((one) => one.figure === figure);
+  const [first, second] = chapters.map((chapter) => [
+    ...chapter.querySelectorAll(":scope > div > .charts > figure"),
+  ]);
+  const isPair = chapters.length === 2 && [...(first ?? []), ...(second ?? [])].every(isDouble);
+  main.classList.toggle("overlaid", chosen !== undefined && isPair);
+  for (const chapter of chapters) chapter.classList.toggle("drawn-elsewhere", chapter === chosen);
 }
 
 function layOver(chart: SVGSVGElement, other: HTMLElement): void {

@@ -4,7 +4,10 @@
  */
 
 for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) {
-  prepare(chart);
+  const fold = chart.closest("details:not([open])");
+  // How large a name is can be measured when it is drawn.
+  if (fold === null) prepare(chart);
+  else fold.addEventListener("toggle", () => prepare(chart), { once: true });
   chart.addEventListener("redrawn", () => prepare(chart));
 }
 
