@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { register } from "node:module";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -21,7 +21,12 @@ if (left < fewestFiles) {
   process.exit(3);
 }
 if (left < plentyOfFiles) register("./load-in-turn.js", import.meta.url);
-const { main } = await import("../dist/program/main.js");
+const program = new URL("../dist/program/main.js", import.meta.url);
+if (!existsSync(program)) {
+  process.stderr.write("pinbench: this clone is not built yet. Run npm ci in its folder.\n");
+  process.exit(3);
+}
+const { main } = await import(program.href);
 await main(process.argv.slice(2));
 
 /** How many files this process may have open, and how many more; infinite where the system does not tell. */

@@ -77,7 +77,7 @@ export type SiteReference = z.infer<typeof siteReferenceSchema>;
 
 /** Reads a site's own reference. Rejects with a usage error that names the file and what is wrong with it. */
 export async function readSiteReference(path: string): Promise<SiteReference> {
-  const hint = "Give a file that pinbench fleet --write-reference wrote.";
+  const hint = "Give a JSON file in the form that docs/doctor.md shows.";
   const parsed = checkShape(siteReferenceSchema, parseJson(await readTextFile(path), path, hint));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

@@ -230,7 +230,7 @@ export const commandSettings = {
     quick: onDemand("--quick", "pinned copies and what NVML tells alone, in a few seconds"),
     reference: setting(
       "--reference <file>",
-      "compare with machines that this site has recorded, as fleet --write-reference writes them",
+      "compare with machines that this site has recorded (form: docs/doctor.md)",
       kind.text,
     ),
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,

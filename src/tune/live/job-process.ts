@@ -164,7 +164,7 @@ function cannotStart(program: string, error: unknown): unknown {
           `${program} cannot be run: its first line names a program that is not there.`,
         )
       : new PinbenchError("usage", `There is no command ${program}.`, {
-          hint: "After -- stands what starts the training, such as python train.py.",
+          hint: "Write what starts the training after --. Many systems call Python python3: -- python3 train.py.",
         });
   }
   if (code === "EACCES") {
