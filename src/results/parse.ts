@@ -42,7 +42,7 @@ const otherDocuments: Readonly<Record<string, string>> = {
 export function checkKind(value: unknown, name: string): void {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
-  throw unusable(`${name} is ${otherDocuments[kind]}, and no result of a run.`);
+  throw unusable(`${name} is ${otherDocuments[kind]}, not a result of a run.`);
 }
 
 /** Throws a usage error where a document has another version than this pinbench reads, or none. */

@@ -280,9 +280,9 @@ describe("pinbench baseline --sessions", () => {
   }
 
   it.each([
-    [["--every", "1h"], /--every says how far apart sessions start, and there is only one\. .* --sessions/],
+    [["--every", "1h"], /--every needs several sessions, and there is only one\. .* --sessions/],
     [["--sessions", "1", "--every", "1h"], /there is only one/],
-    [["--sessions", "0"], /"0" is not a number of sessions: that is a whole number from 1 to 1000/],
+    [["--sessions", "0"], /"0" is not a number of sessions: it must be a whole number from 1 to 1000/],
     [["--sessions", "2", "--every", "0s"], /"0s" is no time at all/],
     [["--sessions", "2", "--every", "25h"], /"25h" is too long to wait: a day is the most/],
   ])("are refused before anything is measured: %j", async (args, sentence) => {

@@ -75,7 +75,7 @@ describe("no baseline is written", () => {
   it("over one that is there, nor among other files", async () => {
     const cwd = folderOf({ "main/baseline.json": "the old one", file: "" });
     const refusal =
-      /main is there already and is not empty\. .*`pinbench check --baseline main --update` replaces/;
+      /main already exists and is not empty\. .*`pinbench check --baseline main --update` replaces/;
     expectSentence(await baseline(cwd, ["main", ...small]), 2, refusal);
     expect(readFileSync(join(cwd, "main/baseline.json"), "utf8")).toBe("the old one");
     expectSentence(
@@ -121,7 +121,7 @@ describe("no baseline is written", () => {
   });
 
   it.each([
-    [["--runs", "0"], /"0" is not a number of runs: that is a whole number from 1 to 1000\./],
+    [["--runs", "0"], /"0" is not a number of runs: it must be a whole number from 1 to 1000\./],
     [["--runs", "ten"], /"ten" is not a number of runs/],
     [["--sizes", "0"], /"0" is no size to copy/],
     [["--output", "a.json"], /there is no flag "--output"/],

@@ -96,7 +96,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await refusal("--keep", "."),
       2,
-      /\. is there already and is not empty\. Choose a new folder\.\n$/,
+      /\. already exists and is not empty\. Choose a new folder\.\n$/,
     );
     expectSentence(
       await refusal("--keep", "file/runs"),

@@ -40,7 +40,7 @@ describe("a file that is no result", () => {
     [
       "is a tuning",
       '{"schemaVersion": 1, "kind": "tuning"}',
-      /bad\.json is what `pinbench tune` found, and no result of a run\./,
+      /bad\.json is a result of `pinbench tune`, and no result of a run\./,
     ],
     [
       "is the JSON of a history",

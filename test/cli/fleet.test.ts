@@ -114,7 +114,7 @@ describe("pinbench fleet", () => {
     expect(await callCli(["fleet", "fleet.json", "--threshold", "3%"], { cwd })).toMatchObject({
       exitCode: 2,
       stderr:
-        "pinbench: --threshold cannot change fleet.json, whose nodes have been judged already. Give the nodes' results.\n",
+        "pinbench: --threshold cannot change fleet.json: its nodes have already been judged. Give the nodes' results.\n",
     });
   });
 

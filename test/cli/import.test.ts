@@ -66,7 +66,7 @@ describe("pinbench import nvbandwidth", () => {
     [
       "to overwrite what it reads",
       (folder) => [join(folder, "bad.json"), "--output", join(folder, "bad.json")],
-      "is what is read",
+      "is an input",
     ],
     ["no file", () => [], "the argument "],
   ])("refuses %s, in one sentence, and writes nothing", async (_, argsIn, message) => {

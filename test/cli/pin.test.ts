@@ -57,7 +57,7 @@ describe("pinbench pin on an emulated device", () => {
     // It is no result, and is told from one.
     expect(await callCli(["compare", "pin.json", "pin.json"], { cwd })).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("is what `pinbench pin` found, and no result of a run."),
+      stderr: expect.stringContaining("is a result of `pinbench pin`, not a result of a run."),
     });
   });
 

@@ -150,7 +150,7 @@ describe("pinbench report", () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "report.html"), "<h1>coverage</h1>");
     const refused = await callCli(["report", quick], { cwd });
-    expectSentence(refused, 2, /report\.html is there already, and pinbench did not write it/);
+    expectSentence(refused, 2, /report\.html already exists, and pinbench did not write it/);
     expect(readFileSync(join(cwd, "report.html"), "utf8")).toBe("<h1>coverage</h1>");
     const asked = await callCli(["report", quick, "--output", "report.html"], { cwd });
     expect(asked.exitCode).toBe(0);

@@ -124,7 +124,7 @@ describe("pinbench tune of generated samples", () => {
 
 describe("a flag that makes no sense", () => {
   const count = (text: string, what: string, range: string) =>
-    new RegExp(`"${text}" is not a ${what}: that is a whole number from ${range}\\.`);
+    new RegExp(`"${text}" is not a ${what}: it must be a whole number from ${range}\\.`);
 
   it.each([
     [
@@ -172,7 +172,7 @@ describe("a flag that makes no sense", () => {
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
     [[...data, "--output", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
-    [["images"], /What is images\? A training job's command stands after --: pinbench tune -- images\./],
+    [["images"], /What is images\? Write the training command after --: pinbench tune -- images\./],
   ])("%j", async (args, sentence) => {
     expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
   });

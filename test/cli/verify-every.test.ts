@@ -50,7 +50,7 @@ describe("--verify every", () => {
   it("is refused for words that say nothing", async () => {
     const { exitCode, stderr } = await callCli(small("--verify=some"));
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('"some" does not say which copies to compare.');
+    expect(stderr).toContain('"some" does not name the copies to check.');
   });
 });
 

@@ -124,7 +124,7 @@ it("a worker process is nothing to start by hand", async () => {
   // The channel of this process is that of the test runner.
   const { exitCode, stderr } = await runCli(["worker"]);
   expect(exitCode).toBe(2);
-  expect(stderr).toContain("A worker process is started by another pinbench process alone.");
+  expect(stderr).toContain("Only another pinbench process starts a worker process.");
 });
 
 async function expectNothingLeft(mark: string): Promise<void> {

@@ -145,7 +145,7 @@ describe("what is refused before anything is launched", () => {
     [
       "nodes that cannot be started again",
       () => ["--nodes", "a,b", "--launcher", "mpirun", "--confirm", "--output", folder()],
-      "--confirm starts some nodes again, and --launcher does not say how.",
+      "--confirm starts some nodes again, and --launcher has no place for their names.",
     ],
     [
       "a name that a shell would take apart",
