@@ -98,7 +98,7 @@ export async function readNewestLines(path: string, mostBytes = defaultLimitByte
 const lineEnd = "\n".charCodeAt(0);
 
 async function withOpen<T>(path: string, read: (descriptor: number) => Promise<T>): Promise<T> {
-  if (path === "") throw unreadable('""', "it is no file name");
+  if (path === "") throw unreadable('""', "it is not a file name");
   const descriptor = inheritedDescriptor(path);
   try {
     if (descriptor !== null) return await read(descriptor);

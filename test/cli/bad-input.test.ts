@@ -198,8 +198,8 @@ describe("a backend, device or driver that is not there", () => {
 
   it.each([
     ["nothing", "none.node", /none\.node does not load: there is no such file .*Point PINBENCH_ADDON/],
-    ["garbage", "garbage.node", /garbage\.node does not load: it is no ELF file .*Point PINBENCH_ADDON/],
-    ["a script", "script.js", /script\.js does not load: it is no ELF file .*Point PINBENCH_ADDON/],
+    ["garbage", "garbage.node", /garbage\.node does not load: it is not an ELF file .*Point PINBENCH_ADDON/],
+    ["a script", "script.js", /script\.js does not load: it is not an ELF file .*Point PINBENCH_ADDON/],
   ])("PINBENCH_ADDON with %s", async (_, name, sentence) => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "garbage.node"), "garbage");

@@ -94,7 +94,7 @@ describe("check --history", () => {
     const { exitCode, stderr } = await checkJson(await baselineAt(speed), ["--history", history]);
     expect(exitCode).toBe(code);
     expect(stderr).toMatch(
-      /^pinbench: cannot write .*history\.jsonl\.lock: it is no regular file\. [^\n]*\n$/,
+      /^pinbench: cannot write .*history\.jsonl\.lock: it is not a regular file\. [^\n]*\n$/,
     );
   });
 });

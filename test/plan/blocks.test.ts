@@ -277,7 +277,7 @@ describe("the id of a cell in blocks", () => {
     [`${plain}/blocks-4096-kernel-sms-0`, "a kernel alone keeps to some of the multiprocessors"],
     [
       `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
-      "a kernel copies blocks of pinned memory alone",
+      "a kernel copies only blocks of pinned memory",
     ],
     [`${plain}/process/blocks-4096-loop`, "blocks are copied by threads alone"],
     [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied by threads alone"],

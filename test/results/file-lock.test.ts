@@ -148,7 +148,7 @@ describe("a lock", () => {
     make(lock);
     await expect(withFileLock(lock, async () => "done")).rejects.toMatchObject({
       kind: "output",
-      message: expect.stringContaining("it is no regular file"),
+      message: expect.stringContaining("it is not a regular file"),
     });
   });
 

@@ -155,7 +155,7 @@ describe("what is imported from nvbandwidth", () => {
     expect(report).toContain("**Device:** NVIDIA H200, memory not known, 0000:00:06, NUMA node not known");
     expect(report).toContain("**Host:** not known");
     expect(report).toContain("one published figure a cell");
-    expect(report).toContain("nothing says how precise it is");
+    expect(report).toContain("its precision is not known");
     expect(report).not.toMatch(/undefined|NaN|null|interval was still wider/);
     expect(drawn(resultKind, document, "csv").split("\n")[1]).toContain(
       ",NVIDIA H200,h2d,h2d,pinned,536870912,",

@@ -135,7 +135,7 @@ describe("why a setting does not fit", () => {
       "it needs 576 MiB of memory, and 500 MiB are available",
     );
     expect(why(usualSetting(4, false), limits, { workerBytes: 128 * MiB })).toBe(
-      "it needs 832 MiB of memory (512 MiB of it what its workers come to own over an epoch), and 500 MiB are available",
+      "it needs 832 MiB of memory (512 MiB of it memory that its workers copy over an epoch), and 500 MiB are available",
     );
   });
 

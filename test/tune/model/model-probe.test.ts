@@ -116,7 +116,7 @@ describe("what a native probe says of itself", () => {
     const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
     expect(probe.facts.stepNs).toBeNull();
     expect(probe.facts.notes).toContain(
-      "No training step stands beside the loader: this build has no kernels.",
+      "The loader runs without a training step: this build has no kernels.",
     );
     const asked = openModelProbe(probeOptions(fake.driver, { stepTime: 1e6 }));
     await expect(asked).rejects.toMatchObject({ kind: "unsupported" });

@@ -64,10 +64,10 @@ describe("the first reason says what it brings", () => {
 
   it("where that is what the user has already: that nothing is worth a change", () => {
     expect(gain({ recommendation: { setting: none, score: buildScore(20) } })).toBe(
-      "DataLoader's defaults (0 workers, not pinned) give 20.0 ±1.0 % batches/s, and nothing else that was tried is worth a change.",
+      "DataLoader's defaults (0 workers, not pinned) give 20.0 ±1.0 % batches/s, and no other tried setting is worth a change.",
     );
     expect(gain({ probe: { startingPoint: eight }, startingScore: buildScore(72) })).toBe(
-      "Your DataLoader's own settings (8 workers, not pinned) give 72.0 ±1.0 % batches/s, and nothing else that was tried is worth a change.",
+      "Your DataLoader's own settings (8 workers, not pinned) give 72.0 ±1.0 % batches/s, and no other tried setting is worth a change.",
     );
   });
 
@@ -122,9 +122,9 @@ describe("the first reason says what it brings", () => {
         pinning: null,
       } as const;
       expect(reasons(live([0.1, 1], { recommendation }))).toEqual([
-        "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and nothing else that was tried is worth a change; the loop waits less than 1 % of its time for data.",
+        "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and no other tried setting is worth a change; the loop waits less than 1 % of its time for data.",
         "The training step itself is the limit, not the loader.",
-        "Where it began, no loader could make the job notably faster.",
+        "Where it began, no loader would make the job notably faster.",
       ]);
     });
   });
@@ -332,11 +332,11 @@ describe("of a running job", () => {
     const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns: [turn] })];
     const part = { probe: live, tried, recommendation: { setting: own, gain: null } };
     expect(reasons(part)[2]).toBe(
-      "Where it began, a loader that never kept the loop waiting would make the job at most 1.69× as fast.",
+      "Where it began, a loader without any waits would make the job at most 1.69× as fast.",
     );
     const busy = [buildTried(own, 72, { waitNsPerBatch: 0.05e6 })];
     expect(reasons({ ...part, tried: busy })[2]).toBe(
-      "Where it began, no loader could make the job notably faster.",
+      "Where it began, no loader would make the job notably faster.",
     );
   });
 
@@ -366,6 +366,6 @@ describe("of a running job", () => {
       ...part,
       recommendation: { ...part.recommendation, epochs: { ...epochs, isMeasured: false } },
     };
-    expect(reasons(reckoned)[1]).toContain("its first batch takes 0.25 s (reckoned, not measured)");
+    expect(reasons(reckoned)[1]).toContain("its first batch takes 0.25 s (computed, not measured)");
   });
 });

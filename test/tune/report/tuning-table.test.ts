@@ -69,7 +69,7 @@ describe("the header", () => {
 
   it.each([
     ["complete", "adaptive", undefined],
-    ["aborted", "adaptive", "! interrupted: this is what was found until then"],
+    ["aborted", "adaptive", "! interrupted: these are the results until then"],
     ["budget", "adaptive", "! the budget was used before the search was done: --budget gives more"],
     ["budget", "grid", "! the budget was used before the grid was done: --budget gives more"],
   ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
