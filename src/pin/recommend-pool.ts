@@ -128,7 +128,7 @@ function reasonFor(
       ? "It is the fastest of the measured ways."
       : `It took the least time of the measured ways. ${capitalised(wayInWords(next))}, with ${formatDuration(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
   }
-  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, which the small or uncertain difference is not worth.`;
+  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or too uncertain, to be worth it.`;
 }
 
 /** What the one way asks of a program that the other does not, where that is most. */

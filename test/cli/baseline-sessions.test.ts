@@ -128,7 +128,7 @@ describe("pinbench baseline --append", () => {
     const cwd = await withBaseline();
     const before = filesIn(join(cwd, "main"));
     const finished = await baseline(cwd, ["main", "--append"], copyFaults("drop", "h2d"));
-    expectSentence(finished, 4, /nothing was added to main, for a measurement failed \(d0\/h2d\/pinned/);
+    expectSentence(finished, 4, /nothing was added to main: a measurement failed \(d0\/h2d\/pinned/);
     expect(filesIn(join(cwd, "main"))).toEqual(before);
   });
 });

@@ -149,7 +149,7 @@ describe("a flag that makes no sense", () => {
     ],
     [
       ["--threshold", "d0/h2d/pined/*=5%"],
-      /No cell of either result is like "d0\/h2d\/pined\/\*", for which there is a threshold\. Did you mean "d0\/h2d\/pinned\/\*"\? The nearest: d0\/h2d\/pinned\/16777216\//,
+      /No cell of either result matches "d0\/h2d\/pined\/\*", which has a threshold\. Did you mean "d0\/h2d\/pinned\/\*"\? The nearest: d0\/h2d\/pinned\/16777216\//,
     ],
     [["--significance", "0.9"], /"0\.9" is not a significance/],
     [["--significance", "3"], /"3" is not a significance: .* Did you mean 3%\?/],

@@ -233,16 +233,12 @@ describe("--output with .html and .svg", () => {
 
   it("needs --chart for a picture, and a picture for --chart, before anything is measured", async () => {
     const run = (...args: string[]) => callCli(small(...args));
-    expectSentence(
-      await run("--output", "a.svg"),
-      2,
-      /a\.svg is to show one chart, and --chart does not say which/,
-    );
-    expectSentence(await run("--chart", "h2d-by-size"), 2, /--chart says which chart an \.svg file shows/);
+    expectSentence(await run("--output", "a.svg"), 2, /a\.svg shows one chart, and --chart does not name it/);
+    expectSentence(await run("--chart", "h2d-by-size"), 2, /--chart has no effect without an \.svg file/);
     expectSentence(
       await run("--output", "a.html", "--chart", "h2d-by-size"),
       2,
-      /--chart says which chart an \.svg file shows, and --output names none/,
+      /--chart has no effect without an \.svg file in --output/,
     );
   });
 });

@@ -129,7 +129,7 @@ describe("a flag that makes no sense", () => {
   it.each([
     [
       [],
-      /There are no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
+      /There is no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
     ],
     [["--sample-bytes", "4KiB"], /How many samples make a batch is not known\. Give --batch-size\./],
     [[...data, "--collate", "a.py:f"], /--collate has no effect without --torch\. Leave it out\./],
@@ -142,13 +142,10 @@ describe("a flag that makes no sense", () => {
       ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
       /--step and --step-time exclude each other/,
     ],
-    [
-      ["--torch", "a.py:f", "--cold"],
-      /--cold does not know whose files are to leave the page cache\. Give the folder/,
-    ],
+    [["--torch", "a.py:f", "--cold"], /--cold needs the files to drop from the page cache\. Give the folder/],
     [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
     [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
-    [[...data, "--cold"], /--cold does not know whose files are to leave the page cache\./],
+    [[...data, "--cold"], /--cold needs the files to drop from the page cache\./],
     [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
     [["--step-mode", "both"], /Choose from blocking, queued/],
     [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],

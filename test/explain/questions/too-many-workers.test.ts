@@ -58,7 +58,7 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     ];
     const { verdict, text } = told(upToCores, { without });
     expect(verdict).toBe("cannot be told");
-    expect(text).toContain("No more than 16 workers were tried, for which there are CPUs");
+    expect(text).toContain("No more than 16 workers were tried, as many as there are CPUs");
     expect(text).toContain(without[0]!);
   });
 

@@ -136,7 +136,7 @@ describe("a third reason says what the choice assumes where no step stood beside
 
   it("where workers are preferred to none that bring more here", () => {
     expect(third({ tried })).toBe(
-      "No step stood beside the loader: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
+      "Measured without a training step: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
     );
   });
 
