@@ -37,7 +37,7 @@ Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& op
     const auto started = std::to_string(threads_.size());
     end();
     throw Error("TOO_MANY_THREADS",
-                "the system refused to start more threads after " + started + ": " + error.code().message());
+                "the system starts no more threads after " + started + ": " + error.code().message());
   }
   std::unique_lock lock(mutex_);
   news_.wait(lock, [&] { return stopping_ || working_ == count; });

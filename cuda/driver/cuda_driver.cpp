@@ -38,7 +38,7 @@ CudaDriver::CudaDriver(const std::string& path) : library_(path) {
 #undef PINBENCH_RESOLVE_OPTIONAL
   if (!missing_required.empty()) {
     throw Error("NOT_A_CUDA_DRIVER",
-                path + " is not a CUDA driver that pinbench can use: it lacks " + summarize(missing_required));
+                path + " is no CUDA driver that pinbench can use: it lacks " + summarize(missing_required));
   }
   if (const auto image = library_.function<const void* (*)()>(PINBENCH_EMULATED_IMAGE_SYMBOL))
     emulated_image_ = image();

@@ -83,7 +83,7 @@ void Session::validate_blocks(const MeasureRequest& request, const Arenas& arena
     reject("copies in blocks go one way between host and device");
   if (!is_pinned && request.memory != CopyMemory::kPageable)
     reject("copies in blocks are of pinned or pageable memory");
-  if (way == BlockWay::kKernel && !is_pinned) reject("a kernel copies only blocks of pinned memory");
+  if (way == BlockWay::kKernel && !is_pinned) reject("a kernel copies blocks of pinned memory alone");
   if (request.event_timer || request.warm || request.latency || request.company || request.pipeline)
     reject("copies in blocks are cold, by the wall clock and for throughput, without company or a pipeline");
   if (bytes == 0 || bytes % kernels::kBlockGranuleBytes != 0 || request.size_bytes % bytes != 0)

@@ -68,7 +68,7 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
   if (request.memory == CopyMemory::kHost && request.direction == Direction::kBidirectional)
     reject("the host's own copies go one way at a time");
   if (request.verify == Verify::kEveryCopy && request.copies_per_sample > request.buffers)
-    reject("if every copy is compared, no two of a sample go to one buffer");
+    reject("where every copy is compared, no two of a sample go to one buffer");
   if (request.latency && request.copies_per_sample != 1) reject("a latency sample is one copy");
   if (request.event_timer && !hold_) reject("the event timer is not available");
   if (request.event_timer && is_host_driven(request.memory))
@@ -151,13 +151,13 @@ LinkState Session::read_link() const {
 void Session::validate_peer(const MeasureRequest& request) const {
   const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
   if (request.peer.has_value() != (request.direction == Direction::kPeerToPeer))
-    reject("only copies between two devices have a peer");
+    reject("copies between two devices, and no others, have a peer");
   if (!request.peer) return;
   const auto& peer = *request.peer->session;
   const auto& cuda = context_.cuda();
   if (&peer == this || peer.context_.device() == context_.device()) reject("a device is not its own peer");
-  if (&peer.context_.cuda() != &cuda) reject("copies between two devices need one driver for both");
-  if (peer.options_.seed != options_.seed) reject("the sessions of a copy need the same seed");
+  if (&peer.context_.cuda() != &cuda) reject("two devices copy to each other by one driver");
+  if (peer.options_.seed != options_.seed) reject("the sessions of a copy fill their memory by one seed");
   if (!cuda.contextEnablePeerAccess || !cuda.contextDisablePeerAccess || !cuda.memcpyPeerAsync)
     throw Error("NO_PEER_COPIES", "the driver lacks the calls for copies between two devices");
 }

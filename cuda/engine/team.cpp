@@ -47,7 +47,7 @@ void Team::ensure_threads(std::size_t size) {
           start_thread_([this, index = threads_.size(), seen = generation_] { thread_main(index, seen); }));
     }
   } catch (const std::system_error& error) {
-    throw Error("TOO_MANY_THREADS", "the system refused to start more threads after " +
+    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
                                         std::to_string(threads_.size()) + ": " + error.code().message());
   }
 }

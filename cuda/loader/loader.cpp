@@ -118,7 +118,7 @@ void Loader::start_thread(std::function<void()> job) {
       }
     });
   } catch (const std::system_error& error) {
-    throw Error("TOO_MANY_THREADS", "the system refused to start more threads after " +
+    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
                                         std::to_string(threads_.size()) + ": " + error.code().message());
   }
 }

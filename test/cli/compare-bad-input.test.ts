@@ -25,7 +25,7 @@ describe("a file that is no result", () => {
     [
       "is other JSON",
       '{"name": "pinbench"}',
-      /bad\.json is JSON, but no pinbench result: it has no schemaVersion\./,
+      /bad\.json is JSON, but not a pinbench result: it has no schemaVersion\./,
     ],
     [
       "is of another version",

@@ -161,7 +161,7 @@ describe("history", () => {
     [["none"], /there is no history in none: it has no history\.jsonl\./],
     [
       ["history", "--cells", "*/staged/*"],
-      /no cell of the checks in history is like "\*\/staged\/\*"\. Cells there are: d0/,
+      /no cell of the checks in history matches "\*\/staged\/\*"\. Cells there are: d0/,
     ],
     [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
     [["history", "--output", "x.csv"], /which names no format/],

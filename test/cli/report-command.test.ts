@@ -131,7 +131,7 @@ describe("pinbench report", () => {
     const newer = jsonFile({ ...JSON.parse(readFileSync(quick, "utf8")), schemaVersion: 2 });
     expectSentence(await report(newer), 2, /has schemaVersion 2, and this pinbench reads version 1/);
     expectSentence(await report(jsonFile({ ...buildTuning(), schemaVersion: 2 })), 2, /has schemaVersion 2/);
-    expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but no document of pinbench's/);
+    expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but not a document of pinbench/);
     expectSentence(await report(imported), 2, /is nvbandwidth's.*pinbench import nvbandwidth/);
     expectSentence(
       await report(jsonFile({ ...buildTuning(), tried: 7 })),

@@ -228,7 +228,11 @@ describe("pinbench tune of a Dataset of torch's", () => {
 
 it("ends with a sentence where Python has no torch, or is not there, or the file is not", async () => {
   const python = (path: string) => runCli(withTorch("sleeping.py:Sleeping", "--python", path));
-  expectSentence(await python(fixture("no_torch.sh")), 3, /has no torch\. --python names another Python/);
+  expectSentence(
+    await python(fixture("no_torch.sh")),
+    3,
+    /has no torch\. Name the Python of the training's environment with --python/,
+  );
   expectSentence(await python("/nowhere/python3"), 2, /There is no \/nowhere\/python3\./);
   expectSentence(await runCli(withTorch("none.py:make")), 2, /There is no file .*none\.py\./);
 });

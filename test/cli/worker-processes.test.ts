@@ -73,7 +73,7 @@ describe("a run with worker processes", () => {
       small("--worker-kind", "process", "--timer", "event", "--memory", "pinned"),
     );
     expect(exitCode).toBe(3);
-    expect(stderr).toContain("the event timer's clock is of one process");
+    expect(stderr).toContain("the event timer works in one process");
   });
 
   it("plans their memory and their start", async () => {

@@ -125,7 +125,7 @@ it("programs stand below, as they are, also where lines are narrower", () => {
 it("where nothing can be had, or was measured, there is no program", () => {
   const refused = buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)]);
   expect(drawn(pinningKind, refused, "table", fileScreen())).toMatch(
-    /=> No pinned memory can be had in any of the ways/,
+    /=> None of the tried ways gave pinned memory/,
   );
   const cut = buildPinning([buildUnmeasured(hugetlb, "omitted", "interrupted before")], {
     status: "aborted",

@@ -164,7 +164,7 @@ describe("what takes several devices", () => {
 
   it.each([
     [{ together: true }, "--together needs at least two devices, and there is one"],
-    [{ directions: ["p2p"] as const }, "--direction p2p takes two devices at least"],
+    [{ directions: ["p2p"] as const }, "--direction p2p needs at least two devices"],
     [{ together: true, devices: [0] }, "and one was chosen"],
   ])("is a usage error with one device: %j", (given, message) => {
     const error = errorOf(() => planOf(given, "devices" in given ? two : {}));

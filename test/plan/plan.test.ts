@@ -153,8 +153,12 @@ describe("device-to-device copies", () => {
   it.each([
     { directions: ["d2d"], memory: ["pinned"], why: "memory pinned plays no part" },
     { directions: ["d2d"], memory: ["pinned", "device"], why: "memory pinned plays no part" },
-    { directions: ["h2d"], memory: ["device"], why: "only copied by directions d2d" },
-    { directions: ["h2d"], memory: ["pinned", "device"], why: "only copied by directions d2d" },
+    { directions: ["h2d"], memory: ["device"], why: "Only directions d2d and p2p copy memory device" },
+    {
+      directions: ["h2d"],
+      memory: ["pinned", "device"],
+      why: "Only directions d2d and p2p copy memory device",
+    },
     { directions: ["h2d", "d2d"], memory: ["device"], why: "without host memory" },
   ] as const)("reject $directions with $memory", ({ directions, memory, why }) => {
     const error = errorOf(() => planOf({ directions, memory }));

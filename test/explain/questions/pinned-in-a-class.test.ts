@@ -115,7 +115,7 @@ describe("of the cause is said", () => {
       "is_pinned() is False there of the tensor inside the object alone.",
     ],
     [{ isPinnedInObject: true }, "is_pinned() is False there of the tensor by itself alone."],
-    [{ isPinnedAfter: true }, "which nobody has pinned; in the sender it stays pinned."],
+    [{ isPinnedAfter: true }, "which is not pinned; in the sender it stays pinned."],
     [{ isPinnedBefore: false }, "is_pinned() is False even before it is sent: pinning it had no effect."],
   ])("what is_pinned() tells: %o", (changes, said) => {
     expect(told(changes).text).toContain(said);
@@ -136,7 +136,7 @@ describe("of registering is said", () => {
       "hardly makes it faster, if at all: 14.6 GB/s; is_pinned() stays False.",
     );
     expect(told({ childRegistered: at(16, 0.3) }).text).toContain(
-      "do not tell whether that is 1.1 times the rate",
+      "leave open whether that is 1.1 times the rate",
     );
   });
 });
