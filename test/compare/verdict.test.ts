@@ -171,7 +171,9 @@ describe("one run against one", () => {
   ])("%s cannot be told, for none is known", (_, part) => {
     expect(verdictOn({ ...single, ...part }, { speed: 0.2 })).toMatchObject({
       verdict: "cannot be told",
-      reason: expect.stringMatching(/^a side has only one or two runs, and no spread .* is recorded for this kind$/),
+      reason: expect.stringMatching(
+        /^a side has only one or two runs, and no spread .* is recorded for this kind$/,
+      ),
       candidate: { low: null, high: null, pValue: null },
       spread: null,
     });

@@ -60,7 +60,9 @@ describe("from which size of a block on a loop is enough", () => {
       { loop: [50, 900], kernel: [50, 5] },
       { loop: [45, 900], kernel: [50, 5] },
     ];
-    expect(firstOf(sizes([good!, worse!, good!]))).toMatch(/from 4 KiB on, where it reaches at least 89 % of/);
+    expect(firstOf(sizes([good!, worse!, good!]))).toMatch(
+      /from 4 KiB on, where it reaches at least 89 % of/,
+    );
     // The batch may be faster than the kernel, though its median is lower.
     const loop = sizes([{ loop: [45, 900], kernel: [50, 5] }]);
     const batch = sizes([{ batch: [49, 900] }], { relativeHalfWidth: 0.08 }).slice(1);

@@ -66,7 +66,7 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     expect(told({ pinned: [], unpinned: [] }, "torch 2.11.0 of /usr/bin/python3 sees no GPU")).toEqual({
       verdict: "cannot be told",
       text: `Making the 79 batches of an epoch takes 25.5 ms, 323 µs each, without copying any.
-This takes a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
+This needs a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
 Name a Python whose torch has CUDA with --python.`,
     });
   });

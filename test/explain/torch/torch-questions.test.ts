@@ -69,7 +69,7 @@ describe("cannot be told, and that is no failure,", () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({ verdict: "cannot be told", failure: null });
       expect(sentencesOf(answer)).toContain(
-        `This takes a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName a Python whose torch has CUDA with --python.`,
+        `This needs a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName a Python whose torch has CUDA with --python.`,
       );
     }
     expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0]);

@@ -97,7 +97,7 @@ describe("the first reason says what it brings", () => {
 
     it("nothing of copies, which are a part of the loop: of the hand-over alone", () => {
       const [, second] = reasons(live([3.8, 2], { recommendation: { limit: "hand-over" } }));
-      expect(second).toContain("what the loop waits for is the hand-over of batches, not the making");
+      expect(second).toContain("the loop waits for the hand-over of batches, not for the making");
       expect(second).not.toContain("transfer");
     });
 
@@ -143,7 +143,7 @@ describe("a third reason says what the choice assumes where no step stood beside
   it("where none are recommended although workers can be had", () => {
     const recommendation = { setting: none, score: buildScore(80) };
     expect(third({ tried, recommendation })).toMatch(
-      /workers, .* would be preferred up to 1\.25×\. .*--step-time/,
+      /workers make batches, so they would be preferred up to 1\.25×\. .*--step-time/,
     );
     expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
   });
@@ -224,7 +224,7 @@ describe("the second reason says what the limit is", () => {
   });
 
   it("the hand-over, or what stands for it without workers", () => {
-    expect(limit({}, { limit: "unknown" })).toContain("what the limit is cannot be told");
+    expect(limit({}, { limit: "unknown" })).toContain("the limit is not known");
     expect(limit({}, { limit: "hand-over" })).toBe(
       `${given}: the hand-over of batches is the limit, not the transfer.`,
     );
