@@ -113,7 +113,7 @@ describe("a flag or value that makes no sense is wrong usage", () => {
   it("d2d from host memory", async () => {
     const { exitCode, stderr } = await callCli(small("--direction", "d2d", "--memory", "pinned"));
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/memory pinned has no effect in them/);
+    expect(stderr).toMatch(/memory pinned has no effect on them/);
   });
 });
 

@@ -35,17 +35,17 @@ describe("a file that is no result", () => {
     [
       "is a comparison",
       '{"schemaVersion": 1, "kind": "comparison"}',
-      /bad\.json is a comparison of results, and no result of a run\. Give a file that `pinbench run/,
+      /bad\.json is a comparison of results, not a result of a run\. Give a file that `pinbench run/,
     ],
     [
       "is a tuning",
       '{"schemaVersion": 1, "kind": "tuning"}',
-      /bad\.json is a result of `pinbench tune`, and no result of a run\./,
+      /bad\.json is a result of `pinbench tune`, not a result of a run\./,
     ],
     [
       "is the JSON of a history",
       '{"schemaVersion": 1, "kind": "history"}',
-      /bad\.json is the course of a history, and no result of a run\./,
+      /bad\.json is the course of a history, not a result of a run\./,
     ],
     [
       "has a sample that is not a number",

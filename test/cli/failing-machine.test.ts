@@ -77,7 +77,7 @@ describe("a driver", () => {
       env: { ...asCuda, ...emulatedFaults({ missing: ["cuMemHostAlloc"] }) },
     });
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(/is not a CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
+    expect(stderr).toMatch(/is no CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
   });
 
   it("that pins no memory of others: registered cells fail, and the cold start says why it has a gap", async () => {

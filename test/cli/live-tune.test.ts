@@ -156,7 +156,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     );
     expect(isolated.exitCode).toBe(4);
     expect(isolated.stderr).toMatch(
-      /^pinbench: The command has iterated no DataLoader within 1 s\. \S+ was started with -I, which keeps pinbench out of it/m,
+      /^pinbench: The command has iterated no DataLoader within 1 s\. \S+ was started with -I, which keeps pinbench out: Python must read PYTHONPATH/m,
     );
     const asleep = await tune(["sleep", "100"], "--timeout", "250ms");
     expectSentence(asleep, 4, /within 1 s\. None of its processes is a Python that pinbench can look into\./);

@@ -96,7 +96,7 @@ describe("pinbench tune of generated samples", () => {
       "--data images --batch-size 2 --cold --step-time 1ms --step-mode queued --max-workers 1 --budget 1s --json";
     const tuning = documentOf(await callCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
     expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
-    expect(tuning.probe.notes.join(" ")).toContain("The loop does not wait for the step");
+    expect(tuning.probe.notes.join(" ")).toContain("The loop takes the next batch while the step runs");
     // --step alone has no effect here, and is not what is advised.
     expect(tuning.probe.notes.at(-1)).toMatch(/stand-in .*: --torch and --step FILE:FUNCTION put your own/);
     for (const { trials } of tuning.tried) {
@@ -131,7 +131,7 @@ describe("a flag that makes no sense", () => {
       [],
       /There is no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
     ],
-    [["--sample-bytes", "4KiB"], /How many samples make a batch is not known\. Give --batch-size\./],
+    [["--sample-bytes", "4KiB"], /The batch size is not known\. Give --batch-size\./],
     [[...data, "--collate", "a.py:f"], /--collate has no effect without --torch\. Leave it out\./],
     [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
     [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
@@ -148,8 +148,11 @@ describe("a flag that makes no sense", () => {
     [[...data, "--cold"], /--cold needs the files to drop from the page cache\./],
     [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
     [["--step-mode", "both"], /Choose from blocking, queued/],
-    [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],
-    [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is none\./],
+    [
+      ["--kwargs", "{root"],
+      /--kwargs takes a JSON object, and \{root is not one\. Write for example '\{"root"/,
+    ],
+    [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is not one\./],
     [["--batch-size", "0"], count("0", "batch size", "1 to 1000000")],
     [["--batch-size", "2000000"], count("2000000", "batch size", "1 to 1000000")],
     [["--epoch-batches", "many"], count("many", "number of batches", "1 to 1000000")],
@@ -159,10 +162,10 @@ describe("a flag that makes no sense", () => {
     [["--sample-bytes", "4K"], /"4K" does not say whether K counts in 1024s or 1000s\./],
     [["--sample-cost", "slow"], /"slow" is not a duration\./],
     [["--step-time", "soon"], /"soon" is not a duration\./],
-    [["--step-time", "0ms"], /"0ms" is no time at all\./],
-    [["--budget", "0s"], /"0s" is no time at all\./],
-    [["--budget", "25h"], /"25h" is too long to wait: a day is the most\./],
-    [["--timeout", "0s"], /"0s" is no time at all\./],
+    [["--step-time", "0ms"], /"0ms" is not a time above 0\./],
+    [["--budget", "0s"], /"0s" is not a time above 0\./],
+    [["--budget", "25h"], /"25h" is too long to wait: the longest wait is a day\./],
+    [["--timeout", "0s"], /"0s" is not a time above 0\./],
     [["--seed", "x"], /"x" is not a seed/],
     [["--format", "yaml"], /Choose from table, json, markdown, html, python, env/],
     [["--backend", "moon"], /Choose from auto, cuda, emulated/],

@@ -135,7 +135,7 @@ describe("what is refused before anything is launched", () => {
   test.each<[string, () => string[], string]>([
     ["no folder", () => ["--nodes", "2"], "--output is missing"],
     ["no nodes", () => ["--output", folder()], "--nodes is missing"],
-    ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is no number of nodes"],
+    ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is not a number of nodes"],
     ["a folder that holds something", () => ["--nodes", "2", "--output", full()], "is not empty"],
     [
       "{nodes} without names",

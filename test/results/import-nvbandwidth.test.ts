@@ -312,7 +312,7 @@ describe("a file that cannot be used", () => {
       "no bandwidth_matrix of one row",
     ],
     ["has a negative rate", cell("-1"), '"-1" for host_to_device_memcpy_ce of GPU 0'],
-    ["has a rate of zero", cell("0"), "no rate"],
+    ["has a rate of zero", cell("0"), "not a rate in GB/s"],
     ["has a rate that is no number", cell("nan"), '"nan"'],
     ["has an infinite rate", cell("1e999"), '"1e999"'],
     ["has a rate that no link has", cell("5e7"), "has 50000000 GB/s in the cell d0/h2d/"],

@@ -142,7 +142,7 @@ describe("why a setting does not fit", () => {
   it("is the limit of file descriptors", () => {
     expect(
       why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: 100, filesInUse: 60 } }),
-    ).toBe("it needs about 52 file descriptors beside 60 in use, and the limit is 100 (ulimit -n)");
+    ).toBe("it needs about 52 file descriptors, and 60 are in use: the limit is 100 (ulimit -n)");
     expect(why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: null } })).toBeNull();
   });
 
