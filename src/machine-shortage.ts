@@ -26,7 +26,7 @@ const shortages: readonly Shortage[] = [
   {
     codes: ["ENFILE"],
     describe: () => "too many files are open on this machine",
-    hint: "End other programs, or raise the limit of all (sysctl fs.file-max).",
+    hint: "End other programs, or raise the machine's limit (sysctl fs.file-max).",
   },
   {
     codes: ["EAGAIN", "TOO_MANY_THREADS"],
@@ -37,7 +37,7 @@ const shortages: readonly Shortage[] = [
   {
     // What a driver says where the system starts no thread for it, or refuses it memory or files.
     codes: ["CUDA_ERROR_OPERATING_SYSTEM"],
-    describe: () => "the system refused the driver what it asked for",
+    describe: () => "the system refused the driver a resource",
     hint: "Raise the limits of processes and threads (ulimit -u, a container's pids.max), of address space (ulimit -v) and of open files (ulimit -n), or end other programs.",
   },
   {

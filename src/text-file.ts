@@ -24,12 +24,12 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: "its symbolic links lead in a circle",
   ENAMETOOLONG: "its name is too long",
   EROFS: "the file system is read-only",
-  EIO: "the disk, or the network that it is on, has failed (EIO); the kernel log tells more (dmesg)",
+  EIO: "its disk or its network has failed (EIO): see the kernel log (dmesg)",
   EDQUOT: "the disk quota is used up",
   ENOSPC: "the disk is full",
   EINTR: "the file system gave up waiting (EINTR)",
   EXDEV: "it cannot be replaced by a file beside it, which counts as on another file system (EXDEV)",
-  ESTALE: "it was on a network's file system, and is gone (ESTALE)",
+  ESTALE: "it is gone from its network file system (ESTALE)",
 };
 
 /**
@@ -98,7 +98,7 @@ export async function readNewestLines(path: string, mostBytes = defaultLimitByte
 const lineEnd = "\n".charCodeAt(0);
 
 async function withOpen<T>(path: string, read: (descriptor: number) => Promise<T>): Promise<T> {
-  if (path === "") throw unreadable('""', "it is no file name");
+  if (path === "") throw unreadable('""', "it is not a file name");
   const descriptor = inheritedDescriptor(path);
   try {
     if (descriptor !== null) return await read(descriptor);
@@ -128,7 +128,7 @@ const readReasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   ENXIO: "it is a socket, and only regular files are read",
   EBADF: "it is not open for reading",
-  EAGAIN: "it has nothing to read now, and is no regular file's",
+  EAGAIN: "it has nothing to read now, and is not a regular file",
 };
 
 async function readText(descriptor: number, path: string, limitBytes: number): Promise<string> {
@@ -157,7 +157,7 @@ function kindOf(info: Stats): string {
   if (info.isFIFO()) return "a named pipe";
   if (info.isSocket()) return "a socket";
   if (info.isCharacterDevice() || info.isBlockDevice()) return "a device";
-  return "something else than a file";
+  return "something other than a file";
 }
 
 /**

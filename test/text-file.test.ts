@@ -123,7 +123,7 @@ describe("readTextFile", () => {
   });
 
   it("says that a path is none", async () => {
-    expect(await failure("")).toBe('cannot read "": it is no file name.');
+    expect(await failure("")).toBe('cannot read "": it is not a file name.');
   });
 
   it("says that a part of the path is a file", async () => {

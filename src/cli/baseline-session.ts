@@ -94,7 +94,7 @@ export class GrowingBaseline {
           ? (run.error?.message ?? `the run is ${run.status}`)
           : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
       const left = this.size === 0 ? "no baseline was written" : `nothing was added to ${this.folder}`;
-      const message = `${left}, for a measurement failed (${reason}).`;
+      const message = `${left}: a measurement failed (${reason}).`;
       throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows all of it." });
     }
     if (this.#earlier.length === 0) return;

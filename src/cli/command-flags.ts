@@ -44,8 +44,8 @@ export function spelledOut(argv: readonly string[]): string[] {
 export function refuseFlagsAbove({ parent }: Command, name: string): void {
   const stray = parent?.options.find((one) => parent.getOptionValueSource(one.attributeName()) === "cli");
   if (stray?.long == null) return;
-  throw new PinbenchError("usage", `${stray.long} stands before the command that it belongs to.`, {
-    hint: `Write it behind pinbench ${name}.`,
+  throw new PinbenchError("usage", `${stray.long} must follow its command.`, {
+    hint: `Write it after pinbench ${name}.`,
   });
 }
 

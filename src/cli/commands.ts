@@ -54,33 +54,33 @@ Examples:
     load: async () => (await import("./commands/worker-command.js")).workerCommand,
   },
   check: {
-    summary: "measure a baseline's cells again, and exit with 1 where the machine got slower",
+    summary: "measure a baseline's cells again, and exit with 1 if the machine got slower",
     help: `
-What is measured, and how, is the baseline's own; the measuring flags override it.
+check repeats the baseline's cells and settings; the measuring flags override them.
 
 Examples:
   pinbench baseline baseline --preset quick              once: the machine as it should be
-  pinbench check --baseline baseline                     in CI: exit code 1 where it got slower
+  pinbench check --baseline baseline                     in CI: exit code 1 if it got slower
   pinbench check --baseline baseline --format github     with annotations, on GitHub Actions
   pinbench check --baseline baseline --runs 10 --update  a new baseline, if nothing is slower`,
     load: async () => (await import("./commands/check-command.js")).checkCommand,
   },
   baseline: {
     summary: "measure in several fresh processes and keep the runs, to check against",
-    operands: [new Argument("<folder>", "a new folder for the runs; with --append, one that holds some")],
+    operands: [new Argument("<folder>", "a new folder for the runs; with --append, an existing baseline")],
     help: `
 Examples:
   pinbench baseline baseline                             the default sweep, ten times
   pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5
-  pinbench baseline baseline --sessions 4 --every 10m    on several occasions: the machine an hour later as well
-  pinbench baseline baseline --append                    another occasion, whenever that is`,
+  pinbench baseline baseline --sessions 4 --every 10m    on four occasions, 10 minutes apart
+  pinbench baseline baseline --append                    add another occasion later`,
     load: async () => (await import("./commands/baseline-command.js")).baselineCommand,
   },
   compare: {
-    summary: "compare two results cell by cell, and exit with 1 where the second one is slower",
+    summary: "compare two results cell by cell, and exit with 1 if the second one is slower",
     operands: [
       new Argument("<baseline>", "a result of `pinbench run --output`, or a folder of several runs"),
-      new Argument("<candidate>", "the same, of now"),
+      new Argument("<candidate>", "the newer result, or a folder of several runs"),
     ],
     help: `
 Examples:
@@ -91,7 +91,7 @@ Examples:
     load: async () => (await import("./commands/compare-command.js")).compareCommand,
   },
   history: {
-    summary: "show how the figures of past checks went: steps, drifts, and what changed there",
+    summary: "show the course of past checks: steps, drifts, and what changed",
     operands: [new Argument("<folder>", "what `pinbench check --history` appends to")],
     help: `
 Examples:
@@ -101,7 +101,7 @@ Examples:
     load: async () => (await import("./commands/history-command.js")).historyCommand,
   },
   fleet: {
-    summary: "tell which nodes of many, and which of their GPUs, are slower than those like them",
+    summary: "find which of many nodes and GPUs are slower than those like them",
     operands: [new Argument("<path...>", "results of many nodes: files, and folders of them")],
     help: `
 Examples:
@@ -112,9 +112,9 @@ Examples:
     load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
   },
   "fleet run": {
-    summary: "measure on many nodes at once, a process each, and tell which of them are slow",
+    summary: "measure on many nodes at once, one process each, and report which are slow",
     help: `
-Without flags that say what to measure, it is the preset fleet: all GPUs of each node, alone and at once.
+The preset fleet is the default: all GPUs of each node, alone and at once.
 
 Examples:
   pinbench fleet run --nodes 16 --partition gpu --output fleet        on 16 nodes, through srun
@@ -151,24 +151,22 @@ Examples:
   },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
-    operands: [
-      new Argument("[command...]", "after --: what starts the training, to tune its loader as it runs"),
-    ],
+    operands: [new Argument("[command...]", "after --: the training command, to tune its loader as it runs")],
     help: `
-With a command, it is tuned as it runs, and ended then; --go has it train on. Without one, the data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of so many bytes).
+A command is tuned as it runs, then ended; with --go it trains on. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of that size).
 
 Examples:
   pinbench tune -- python train.py --epochs 3                     the training itself, as it is
   pinbench tune --go -- torchrun --nproc-per-node 2 train.py      and then let it train on with the best setting
   pinbench tune --torch train_data.py:make_dataset --batch-size 64
-  pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, beside a training step of 70 ms
+  pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, with a training step of 70 ms
   pinbench tune --data images/ --batch-size 64                    read the files of a folder
   pinbench tune --sample-bytes 588KiB --sample-cost 500us --batch-size 64
   export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
     load: async () => (await import("./commands/tune-command.js")).tuneCommand,
   },
   doctor: {
-    summary: "examine why a machine copies slower than others of its kind, and exit with 1 where it does",
+    summary: "find out why a machine copies slower than others of its kind, and exit with 1 if it does",
     help: `
 Examples:
   pinbench doctor                         all GPUs, in at most 20 s
@@ -187,10 +185,10 @@ Examples:
     load: async () => (await import("./commands/pin-command.js")).pinCommand,
   },
   explain: {
-    summary: "show by experiments on this machine what pinned memory does, and what articles claim of it",
+    summary: "test what articles claim of pinned memory, by experiments on this machine",
     operands: [
       // For completion alone: what is no question is said in our own words.
-      Object.assign(new Argument("[question...]", "the questions to answer; without any, they are listed"), {
+      Object.assign(new Argument("[question...]", "the questions to answer; without any, list them"), {
         argChoices: [...questionNames],
       }),
     ],
@@ -217,7 +215,7 @@ Examples:
     load: async () => (await import("./commands/import-command.js")).importNvbandwidthCommand,
   },
   build: {
-    summary: "compile pinbench's native part for this machine, where the one it brings does not load",
+    summary: "compile pinbench's native part for this machine, if the bundled one does not load",
     help: `
 Needs a C++20 compiler, CMake and make. With nvcc in the path it compiles the kernels too.
 
@@ -355,6 +353,6 @@ function groupOf(program: Command, name: string): Command {
   if (known !== undefined) return known;
   return program
     .command(name)
-    .description("turn another tool's result into one of pinbench's, so that a baseline is not lost")
+    .description("convert another tool's result, to keep it as a baseline")
     .addHelpText("after", ({ command }) => fitted(command, nvbandwidthExamples));
 }

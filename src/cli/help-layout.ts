@@ -10,7 +10,7 @@ export const overview = `Usage: pinbench <command> [flags]
 How fast data moves between host memory and a GPU. Most wanted:
   run          measure copies, pageable and pinned, in GB/s
   tune         find num_workers and more for a training job's DataLoader
-  check        in CI: exit with 1 where the machine got slower
+  check        in CI: exit with 1 if the machine got slower
 Measure:
   baseline     measure in several fresh processes, to check against
   pin          what pinned memory costs, and code for the best way
@@ -33,7 +33,7 @@ export const exitCodesText = `Exit codes:
   1    something is slower than it was, or than it should be
   2    wrong usage or configuration
   3    no such backend or device
-  4    a measurement failed, data came back wrong, or nothing can be told
+  4    a measurement failed, data came back wrong, or nothing can be concluded
   5    not comparable
   6    inconclusive, under --strict
   129  hung up

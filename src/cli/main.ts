@@ -56,7 +56,7 @@ async function commandOf([first = "", second = ""]: readonly string[]): Promise<
 function refuseUnreadable(argv: readonly string[]): void {
   const odd = argv.find((word) => word.includes("\ufffd"));
   if (odd === undefined || isUtf8(readFileSync("/proc/self/cmdline"))) return;
-  throw new PinbenchError("usage", `the argument "${odd}" is not UTF-8, so that its bytes are not known.`, {
+  throw new PinbenchError("usage", `the argument "${odd}" is not UTF-8, and its bytes are lost.`, {
     hint: "Rename the file, or give it to pinbench by another path.",
   });
 }

@@ -137,7 +137,7 @@ function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: 
     throw new PinbenchError(
       "notComparable",
       `${nameOf(baseline)} and ${nameOf(candidate)} have no finished cell in common: ${describeUnfinished(runs).join("; ")}.`,
-      { hint: "Measure that again, and let it come to its end; with a smaller --budget it does so earlier." },
+      { hint: "Measure again until the run ends; a smaller --budget ends it earlier." },
     );
   }
   if (series.some((one) => one.baseline.length > 0 && one.absence !== null)) return;
@@ -146,7 +146,7 @@ function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: 
     "notComparable",
     `${nameOf(baseline)} and ${nameOf(candidate)} have no measured cell in common (${example(baseline)} against ${example(candidate)}, for example).`,
     {
-      hint: "Measure with the flags that the baseline was measured with; `pinbench check` does that by itself.",
+      hint: "Measure with the baseline's flags; `pinbench check` does that by itself.",
     },
   );
 }

@@ -55,10 +55,10 @@ function commonCauses(suspects: readonly string[], cells: readonly CellCompariso
     const shares = kinds.filter(({ memory }) => steadyMemories.includes(memory) === isSteady);
     if (shares.length === 0) return [];
     const cause = isSteady
-      ? "another program that copies over the link does that for a while"
-      : "another program or virtual machine that uses the host's memory does that for a while";
+      ? "another program that copies over the link can cause that for a while"
+      : "another program or virtual machine that uses the host's memory can cause that for a while";
     return [
-      `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min tells what passes from what stays`,
+      `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min rules out what passes`,
     ];
   });
 }
@@ -82,7 +82,7 @@ function fewOccasions(
   if (isKnown || !cells.some(isOfHost)) return [];
   const measured = occasions === 1 ? "once" : "twice";
   return [
-    `the baseline was measured ${measured}: how pageable and staged copies differ from one hour to another it does not know; \`pinbench baseline --append\` or \`check --history\` tells`,
+    `the baseline was measured ${measured}, and does not show how pageable and staged copies differ from hour to hour; \`pinbench baseline --append\` or \`check --history\` shows it`,
   ];
 }
 
@@ -96,7 +96,7 @@ function newLoads(
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   return findNewLoads(before, now).map(
     ({ name, usual, now: today }) =>
-      `${name} reached ${percent(today)} during a run, ${percent(usual)} at most in the baseline's`,
+      `${name} reached ${percent(today)} during a run, at most ${percent(usual)} in the baseline's`,
   );
 }
 
@@ -127,7 +127,7 @@ function withActivityAlone(record: SharingRecord): SharingRecord {
 /** What became of a run that did not come to its end. */
 const endOf = {
   aborted: "was interrupted",
-  running: "has not come to its end",
+  running: "has not ended",
   failed: "failed",
 } as const;
 
@@ -139,7 +139,7 @@ export function describeUnfinished(runs: readonly RunFigures[]): string[] {
     const compared =
       finished === 0
         ? `none of its ${cells.length} cells was finished`
-        : `${finished} of its ${cells.length} cells ${finished === 1 ? "was" : "were"} finished, and no other is compared`;
+        : `${finished} of its ${cells.length} cells ${finished === 1 ? "was" : "were"} finished, and only those are compared`;
     return [`${path ?? "a run"} ${endOf[status]}: ${compared}`];
   });
 }
@@ -149,7 +149,7 @@ function imported(...sets: readonly ResultSet[]): string[] {
   return [...tools]
     .filter((tool) => tool !== null)
     .map(
-      (tool) => `a side was imported from ${tool}: what it does not record of its machine is not compared`,
+      (tool) => `a side was imported from ${tool}: machine facts that it does not record are not compared`,
     );
 }
 
@@ -158,6 +158,6 @@ function spreadSource(cells: readonly CellComparison[]): string[] {
   if (recorded.length === 0) return [];
   const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
   return [
-    `a side of one or two runs says too little of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
+    `a side has only one or two runs: the spread between runs of ${kinds} is taken from runs recorded on an NVIDIA H200; measure several runs on each side`,
   ];
 }

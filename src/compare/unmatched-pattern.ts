@@ -34,7 +34,7 @@ export function refuseUnmatched(patterns: readonly string[], ids: readonly strin
   const unmatched = unmatchedPattern(patterns, ids);
   if (unmatched === null) return;
   const { pattern, hint } = unmatched;
-  const message = `No cell of ${where} is like "${pattern}", for which there is a threshold.`;
+  const message = `No cell of ${where} matches "${pattern}", which has a threshold.`;
   throw new PinbenchError("usage", message, { hint });
 }
 

@@ -177,7 +177,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
   if (evidence.overall === null || evidence.adjusted === null) {
     return plain(
       "cannot be told",
-      "a side of one or two runs says too little of the spread between runs, and none is recorded for it",
+      "a side has only one or two runs, and no spread between runs is recorded for this kind",
     );
   }
   const bounds = boundsOf(series, terms.rule);

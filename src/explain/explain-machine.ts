@@ -103,7 +103,7 @@ async function answerInTime(
     );
     if (signal.aborted) return null;
     if (end.signal.aborted && answer === null) {
-      failure = `It took longer than the ${formatDuration(question.mostMs * 1e6)} that it may take.`;
+      failure = `It took longer than its limit of ${formatDuration(question.mostMs * 1e6)}.`;
     }
     const wallNs = (performance.now() - startedMs) * 1e6;
     const asked = { question: name, title, claim, parts: [], wallNs };

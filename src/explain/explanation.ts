@@ -77,5 +77,5 @@ explanationSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:explanation-v1",
   title: "pinbench explanation, version 1",
   description:
-    "What pinbench explain measured of what articles claim on pinned memory, and what that makes of each claim.",
+    "What articles claim about pinned memory, what pinbench explain measured, and its verdict on each claim.",
 });

@@ -111,7 +111,7 @@ export class DeviceSharing {
     await this.#announce(true, startedMs);
     if (!this.#canSeePinbench(listTickets())) {
       onWait(
-        "this system does not let pinbench see other ones (no abstract sockets, or no /proc): not waiting for them.",
+        "this system hides other programs from pinbench (no abstract sockets, or no /proc): not waiting for them.",
       );
     }
     const place = [startedMs, process.pid] as const;
@@ -128,7 +128,7 @@ export class DeviceSharing {
         throw new PinbenchError(
           "unavailable",
           `${this.#names()} did not become free within ${formatDuration(mostNs)}: ${text}.`,
-          { hint: "Wait longer, or measure without --wait: the result then says who else was there." },
+          { hint: "Wait longer, or measure without --wait: the result then lists the other programs." },
         );
       }
       if (text !== told) onWait(`waiting for ${this.#names(false)}: ${text}.`);

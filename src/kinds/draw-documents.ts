@@ -63,7 +63,7 @@ export async function chartOfDocuments(documents: readonly FoundDocument[], name
   const [chart, other] = charts.filter((one) => one.name === name);
   if (chart === undefined) {
     const names = [...new Set(charts.map((one) => one.name))];
-    throw new PinbenchError("usage", `there is no chart "${name}" in what was to be drawn.`, {
+    throw new PinbenchError("usage", `these documents have no chart "${name}".`, {
       hint: names.length === 0 ? "It has no chart at all." : `Choose from ${names.join(", ")}.`,
     });
   }

@@ -62,7 +62,7 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
     if (parsed.success) return { kind, document: parsed.data } as KnownDocument;
     const [issue] = parsed.error.issues;
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
-    throw new PinbenchError("usage", `${path} is not a valid ${kind} of pinbench's${where}.`, {
+    throw new PinbenchError("usage", `${path} is not a valid ${kind} of pinbench${where}.`, {
       hint: "Give the file as pinbench wrote it.",
     });
   }
@@ -74,7 +74,7 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
     });
   }
   if (kind !== undefined || !isObject(value) || !("schemaVersion" in value)) {
-    throw new PinbenchError("usage", `${path} is JSON, but no document of pinbench's.`, {
+    throw new PinbenchError("usage", `${path} is JSON, but not a document of pinbench.`, {
       hint: `Give ${readable}.`,
     });
   }

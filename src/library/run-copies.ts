@@ -44,7 +44,10 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
     const both = saidByCellIds.find((key) => given[key] !== undefined);
     if (both !== undefined) {
       const name = optionName(runSettings[both].flag);
-      throw new PinbenchError("usage", `cells and ${name} exclude each other: an id says all of a cell.`);
+      throw new PinbenchError(
+        "usage",
+        `cells and ${name} exclude each other: a cell's id contains all of its settings.`,
+      );
     }
   }
   const settings = fillRunSettings({

@@ -132,7 +132,7 @@ export class DeviceRun {
     return openPlacedSession(driver, request, (refusal) => {
       if (settings.numa !== "local") {
         throw new PinbenchError("unsupported", `--numa cannot be followed: ${refusal.message}.`, {
-          hint: "Containers need the capability SYS_NICE for it; --numa local does without.",
+          hint: "Containers need the capability SYS_NICE for it; --numa local needs none.",
           cause: refusal,
         });
       }

@@ -165,8 +165,8 @@ function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
     return new PinbenchError("measurement", `A measuring process was killed (${signal}).`, {
       hint:
         signal === "SIGKILL"
-          ? "Most likely the system ran out of memory, which the kernel log tells (dmesg); ask for smaller sizes."
-          : "Node ends so where it gets no memory or thread (ulimit -v, ulimit -u); else see the kernel log (dmesg).",
+          ? "Most likely the system ran out of memory, see the kernel log (dmesg); ask for smaller sizes."
+          : "Node ends like this if it gets no memory or thread (ulimit -v, ulimit -u); else see the kernel log (dmesg).",
     });
   }
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");

@@ -86,11 +86,9 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   const count = processArenas.length;
   if (count === 0) return;
   if (!exists("/", "proc/self/fd")) {
-    throw new PinbenchError(
-      "unavailable",
-      "worker processes find the memory that they share through /proc, which is not there.",
-      { hint: "Mount /proc, or measure with threads: --worker-kind thread." },
-    );
+    throw new PinbenchError("unavailable", "worker processes share memory through /proc, which is missing.", {
+      hint: "Mount /proc, or measure with threads: --worker-kind thread.",
+    });
   }
   if (hasRoomForProcesses(count)) return;
   const noRoom = noRoomForProcesses();

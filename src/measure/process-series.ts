@@ -86,7 +86,7 @@ export class ProcessSeries {
       this.#documents.push(document);
       return true;
     }
-    const ended = "it was interrupted by a signal that this process did not get";
+    const ended = "it was interrupted by a signal that did not reach this process";
     this.#fail(error ?? { code: "PROCESS_ENDED", message: ended, call: null, location: null, sticky: false });
     if (this.#documents.length === 0) this.#documents.push(document);
     return false;

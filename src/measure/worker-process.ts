@@ -178,7 +178,7 @@ function ended(
 ): NativeError {
   const advice =
     signal === "SIGKILL"
-      ? "most likely because memory ran out, which the kernel log tells (dmesg): ask for fewer workers or smaller sizes"
+      ? "most likely because memory ran out, see the kernel log (dmesg): ask for fewer workers or smaller sizes"
       : "see the kernel log (dmesg)";
   const said = stderr.trim().split("\n").at(-1) ?? "";
   return workerError(

@@ -42,7 +42,7 @@ export function inspectBinary(path: string): Failure | null {
   try {
     const info = statSync(path);
     // Opening a named pipe would wait without end.
-    if (!info.isFile()) return { kind: "unreadable", reason: "it is no regular file" };
+    if (!info.isFile()) return { kind: "unreadable", reason: "it is not a regular file" };
     size = info.size;
     const file = openSync(path, "r");
     try {
@@ -56,7 +56,8 @@ export function inspectBinary(path: string): Failure | null {
     return { kind: "unreadable", reason: `it cannot be read (${code ?? message})` };
   }
   if (size === 0) return { kind: "damaged", reason: "it is empty" };
-  if (header.toString("latin1", 0, 4) !== "\x7fELF") return { kind: "damaged", reason: "it is no ELF file" };
+  if (header.toString("latin1", 0, 4) !== "\x7fELF")
+    return { kind: "damaged", reason: "it is not an ELF file" };
   // 64 bits, little-endian: the offsets below hold for these alone.
   if (header[4] !== 2 || header[5] !== 1) {
     return { kind: "architecture", reason: `it is not for ${process.arch}` };

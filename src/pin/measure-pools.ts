@@ -108,7 +108,7 @@ export class PoolMeasurement {
     for (const { id, shape } of this.pools.filter(({ sizeBytes }) => sizeBytes === smallestBytes)) {
       this.#throwIfAborted();
       if (this.#leftMs() <= 0) return;
-      this.#say(`${formatSize(scoutBytes)} by ${id}, to see how long more takes`);
+      this.#say(`${formatSize(scoutBytes)} by ${id}, to estimate how long more takes`);
       const startedMs = performance.now();
       // What is wrong with a way shows when it is measured.
       const isThere = await this.#bench!.canObtain(scoutBytes, shape).catch((error: NativeError) => {
@@ -272,7 +272,7 @@ export class PoolMeasurement {
 
 /** What anybody can do about it. */
 const tooFewHugePages =
-  "hugetlbfs has too few free pages: root sets them aside with sysctl vm.nr_hugepages, 512 of them for each GiB";
+  "hugetlbfs has too few free pages: root reserves them with sysctl vm.nr_hugepages, 512 of them for each GiB";
 
 function isAlike(one: PoolShape, other: PoolShape): boolean {
   return one.way === other.way && one.pieces > 1 === other.pieces > 1;

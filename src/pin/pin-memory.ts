@@ -70,7 +70,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   const device = backend.facts.devices.find(({ ordinal }) => ordinal === request.device);
   if (device === undefined) {
     throw new PinbenchError("unavailable", `There is no device ${request.device}.`, {
-      hint: "pinbench devices lists those that there are.",
+      hint: "pinbench devices lists them.",
     });
   }
   for (const [what, counts] of [
@@ -94,7 +94,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   const placement = choosePlacement(device.pciBusId, request.numa, root);
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
-    throw new PinbenchError("usage", "Pools of these sizes cannot be had in so many pieces.", {
+    throw new PinbenchError("usage", "Pools of these sizes cannot be divided into that many pieces.", {
       hint: `A piece has at least ${formatSize(leastPieceBytes)}: ask for larger sizes, or fewer pieces.`,
     });
   }

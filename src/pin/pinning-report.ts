@@ -89,7 +89,9 @@ function programs({ c, python }: NonNullable<Pinning["recommendation"]>["code"])
 function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
   return [
     ...(notice === null ? [] : [note(notice, "warning")]),
-    ...(status === "aborted" ? [note("interrupted: this is what was measured until then", "warning")] : []),
+    ...(status === "aborted"
+      ? [note("interrupted: these are the figures measured until then", "warning")]
+      : []),
     ...(status === "failed" ? [note(`the device failed: ${error?.message}`, "failure")] : []),
     ...others.map((text) => note(text, "warning")),
   ];
@@ -99,13 +101,7 @@ function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
 function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
   if (recommendation === null) {
     const isRefused = pools.some(({ outcome }) => outcome === "refused");
-    return [
-      note(
-        isRefused
-          ? "No pinned memory can be had in any of the ways that were tried."
-          : "Nothing was measured.",
-      ),
-    ];
+    return [note(isRefused ? "None of the tried ways gave pinned memory." : "Nothing was measured.")];
   }
   const { sizeBytes, obtainNs, hostAllocNs, timesAsFast, reason } = recommendation;
   const isPlain = recommendation.way === "host-alloc" && recommendation.pieces === 1;
@@ -219,7 +215,7 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
     keepsRepeats: true,
     keyRows: sorted.flatMap((pool, row) => (row < mostKeyRows || isChosen(pool) ? [row] : [])),
     ...(isRepeated && {
-      footnote: `±: half the way from the shortest to the longest time, of pools that were obtained several times${isTooWide ? "; ?: too far to say anything" : ""}`,
+      footnote: `±: half the range of times, for pools that were obtained several times${isTooWide ? "; ?: too wide to be of use" : ""}`,
     }),
   };
 }

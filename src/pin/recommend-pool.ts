@@ -120,20 +120,20 @@ function reasonFor(
     return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies from it or to it are slower.`;
   }
   if (shapeId(chosen) === shapeId(fastest)) {
-    if (isPlain(chosen)) return "Nothing that was measured is faster, and nothing is simpler.";
+    if (isPlain(chosen)) return "No measured way is faster, and none is simpler.";
     const [next] = candidates
       .filter((pool) => pool !== chosen && !isCertainlySlower(pool, chosen))
       .sort((a, b) => a.obtain.median - b.obtain.median);
     return next === undefined
-      ? "It is the fastest way of those that were measured."
-      : `It took the least time of those that were measured. ${capitalised(wayInWords(next))}, with ${formatDuration(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
+      ? "It is the fastest of the measured ways."
+      : `It took the least time of the measured ways. ${capitalised(wayInWords(next))}, with ${formatDuration(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
   }
-  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or not certain enough, to be worth that.`;
+  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or too uncertain, to be worth it.`;
 }
 
 /** What the one way asks of a program that the other does not, where that is most. */
 function mostTrouble(one: PoolShape, other: PoolShape): string {
-  if (one.way === "register-hugetlb" && other.way !== one.way) return "root has to set its pages aside";
+  if (one.way === "register-hugetlb" && other.way !== one.way) return "root has to reserve its pages";
   if (one.pieces > 1 && other.pieces === 1) return "no copy may go from one piece into the next";
   if (one.threads > 1 && other.threads === 1) return "it takes threads";
   return "it takes more code";

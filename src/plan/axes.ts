@@ -126,7 +126,7 @@ function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts)
     const flag = isBetween ? "--direction p2p" : "--together";
     throw new PinbenchError(
       "usage",
-      `${flag} takes two devices at least, and ${isSaid ? "one was chosen" : "there is one"}.`,
+      `${flag} needs at least two devices, and ${isSaid ? "one was chosen" : "there is one"}.`,
       {
         hint: isSaid ? "Choose several with --device 0,1 or --device all." : "`pinbench devices` lists them.",
       },
@@ -193,7 +193,7 @@ function resolveRoutes(
     const unused = hostMemories.filter((memory) => askedMemory?.includes(memory)).join(", ");
     throw new PinbenchError(
       "usage",
-      `Directions d2d and p2p copy device memory alone, so memory ${unused} plays no part in them.`,
+      `Directions d2d and p2p copy only device memory, so memory ${unused} has no effect on them.`,
       {
         hint: "Leave --memory out, or add a direction such as h2d.",
       },
@@ -202,7 +202,7 @@ function resolveRoutes(
   if (wantsDevice && !usesDevice) {
     throw new PinbenchError(
       "usage",
-      "Memory device is only copied by directions d2d and p2p, which are not among those asked for.",
+      "Only directions d2d and p2p copy memory device, and neither is given.",
       {
         hint: "Add d2d or p2p to --direction, or leave device out of --memory.",
       },
@@ -211,7 +211,7 @@ function resolveRoutes(
   if (wantsDevice && !wantsHost && usesHost) {
     throw new PinbenchError(
       "usage",
-      "Memory device leaves the copies between host and device without host memory.",
+      "Copies between host and device need host memory, and memory is only device.",
       {
         hint: "Add a memory kind such as pinned, or ask for --direction d2d alone.",
       },
@@ -231,7 +231,10 @@ const maxWorkers = 1024;
 /** Throws a usage error for a size that is none. */
 export function checkSize(sizeBytes: number): void {
   if (Number.isSafeInteger(sizeBytes) && sizeBytes >= 1) return;
-  throw new PinbenchError("usage", `A size cannot be ${sizeBytes}: it is a whole number of bytes from 1 up.`);
+  throw new PinbenchError(
+    "usage",
+    `A size cannot be ${sizeBytes}: it must be a whole number of bytes, at least 1.`,
+  );
 }
 
 /** Throws a usage error for a count of workers that is none. */

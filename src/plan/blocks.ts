@@ -36,15 +36,15 @@ export function blocksAskedFor(settings: RunSettings): Blocks[] {
       ...(blockSms === null ? [] : ["--block-sms"]),
     ];
     if (flag === undefined) return [];
-    throw new PinbenchError("usage", `${flag} says how blocks are copied, and no blocks are asked for.`, {
+    throw new PinbenchError("usage", `${flag} has no effect without blocks.`, {
       hint: "Add their sizes, for example --blocks 4KiB,64KiB,1MiB.",
     });
   }
   if (sizesBytes !== null) {
     throw new PinbenchError(
       "usage",
-      "--blocks and --sizes cannot both say how large a copy is: with blocks it has as many bytes as its blocks together.",
-      { hint: "Leave --sizes out; --block-count says how many blocks a copy has." },
+      "--blocks and --sizes exclude each other: with blocks, a copy is as large as its blocks together.",
+      { hint: "Leave --sizes out; --block-count sets the number of blocks in a copy." },
     );
   }
   for (const bytes of blockSizesBytes) checkBlock(bytes);
@@ -61,7 +61,7 @@ function checkBlock(bytes: number): void {
   if (Number.isSafeInteger(bytes) && bytes >= blockUnitBytes && bytes % blockUnitBytes === 0) return;
   throw new PinbenchError(
     "usage",
-    `A block cannot have ${formatSize(bytes)}: it is a multiple of ${blockUnitBytes} bytes, which a kernel copies at a time.`,
+    `A block cannot have ${formatSize(bytes)}: its size must be a multiple of ${blockUnitBytes} bytes, the unit of a kernel's copies.`,
     { hint: "Write for example --blocks 4KiB,64KiB,1MiB." },
   );
 }
@@ -122,7 +122,7 @@ export function problemOfBlocks(cell: Cell): string | null {
   if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
     return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;
   }
-  if (!waysOfMemory[memory]!.includes(blockWay)) return "a kernel copies blocks of pinned memory alone";
+  if (!waysOfMemory[memory]!.includes(blockWay)) return "a kernel copies only blocks of pinned memory";
   if (blockSms !== undefined && (blockWay !== "kernel" || blockSms === 0)) {
     return "a kernel alone keeps to some of the multiprocessors, at least one";
   }

@@ -92,13 +92,9 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
   ];
   const unused = checks.find(({ isAsked, isThere }) => isAsked && !cells.some(isThere));
   if (unused === undefined) return;
-  throw new PinbenchError(
-    "usage",
-    `${unused.flag} measures ${unused.what}, and none of the cells is such a one.`,
-    {
-      hint: `Leave ${unused.flag} out, or ask for what it measures as well.`,
-    },
-  );
+  throw new PinbenchError("usage", `${unused.flag} measures ${unused.what}, and no cell is of that kind.`, {
+    hint: `Leave ${unused.flag} out, or add such cells.`,
+  });
 }
 
 /**

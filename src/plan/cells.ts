@@ -114,10 +114,10 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   }
   if (timer === "event") {
     if (memory === "pageable" || memory === "staged" || memory === "host") {
-      return `the event timer sees the device alone, and the host takes part in ${memory} copies`;
+      return `the event timer sees only the device, and the host takes part in ${memory} copies`;
     }
     if (cell.workerKind === "process")
-      return "the event timer's clock is of one process, and its workers are several";
+      return "the event timer works in one process, and the workers are several";
     if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
   }
   if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))
@@ -182,13 +182,9 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   const measurable = cells.filter((cell) => cell.skipReason === null);
   if (measurable.length > 0) return measurable;
   const reasons = [...new Set(cells.map((cell) => cell.skipReason))];
-  throw new PinbenchError(
-    "unsupported",
-    `Nothing of what was asked for can be measured: ${reasons.join("; ")}.`,
-    {
-      hint: "Ask for another timer or memory kind, such as --timer wall --memory pinned.",
-    },
-  );
+  throw new PinbenchError("unsupported", `Nothing can be measured: ${reasons.join("; ")}.`, {
+    hint: "Ask for another timer or memory kind, such as --timer wall --memory pinned.",
+  });
 }
 
 /** Cells that were listed by their ids, planned. */
@@ -245,7 +241,7 @@ function checkCell(cell: Cell): void {
   checkWorkers(cell.workers);
   const problem =
     copiesHostMemory(cell.direction) === (cell.memory === "device")
-      ? "directions d2d and p2p and memory device go together, and with nothing else"
+      ? "directions d2d and p2p go only with memory device, and it only with them"
       : problemOfVariant(cell);
   if (problem !== null) throw new PinbenchError("usage", `There is no cell ${cellId(cell)}: ${problem}.`);
 }

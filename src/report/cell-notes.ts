@@ -126,7 +126,7 @@ function intervalNotes(measured: readonly CellResult[], run: ResultDocument["run
     .filter((halfWidth) => !saysAnything(halfWidth));
   if (unknown.length === 0) return [];
   const few = `too few ${run.processes == null ? "samples" : "processes"} for an interval`;
-  const wide = `an interval wider than ${formatHalfWidth(widestHalfWidth)}: what the figure is cannot be told`;
+  const wide = `an interval wider than ${formatHalfWidth(widestHalfWidth)}, too wide to be of use`;
   const isWide = unknown.some((halfWidth) => halfWidth !== null);
   const reason = !isWide ? few : unknown.includes(null) ? `${few}, or ${wide}` : wide;
   return [note(`${sign.noInterval} ${reason}`, "warning")];
@@ -154,7 +154,7 @@ function provedNotes({ cells, plan }: ResultDocument, nameOf: NameOfCell): Note[
     );
   return parts.length === 0
     ? []
-    : [note(`proven right one by one: ${listed(parts)}; --verify every proves all`, "muted")];
+    : [note(`data checked: ${listed(parts)}; --verify every checks all`, "muted")];
 }
 
 /** That every copy was compared, which makes other figures; but no copy of the host's that is larger than its slots. */
@@ -165,7 +165,7 @@ function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[
     ({ verification }) => (verification?.provenCopies ?? 0) < verification!.copies!,
   );
   const except = partly.length === 0 ? "" : ` (except in ${describeCells(partly, nameOf)})`;
-  const text = `note: every copy was compared${except}, between samples of few copies: compare with results of --verify every`;
+  const text = `note: every copy was checked${except}, so samples have few copies: compare with results of --verify every`;
   return [note(`${text} alone`)];
 }
 
@@ -187,7 +187,7 @@ function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {
-  if (plan === null) return "nothing says how precise it is";
+  if (plan === null) return "its precision is not known";
   const spent =
     plan.samplesPerCell === null
       ? `when the budget of ${formatDuration(plan.budgetNs)} was spent`

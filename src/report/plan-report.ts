@@ -131,8 +131,8 @@ function budgetText({ stopping, estimate }: Plan): string {
 function timeText({ leastDurationNs, durationNs, mostDurationNs }: ReturnType<typeof wholeDuration>): string {
   const [least, expected, most] = [leastDurationNs, durationNs, mostDurationNs].map(formatRoughly);
   const bounds = [
-    ...(least === expected ? [] : [`${least} where samples hardly differ`]),
-    ...(most === expected ? [] : [`${most} where they differ much`]),
+    ...(least === expected ? [] : [`${least} if samples hardly differ`]),
+    ...(most === expected ? [] : [`${most} if they differ much`]),
   ];
   const range = bounds.map((bound) => `; ${bound}`).join("");
   return `about ${expected} (an estimate${range})`;

@@ -152,8 +152,7 @@ function describeColdPool(cells: readonly CellResult[]): string {
   const span = least === most ? least : `${least} to ${most}`;
   const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
   // A device that tells no cache has none of 0 B.
-  const than =
-    pool.lastLevelCacheBytes > 0 ? `last-level cache ${cache}` : "how large the cache is is not known";
+  const than = pool.lastLevelCacheBytes > 0 ? `last-level cache ${cache}` : "the cache's size is not known";
   return `cold: buffers rotated through ${span} (${than})`;
 }
 
@@ -171,7 +170,7 @@ function timingOf(document: ResultDocument): string {
 function figuresOf({ importedFrom, run: { processes } }: ResultDocument): string {
   if (importedFrom != null) return "one published figure a cell";
   if (processes == null || processes.length === 0) {
-    return "medians, ± half a 95 % stopping interval within this process";
+    return "medians ± half of their 95 % interval (this run only)";
   }
   return `medians of ${counted(processes.length, "process", "processes")}, ± half the 95 % interval between them`;
 }

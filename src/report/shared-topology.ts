@@ -82,7 +82,7 @@ function byShared(pairs: readonly Pair[]): { name: string; ordinals: number[] }[
 export function describeSharing(devices: readonly PlacedDevice[], virtualization: string | null): string {
   const pairs = pairsOf(devices);
   if (!isKnown(pairs))
-    return "not known, as sysfs shows no bridge above several of them, nor their NUMA nodes";
+    return "not known: sysfs shows neither a bridge above several of them nor their NUMA nodes";
   const groups = byShared(pairs).map(({ name, ordinals }) => `${namedDevices(ordinals)}: ${name}`);
   return qualified(groups.length === 0 ? nothing : groups.join("; "), virtualization);
 }
@@ -101,7 +101,7 @@ export function sharingSentence(
   const isAll = some.length === all.length;
   const subject = `${namedDevices(ordinals)} ${some.length === 1 ? "shares" : "share"}`;
   const others = isAll ? "" : " with the others";
-  if (!isKnown(pairs)) return `sysfs does not tell what ${subject}${others}`;
+  if (!isKnown(pairs)) return `sysfs does not show what ${subject}${others}`;
   const clauses = byShared(pairs).map((group) => `${namedDevices(group.ordinals)} share ${group.name}`);
   return qualified(
     clauses.length === 0 ? `${subject} ${nothing}${others}` : clauses.join(", and "),

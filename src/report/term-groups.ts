@@ -69,7 +69,7 @@ export const termGroups: readonly TermGroup[] = [
       ),
       term(
         ["host", "host memory", "host control"],
-        "what the CPU copies by itself, without a GPU: it tells whether the machine's memory became slower or the way to the GPU",
+        "what the CPU copies by itself, without a GPU: it shows whether the machine's memory or the way to the GPU became slower",
       ),
       term("memory", "the kind of memory that is copied from or to"),
     ],
@@ -93,7 +93,7 @@ export const termGroups: readonly TermGroup[] = [
         ["interval", "stopping interval", "95 % interval"],
         "where the true median lies, 95 times out of 100; a cell is measured until its interval is narrow enough",
       ),
-      term(["±?"], "no interval that says anything: too few samples, or samples that vary too much"),
+      term(["±?"], "no useful interval: too few samples, or samples that vary too much"),
       term(
         ["*", "not converged", "converged"],
         "* is not converged: time was up before the interval was as narrow as --precision asks",
@@ -102,7 +102,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["-", "skipped"], "not measured, or not known; a line below the tables says why"),
       term("failed", "a call of the driver failed in this cell"),
       term(["MISMATCH", "wrong data"], "the bytes that arrived are not those that were sent"),
-      term("proven", "compared after the copy and found right, byte by byte"),
+      term(["data checked", "proven"], "compared after the copy and found right, byte by byte"),
       term(
         ["pinned/pageable", "sum/pageable"],
         "how many times as fast as pageable memory: 2.0× is twice as fast",
@@ -125,7 +125,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["event timer", "event"], "timed by the GPU's own copy engine, without what the CPU adds"),
       term(
         "budget",
-        "how much time all cells may take together (--budget); what they need for their first samples they get in any case",
+        "how much time all cells may take together (--budget); each cell gets its first samples in any case",
       ),
     ],
   },
@@ -139,7 +139,7 @@ export const termGroups: readonly TermGroup[] = [
       term("given back", "the time to give it back"),
       term(
         ["pays off after", "H2D pays off after", "D2H pays off after", "at once"],
-        "so many copies of a pinned buffer have saved what pinning cost; at once: it costs no more than ordinary memory",
+        "number of copies until a pinned buffer has saved its cost; at once: it costs no more than ordinary memory",
       ),
     ],
   },
@@ -147,11 +147,11 @@ export const termGroups: readonly TermGroup[] = [
     title: "Everything at once",
     terms: [
       term("at once", "all devices copy at the same time (--together)"),
-      term("of alone", "the share that is kept of what the same cell reaches by itself"),
+      term("of alone", "the rate as a share of what the same cell reaches alone"),
       term(["path"], "the way from one GPU to another"),
       term("write", "the GPU that has the data sends them"),
       term("read", "the GPU that wants the data fetches them"),
-      term("through-host", "by way of the machine's memory, where GPUs do not reach each other's"),
+      term("through-host", "by way of the machine's memory, if GPUs do not reach each other's"),
       term(
         ["kernel-write", "kernel-read"],
         "a program on one of the two GPUs copies, in place of a copy engine",
@@ -159,7 +159,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["from, to", "from", "to"], "the GPU that the bytes come from, and the one that they go to"),
       term(
         ["beside", "load"],
-        "what keeps the machine busy meanwhile: arithmetic, the GPU's memory or the host's (--beside)",
+        "what keeps the machine busy during the copies: arithmetic, the GPU's memory or the host's (--beside)",
       ),
       term(
         ["copy alone, beside, keeps", "copy alone", "copy beside", "copy keeps"],
@@ -177,7 +177,7 @@ export const termGroups: readonly TermGroup[] = [
         ["block", "blocks", "in scattered blocks"],
         "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
       ),
-      term("count", "so many blocks are one copy"),
+      term("count", "number of blocks in one copy"),
       term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
       term("loop", "blocks are copied by a call of the driver each"),
       term(
@@ -186,7 +186,7 @@ export const termGroups: readonly TermGroup[] = [
       ),
       term(
         ["kernel SMs", "SM", "SMs"],
-        "blocks are copied by a kernel that keeps to so few multiprocessors of the GPU, and leaves the others free",
+        "blocks are copied by a kernel on this many multiprocessors of the GPU; the others stay free",
       ),
       term(
         "gather",
@@ -224,7 +224,7 @@ export const termGroups: readonly TermGroup[] = [
       term("uneven", "within runs, slow copies take more of the time than in the baseline"),
       term("faster", "shown to be faster by the threshold or more"),
       term("not slower", "a loss of the threshold is ruled out"),
-      term("cannot be told", "slower or not: the figures vary too much to tell"),
+      term("cannot be told", "the figures vary too much to decide whether it is slower"),
       term("missing", "the baseline has the cell, the candidate has no figure of it"),
       term("new", "the candidate has the cell, the baseline does not"),
       term("not comparable", "measured on another GPU or link, or in another way"),
@@ -234,7 +234,7 @@ export const termGroups: readonly TermGroup[] = [
       term("floor", "a difference that is too small to count, whatever its share"),
       term(
         "significance",
-        "how likely a false alarm is in a whole check, where nothing changed (--significance)",
+        "how likely a false alarm is in a whole check if nothing changed (--significance)",
       ),
       term(
         ["suspect", "confirmed"],
@@ -255,7 +255,7 @@ export const termGroups: readonly TermGroup[] = [
       term("course", "how the figures of one cell or kind went, check by check"),
       term("step", "a change from one check to the next that stays"),
       term("drift", "a slow change over many checks"),
-      term("outage", "up to three checks in a row that are far slower, after which all is as before"),
+      term("outage", "up to three checks in a row that are far slower; then all is as before"),
       term("newest", "the newest figure, against the median of the checks before it"),
       term(
         ["least, most", "least", "most"],
@@ -281,7 +281,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["lowest", "highest"], "the least and the largest figure of the group"),
       term(
         ["spread of a group", "spread"],
-        "the standard deviation between healthy GPUs, as it was judged with",
+        "the standard deviation between healthy GPUs that the verdicts used",
       ),
       term("of healthy", "the centre as a share of what healthy machines of the kind reach"),
     ],
@@ -322,10 +322,10 @@ export const termGroups: readonly TermGroup[] = [
       term("way", "how a pool is obtained: one of the four below"),
       term("host-alloc", "by cuMemHostAlloc, as cudaHostAlloc and pin_memory=True do"),
       term("register", "as ordinary memory, which is then pinned; as a column: how long pinning takes"),
-      term("register-huge", "the same of huge pages, which the kernel clears and pins far sooner"),
-      term("register-hugetlb", "the same of huge pages that root has set aside before"),
+      term("register-huge", "as register, with huge pages, which the kernel clears and pins much faster"),
+      term("register-hugetlb", "as register, with huge pages that root has reserved"),
       term("pieces", "how many allocations a pool is made of"),
-      term("threads", "how many touch its pages, or obtain its pieces"),
+      term("threads", "number of threads that touch its pages or obtain its pieces"),
       term("obtain", "until the last byte of a pool could be copied"),
       term("touch", "until the kernel has found and cleared all pages"),
       term("give back", "until all of a pool is free again"),
@@ -339,11 +339,8 @@ export const termGroups: readonly TermGroup[] = [
     title: "explain",
     terms: [
       term("question", "what is asked of this machine; `pinbench explain` lists all of them"),
-      term("what was measured", "what the figure and its interval are of"),
-      term(
-        "samples",
-        "how many measurements the figure is the median of; - where it is computed from others",
-      ),
+      term("what was measured", "the quantity of the figure and its interval"),
+      term("samples", "number of measurements behind the median; - if it is computed from other figures"),
       term("true here", "the claim holds on this machine, for certain"),
       term("not here", "the claim does not hold on this machine, for certain"),
       term(
@@ -358,7 +355,7 @@ export const termGroups: readonly TermGroup[] = [
       term("name", "what NVIDIA calls the GPU"),
       term("PCI bus id", "where the GPU is plugged in"),
       term("compute", "the compute capability: which generation of instructions the GPU has"),
-      term("NUMA", "the part of the machine that is nearest to the GPU, where it has several"),
+      term("NUMA", "the part of the machine that is nearest to the GPU, if it has several"),
       term(
         ["link now, at most", "link now", "at most"],
         "how the GPU is connected now (at rest it may be slower), and how it could be",

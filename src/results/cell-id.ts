@@ -107,7 +107,7 @@ const usualEnd = ["throughput", "wall", "cold"];
 function hintOfId(text: string): string {
   const example =
     "Write for example d0/h2d/pinned/16777216/w4/throughput/wall/cold; the cells of a JSON result have theirs.";
-  if (text.includes("*")) return `It takes whole ids, and no patterns. ${example}`;
+  if (text.includes("*")) return `--cells takes whole ids, not patterns. ${example}`;
   // What stands behind a plain id is too various to be guessed.
   const given = text.split("/", repairs.length + 1);
   if (given.length < repairs.length - usualEnd.length || given.length > repairs.length) return example;

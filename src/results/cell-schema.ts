@@ -35,7 +35,7 @@ function column(
       : null;
     if (index === -1) return;
     const path = index === null ? [] : [index];
-    const message = index === null ? "it is no list of numbers" : `it is not ${what}`;
+    const message = index === null ? "it is not a list of numbers" : `it is not ${what}`;
     context.issues.push({ code: "custom", input: value, path, message });
   });
   return schema.meta({ type: "array", items }) as unknown as z.ZodType<number[]>;

@@ -93,13 +93,13 @@ function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
     throw unusable(name, "is a pinbench result already: it needs no import", "Use it as it is.");
   }
   if (!isObject(value) || !isObject(value.nvbandwidth)) {
-    throw unusable(name, 'is JSON, but no result of nvbandwidth: it has no "nvbandwidth" object');
+    throw unusable(name, 'is JSON, but not a result of nvbandwidth: it has no "nvbandwidth" object');
   }
   const parsed = checkShape(nvbandwidthSchema, value.nvbandwidth);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = ["nvbandwidth", ...(issue?.path ?? [])].map(String).join(".");
-    throw unusable(name, `is no valid result of nvbandwidth at ${where}: ${issue?.message ?? "invalid"}`);
+    throw unusable(name, `is not a valid result of nvbandwidth at ${where}: ${issue?.message ?? "invalid"}`);
   }
   if (parsed.data.error !== undefined) {
     const reason = oneLine(parsed.data.error);
@@ -140,7 +140,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/latency/, "it measures latencies of single accesses or messages"],
   [/^device_to_device|^multinode|all_to_one|one_to_all/, "it copies between GPUs"],
   [/all_to_host|host_to_all/, "several GPUs copy at once, and a cell has one device"],
-  [/bidirectional/, "it tells one direction's rate while the other runs, and a cell of both has both rates"],
+  [/bidirectional/, "it has one direction's rate while the other runs, and a cell of both needs both rates"],
   [
     /_sm$/,
     "its kernels cut the buffer to a multiple of their threads and repeat in one launch, and mapped cells do neither",
@@ -219,7 +219,7 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
     // A list or an object may be deeper than can be told.
     const isNested = typeof cell === "object" && cell !== null;
     const found = isNested ? "a list or an object" : oneLine(JSON.stringify(cell));
-    throw unusable(name, `has ${found} for ${test} of GPU ${device}, which is no rate in GB/s`);
+    throw unusable(name, `has ${found} for ${test} of GPU ${device}, which is not a rate in GB/s`);
   });
 }
 
@@ -235,11 +235,11 @@ function bufferSizeOf(
 ): Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed"> {
   const isSmaller = [warning].flat().some((text) => /smaller than the default buffer size/i.test(text));
   if (statedBytes === null) {
-    const hint = "State what its -b was, as in --buffer-size 32MiB.";
+    const hint = "Give its -b, as in --buffer-size 32MiB.";
     if (isSmaller)
       throw unusable(name, "warns of a buffer smaller than the default, but not of what size", hint);
     if (defaultBytes === null)
-      throw unusable(name, "tells neither a buffer size nor nvbandwidth's version", hint);
+      throw unusable(name, "has neither a buffer size nor nvbandwidth's version", hint);
     return { bufferSizeBytes: defaultBytes, isBufferSizeAssumed: true };
   }
   const hint = "Give the value of nvbandwidth's -b, which counts in MiB, as in --buffer-size 512MiB.";

@@ -43,7 +43,9 @@ export function describeSharing({ device, others, activityBefore }: SharingRecor
     ...(before.length > 0
       ? [`device ${device} was not measured alone: ${named(before)} used it as well`]
       : []),
-    ...(later.length > 0 ? [`device ${device} was not measured alone: ${named(later)} came meanwhile`] : []),
+    ...(later.length > 0
+      ? [`device ${device} was not measured alone: ${named(later)} started during the run`]
+      : []),
     ...(busy.length > 0 ? [`device ${device} was busy before it was measured: ${busy.join(", ")}`] : []),
   ];
 }

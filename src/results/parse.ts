@@ -42,13 +42,13 @@ const otherDocuments: Readonly<Record<string, string>> = {
 export function checkKind(value: unknown, name: string): void {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
-  throw unusable(`${name} is ${otherDocuments[kind]}, and no result of a run.`);
+  throw unusable(`${name} is ${otherDocuments[kind]}, not a result of a run.`);
 }
 
 /** Throws a usage error where a document has another version than this pinbench reads, or none. */
 export function checkVersion(value: unknown, name: string): void {
   if (typeof value !== "object" || value === null || !("schemaVersion" in value)) {
-    throw unusable(`${name} is JSON, but no pinbench result: it has no schemaVersion.`);
+    throw unusable(`${name} is JSON, but not a pinbench result: it has no schemaVersion.`);
   }
   const { schemaVersion } = value;
   if (schemaVersion !== knownVersion) {
@@ -63,7 +63,7 @@ export function checkVersion(value: unknown, name: string): void {
 /** A version in words, to go after "has". What is in a list or an object may be deeper than can be told. */
 export function describeVersion(version: unknown): string {
   const isNested = typeof version === "object" && version !== null;
-  return isNested ? "a schemaVersion that is no number" : `schemaVersion ${JSON.stringify(version)}`;
+  return isNested ? "a schemaVersion that is not a number" : `schemaVersion ${JSON.stringify(version)}`;
 }
 
 /** Checks what the zod schema cannot: ids are unique, and a cell has the samples that its figures need. */

@@ -25,11 +25,11 @@ import {
 
 const json = onDemand("--json", "short for --format json");
 const quiet = onDemand("--quiet", "no progress and no notes on stderr");
-const progress = setting("--no-progress", "no progress on stderr, but its notes", kind.trueOrFalse, {
+const progress = setting("--no-progress", "no progress on stderr, only notes", kind.trueOrFalse, {
   default: true,
 });
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
-const ascii = onDemand("--ascii", "nothing but ASCII (default: where the locale has no UTF-8)");
+const ascii = onDemand("--ascii", "print only ASCII (default if the locale has no UTF-8)");
 const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
 const plot = (curves: string) => onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
 const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
@@ -47,18 +47,14 @@ const config = setting(
 /** From the start of the process to its end. */
 const deadlineNs = setting(
   "--deadline <time>",
-  "end by then whatever hangs, with what was measured and exit code 4",
+  "stop after this time even if something hangs: keep what was measured, exit with 4",
   kind.time,
 );
 
 /* Of the commands that measure on a device. */
 const turn = {
-  wait: onDemand("--wait", "begin when no other program uses the devices, in the order of coming"),
-  waitAtMostNs: setting(
-    "--wait-at-most <time>",
-    "the same, and give up after so long, with exit code 3",
-    kind.time,
-  ),
+  wait: onDemand("--wait", "wait until the devices are free (first come, first served)"),
+  waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
 } as const;
 
 const output = (formats: Formats) =>
@@ -68,7 +64,7 @@ const output = (formats: Formats) =>
     kind.text,
   );
 
-const chart = setting("--chart <name>", "the chart that an .svg file shows, such as h2d-by-size", kind.text);
+const chart = setting("--chart <name>", "chart for an .svg file, such as h2d-by-size", kind.text);
 
 /** What a command's document is printed and written as. */
 const written = <const Name extends DocumentName>(name: Name) =>
@@ -171,7 +167,7 @@ export const commandSettings = {
     ...launchSettings,
     deadlineNs: {
       ...deadlineNs,
-      help: "end by then, whatever hangs, with the nodes that have measured (5m)",
+      help: "stop after this time even if something hangs, and judge the nodes that have measured (5m)",
     },
     ...runSettings,
     labels,
@@ -214,7 +210,7 @@ export const commandSettings = {
   report: {
     output: repeatable(
       "--output <file>",
-      "where to write, in place of report.html; .html .svg (repeatable)",
+      "file to write instead of report.html; .html .svg (repeatable)",
       kind.text,
     ),
     chart,
@@ -227,7 +223,7 @@ export const commandSettings = {
     devices: setting("--device <list>", "devices to examine: 0, 0,1 or all (all)", kind.devices, {
       default: "all",
     }),
-    quick: onDemand("--quick", "pinned copies and what NVML tells alone, in a few seconds"),
+    quick: onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
     reference: setting(
       "--reference <file>",
       "compare with machines that this site has recorded (form: docs/doctor.md)",
@@ -269,7 +265,7 @@ export const commandSettings = {
     backend: cellSettings.backend,
     devices: setting(
       "--device <list>",
-      "devices: the first for what is asked of one, all for several-gpus (all)",
+      "devices (all); questions about one device take the first",
       kind.devices,
       { default: "all" },
     ),
@@ -297,7 +293,7 @@ export const commandSettings = {
     output: setting("--output <file.json>", "write a file instead of printing", kind.text),
     bufferSizeBytes: setting(
       "--buffer-size <size>",
-      "nvbandwidth's -b, which it does not record (default: its own)",
+      "value of nvbandwidth's -b, which its file lacks (nvbandwidth's default)",
       kind.size,
     ),
     quiet: { ...quiet, help: "no notes on stderr" },
@@ -305,7 +301,7 @@ export const commandSettings = {
     debug,
   },
   build: {
-    verbose: onDemand("--verbose", "show what CMake and the compiler say"),
+    verbose: onDemand("--verbose", "show the output of CMake and the compiler"),
     ascii,
     debug,
   },

@@ -86,7 +86,7 @@ const { cells: _, ...planTable } = runSettings;
 
 const plan = sectionOf(planTable);
 
-const planSchema = plan.schema.describe("What to measure where no flag of the same name says.");
+const planSchema = plan.schema.describe("What to measure if no flag of the same name is given.");
 
 const share = readAs(
   z.union([z.string(), z.number()], { error: "must be a share such as 5% or 0.05" }),
@@ -111,7 +111,7 @@ const thresholdsSchema = section({
   floorGBps: floor("decimal GB/s").exactOptional(),
   floorUs: floor("microseconds a copy").exactOptional(),
 }).describe(
-  "The drop that counts as one, relative to the baseline: cells' before memory's before direction's before default.",
+  "Smallest drop that counts, relative to the baseline. The first of these that is given applies: cells, memory, direction, default.",
 );
 
 /** The sections that a caller of the library may write as well. */
@@ -136,16 +136,16 @@ export const configurationSchema = section({
     .int(count)
     .min(1, count)
     .describe(
-      "Fresh processes that pinbench check measures with, and as many to confirm (up to 24 where single runs are slow).",
+      "Fresh processes that pinbench check measures with, and as many again to confirm (up to 24 if single runs are slow).",
     )
     .exactOptional(),
   thresholds: thresholdsSchema.exactOptional(),
   significance: readAs(
     z.union([z.string(), z.number()], { error: `must be ${significance.allowed}` }),
-    "the chance, over all cells, that a drop is called one where there is none, such as 0.3% or 0.003",
+    "chance of any false alarm over all cells, such as 0.3% or 0.003",
     (given) => significance.read(String(given)),
   ).exactOptional(),
-  strict: trueOrFalse("Whether what cannot be decided fails.").exactOptional(),
+  strict: trueOrFalse("Whether undecided cells fail the check.").exactOptional(),
 });
 
 /** A configuration as it was read, with the table's keys in `plan`. */
@@ -164,6 +164,6 @@ configurationSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:config-v1",
   title: "pinbench configuration, version 1",
   description:
-    "pinbench.config.json, or the key pinbench of package.json. Flags win over it. Values are written as on the " +
+    "pinbench.config.json, or the key pinbench of package.json. Flags override it. Values are written as on the " +
     "command line: sizes as 64KiB, shares as 5%, durations as 8s; lists as text with commas or as arrays.",
 });

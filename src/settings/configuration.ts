@@ -125,5 +125,5 @@ function suggestion(section: string, key: string, knownKeys: KnownKeys): string 
   if (within !== null) return `Did you mean ${dotted(within, section)}?`;
   const other = Object.keys(knownKeys).find((name) => knownKeys[name]!.includes(key));
   if (other !== undefined) return `Did you mean ${dotted(key, other)}?`;
-  return `Known here are ${(knownKeys[section] ?? []).join(", ")}.`;
+  return `Known keys are ${(knownKeys[section] ?? []).join(", ")}.`;
 }

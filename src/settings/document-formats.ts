@@ -54,7 +54,7 @@ export function checkChartName(formats: Formats, name: string): void {
     ).test(formats === documentFormats.result ? plain : name),
   );
   if (isKnown) return;
-  throw new PinbenchError("usage", `there is no chart "${name}" in such a document.`, {
+  throw new PinbenchError("usage", `this document has no chart "${name}".`, {
     hint: `Choose from ${shapes.join(", ")}; DIRECTION is h2d, d2h, bidir, d2d or p2p.`,
   });
 }
@@ -63,11 +63,11 @@ export function checkChartName(formats: Formats, name: string): void {
 export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
   comparison: "a comparison of results",
   history: "the course of a history",
-  fleet: "what `pinbench fleet` said of many nodes",
-  tuning: "what `pinbench tune` found",
-  diagnosis: "what `pinbench doctor` found",
-  pinning: "what `pinbench pin` found",
-  explanation: "what `pinbench explain` measured",
+  fleet: "a result of `pinbench fleet`",
+  tuning: "a result of `pinbench tune`",
+  diagnosis: "a result of `pinbench doctor`",
+  pinning: "a result of `pinbench pin`",
+  explanation: "a result of `pinbench explain`",
 };
 
 /** The formats of the files that `report` makes of any documents. */
@@ -101,7 +101,7 @@ export function formatOfPath<Some extends Formats>(formats: Some, path: string):
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
   const why =
     extension === pictureFormats.svg
-      ? `${path} would be a picture of a chart, and there is none to draw here.`
+      ? `${path} names a picture, and there is no chart to draw here.`
       : `${path || '""'} ${found}, which names no format.`;
   throw new PinbenchError("usage", why, { hint: `Use one of ${extensionsOf(formats).join(", ")}.` });
 }

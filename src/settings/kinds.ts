@@ -106,9 +106,13 @@ export const significance: Kind<number, Quantity> = {
     const [, number = "", percent] = /^(.*?)\s*(%?)$/s.exec(String(given).trim()) ?? [];
     const level = number === "" ? Number.NaN : Number(number) / (percent ? 100 : 1);
     if (level > 0 && level <= 0.5) return level;
-    throw new PinbenchError("usage", `"${given}" is not a significance: that lies above 0 and up to 0.5.`, {
-      hint: hintOfShare(String(given), 50, "0.3% or 0.003"),
-    });
+    throw new PinbenchError(
+      "usage",
+      `"${given}" is not a significance: it must be above 0 and at most 0.5.`,
+      {
+        hint: hintOfShare(String(given), 50, "0.3% or 0.003"),
+      },
+    );
   },
 };
 
@@ -123,7 +127,7 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
         // Any that is larger could not be told from its neighbours.
         const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
         if (Number.isSafeInteger(value)) return value;
-        throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number.`, {
+        throw new PinbenchError("usage", `"${text}" is not a ${what}: it must be a whole number.`, {
           hint: value > 0 ? `The largest is ${Number.MAX_SAFE_INTEGER}.` : undefined,
         });
       },
@@ -143,7 +147,7 @@ export function count(what: string, least: number, most: number): Kind<number, Q
       if (Number.isInteger(value) && value >= least && value <= most) return value;
       throw new PinbenchError(
         "usage",
-        `"${given}" is not a ${what}: that is a whole number from ${least} to ${most}.`,
+        `"${given}" is not a ${what}: it must be a whole number from ${least} to ${most}.`,
       );
     },
   };
@@ -185,7 +189,7 @@ export const cellPatterns: Kind<readonly string[], List<string>> = {
   read: (given) => {
     const entries = listEntries(given);
     if (!entries.includes("")) return entries;
-    throw new PinbenchError("usage", `"${given}" has an empty entry, which is like no cell.`, {
+    throw new PinbenchError("usage", `"${given}" has an empty entry, which matches no cell.`, {
       hint: 'Write for example "*/pinned/*".',
     });
   },
@@ -264,7 +268,7 @@ export const verifying: Kind<Verifying, Verifying | "last"> = {
   read: (given) => {
     if (given === "last") return true;
     if (given === "every" || typeof given === "boolean") return given;
-    throw new PinbenchError("usage", `${JSON.stringify(given)} does not say which copies to compare.`, {
+    throw new PinbenchError("usage", `${JSON.stringify(given)} does not name the copies to check.`, {
       hint: "Write --verify, --verify every or --no-verify.",
     });
   },
@@ -296,18 +300,18 @@ const mostWaitNs = 24 * 3600e9;
 function parseWait(text: string): number {
   const waitNs = parseDuration(text);
   if (waitNs <= mostWaitNs) return waitNs;
-  throw new PinbenchError("usage", `"${text}" is too long to wait: a day is the most.`);
+  throw new PinbenchError("usage", `"${text}" is too long to wait: the longest wait is a day.`);
 }
 
 function parseTime(text: string): number {
   const timeNs = parseWait(text);
   if (timeNs > 0) return timeNs;
-  throw new PinbenchError("usage", `"${text}" is no time at all.`);
+  throw new PinbenchError("usage", `"${text}" is not a time above 0.`);
 }
 
 function parseKeywords(text: string): Record<string, unknown> {
   const wrong = (cause?: unknown) =>
-    new PinbenchError("usage", `--kwargs takes a JSON object, and ${text} is none.`, {
+    new PinbenchError("usage", `--kwargs takes a JSON object, and ${text} is not one.`, {
       hint: `Write for example '{"root": "data", "train": true}'.`,
       cause,
     });

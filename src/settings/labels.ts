@@ -35,7 +35,7 @@ const label: Kind<Label, string> = {
     const text = String(given);
     const [, key = "", value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
     if (value === undefined || key === "") {
-      throw new PinbenchError("usage", `"${text}" is not a label: that is a key and a value.`, {
+      throw new PinbenchError("usage", `"${text}" is not a label: a label is a key and a value.`, {
         hint: "Write for example --label rack=7.",
       });
     }
@@ -56,7 +56,7 @@ const label: Kind<Label, string> = {
 /** `--label key=value` of the commands that measure: its value is for labelsOf(). */
 export const labels = repeatable(
   "--label <key=value>",
-  "say so in the result, such as rack=7 (repeatable)",
+  "add a label to the result, such as rack=7 (repeatable)",
   label,
 );
 

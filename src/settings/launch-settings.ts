@@ -13,24 +13,21 @@ export const launchSettings = {
   account: setting("--account <name>", "Slurm's account", kind.text),
   srunOptions: setting(
     "--srun-options <flags>",
-    "further flags of srun: '--gpus-per-node=8 --qos=high'",
+    "more flags for srun: '--gpus-per-node=8 --qos=high'",
     kind.text,
   ),
   launcher: setting(
     "--launcher <command>",
-    "what starts one process a node, in place of srun; {nodes} in it stands for --nodes",
+    "command that starts one process per node, instead of srun; {nodes} becomes the value of --nodes",
     kind.text,
     { excludes: ["partition", "account", "srunOptions"] },
   ),
   pinbench: setting(
     "--pinbench <command>",
-    "pinbench on the nodes (this one, by its path): 'npx pinbench', or a bundle's path",
+    "command of pinbench on the nodes (this one's path): 'npx pinbench', or a bundle's path",
     kind.text,
   ),
-  confirm: onDemand(
-    "--confirm",
-    "measure nodes that look slow again, in fresh processes, before they are called so",
-  ),
+  confirm: onDemand("--confirm", "measure slow nodes again in fresh processes before reporting them"),
   nodeDeadlineNs: setting(
     "--node-deadline <time>",
     "how long a node may take from its own start (60s)",

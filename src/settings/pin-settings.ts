@@ -14,23 +14,23 @@ export const pinSettings = {
   ),
   sizesBytes: setting(
     "--sizes <list>",
-    "sizes of the pools, up to 64GiB: 1GiB,16GiB (those, as far as half of the memory available goes)",
+    "sizes of the pools, up to 64GiB (1GiB,16GiB, if half of the available memory allows)",
     kind.sizes,
   ),
   ways: setting("--ways <list>", `of ${poolWays.join(", ")} (all)`, kind.choicesOf("way", poolWays)),
   pieces: setting(
     "--pieces <list>",
-    "allocations that a pool is made of: 1,4,16 (one, and one for each thread)",
+    "allocations per pool: 1,4,16 (one, and one per thread)",
     kind.counts("pieces"),
   ),
   threads: setting(
     "--threads <list>",
-    "threads that touch pages, or obtain pieces: 1,4,16 (one, and one for each CPU)",
+    "threads that touch pages, or obtain pieces: 1,4,16 (one, and one per CPU)",
     kind.counts("threads"),
   ),
   maxPinnedBytes: {
     ...measuringSettings.maxPinnedBytes,
-    help: "most memory to pin (half of what is available)",
+    help: "most memory to pin (half of the available memory)",
   },
   /** From the beginning of the command. */
   budgetNs: setting("--budget <time>", "time for all of it (60s)", kind.time, { default: 60e9 }),

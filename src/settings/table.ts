@@ -30,7 +30,7 @@ const wholeFrom = (name: string, least: number, most: number, allowed: string): 
 
 const backend = setting(
   "--backend <name>",
-  "auto takes the GPU, and the emulated device where there is none",
+  "auto takes the GPU, or the emulated device if there is none",
   kind.choice(backendChoices),
   { default: "auto", showsDefault: true },
 );
@@ -64,7 +64,11 @@ export const cellSettings = {
     kind.devices,
     { default: [0] },
   ),
-  preset: setting("--preset <name>", "what other flags leave open (default)", kind.choice(presetNames)),
+  preset: setting(
+    "--preset <name>",
+    "a set of sizes and memory kinds; other flags override it (default)",
+    kind.choice(presetNames),
+  ),
   sizesBytes: setting(
     "--sizes <list>",
     "copy sizes: 64KiB,1MiB or 1KiB..64MiB*2 or 1MiB..16MiB+1MiB",
@@ -92,36 +96,36 @@ export const cellSettings = {
     kind.choicesOf("worker kind", workerKinds),
     { default: ["thread"] },
   ),
-  together: setting("--together", "measure the devices at the same time as well", kind.trueOrFalse, {
+  together: setting("--together", "also measure the devices at the same time", kind.trueOrFalse, {
     default: false,
-    helpOfNo: "measure each device by itself alone",
+    helpOfNo: "measure each device alone",
   }),
   besides: setting(
     "--beside <list>",
-    `of ${besides.join(", ")}: copies also with such a load (none)`,
+    `of ${besides.join(", ")}: also copy during this load (none)`,
     kind.choicesOf("load", besides),
     { default: ["none"] },
   ),
   pipelineChunks: setting(
     "--pipeline <list>",
-    "h2d also in so many chunks, each followed by a kernel: 1,2,4,8,16",
+    "also copy h2d in this many chunks, each followed by a kernel: 1,2,4,8,16",
     kind.counts("chunks"),
   ),
   blockSizesBytes: setting(
     "--blocks <list>",
-    "copies of scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB (in place of --sizes)",
+    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB (replaces --sizes)",
     kind.sizes,
   ),
   /** Null is for the plan to say. */
   blockCount: setting(
     "--block-count <count>",
-    "blocks of a copy (4096, but no more than fill 256 MiB)",
+    "blocks per copy (4096, at most 256 MiB in all)",
     kind.wholeNumber("number of blocks"),
     { bounds: wholeFrom("number of blocks", 1, 1e6, "from 1 to 1 000 000") },
   ),
   blockSms: setting(
     "--block-sms <list>",
-    "blocks also by a kernel on so few multiprocessors: 4,8",
+    "also copy blocks by a kernel on this many multiprocessors: 4,8",
     kind.counts("multiprocessors"),
   ),
   cells: setting(
@@ -182,11 +186,11 @@ export const measuringSettings = {
   ),
   verify: setting(
     "--verify [copies]",
-    "compare what was copied last (so without the flag too), or with every: each copy",
+    "check copied data: the last copy (default) or every copy (slow)",
     kind.verifying,
     {
       default: true,
-      helpOfNo: "do not compare what was copied",
+      helpOfNo: "do not check copied data",
     },
   ),
   seed: setting("--seed <number>", "seed of the test pattern (1)", kind.wholeNumber("seed"), {
@@ -196,14 +200,14 @@ export const measuringSettings = {
   /** Null is a quarter of the memory available. */
   maxPinnedBytes: setting(
     "--max-pinned <size>",
-    "most memory to pin (a quarter of what is available)",
+    "most memory to pin (a quarter of the available memory)",
     kind.size,
     { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
   ),
   /** Null is what the system says. */
   lastLevelCacheBytes: setting(
     "--llc <size>",
-    "last-level cache, where the system misreports it (as VMs do)",
+    "size of the last-level cache, if the system misreports it (as VMs do)",
     kind.size,
   ),
   numa: setting("--numa <node>", "local, or the node to run on and take memory from", kind.numaNode, {
@@ -226,7 +230,7 @@ export const judgingSettings = {
   /** Each over those before it. */
   thresholds: repeatable(
     "--threshold <rule>",
-    "drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
+    "smallest drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
     kind.threshold,
   ),
   significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
@@ -234,18 +238,23 @@ export const judgingSettings = {
     "--strict",
     "exit with 6 if a cell cannot be told or is missing, and with 1 if any is unsteady or uneven",
     kind.trueOrFalse,
-    { helpOfNo: "let those pass, whatever the configuration says" },
+    { helpOfNo: "let those pass, even if the configuration is strict" },
   ),
-  allowMismatch: onDemand("--allow-mismatch", "compare although GPU or, in another slot, link width differ"),
-  showsAll: onDemand("--all", "show all cells, in place of those that need attention"),
+  allowMismatch: onDemand("--allow-mismatch", "compare different GPUs, or link widths of different slots"),
+  showsAll: onDemand("--all", "show all cells, not only those that need attention"),
 } as const;
 
 /** By what the nodes of a fleet are judged. */
 export const fleetSettings = {
-  threshold: setting("--threshold <share>", "least loss that is told of a GPU or a node", kind.share, {
-    default: 0.05,
-    showsDefault: true,
-  }),
+  threshold: setting(
+    "--threshold <share>",
+    "report GPUs and nodes slower than their group by this much",
+    kind.share,
+    {
+      default: 0.05,
+      showsDefault: true,
+    },
+  ),
   significance: setting(
     "--significance <level>",
     "chance of a false alarm in a group of like nodes",
@@ -261,12 +270,12 @@ export const fleetSettings = {
 export const checkSettings = {
   baseline: setting(
     "--baseline <path>",
-    "what `pinbench baseline` made, or a result of `pinbench run --output`",
+    "a folder of `pinbench baseline`, or a result of `pinbench run --output`",
     kind.text,
   ),
   runs: setting(
     "--runs <count>",
-    "fresh processes to measure with (5), and as many to confirm (up to 24, until it is settled)",
+    "fresh processes to measure with (5), and as many again to confirm a slow cell (up to 24)",
     kind.count("number of runs", 1, 1000),
   ),
   confirmAfterNs: setting(
@@ -275,8 +284,8 @@ export const checkSettings = {
     kind.wait,
     { default: 0 },
   ),
-  update: onDemand("--update", "write a new baseline, unless a regression stands"),
-  accept: onDemand("--accept", "with --update: write it although a regression stands"),
+  update: onDemand("--update", "write a new baseline, unless there is a regression"),
+  accept: onDemand("--accept", "with --update: write it even if there is a regression"),
   keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
   history: setting(
     "--history <folder>",
@@ -285,7 +294,7 @@ export const checkSettings = {
   ),
   keepLast: setting(
     "--keep-last <count>",
-    "with --history: leave the newest so many checks in it (all)",
+    "with --history: keep only the newest N checks (all)",
     kind.count("number of checks", 1, 1e6),
   ),
 } as const;
@@ -300,17 +309,17 @@ export const baselineSettings = {
   ),
   append: onDemand(
     "--append",
-    "add runs to a baseline that is there, of its cells and as they were measured",
+    "add runs to an existing baseline, with its cells and settings",
     Object.keys(cellSettings),
   ),
   sessions: setting(
     "--sessions <count>",
-    "measure so many times, apart from each other (1)",
+    "measure in N sessions, --every apart (1)",
     kind.count("number of sessions", 1, 1000),
     { default: 1 },
   ),
   /** From the start of one to the start of the next. */
-  everyNs: setting("--every <time>", "how long after each other sessions start (10m)", kind.time, {
+  everyNs: setting("--every <time>", "time from the start of one session to the next (10m)", kind.time, {
     default: 600e9,
   }),
 } as const;
@@ -321,9 +330,13 @@ export const usualBudgetNs = { alone: 60e9, live: 50e9 } as const;
 /** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
-  python: setting("--python <path>", "the Python that trains (python3, or the wheel's own)", kind.text),
+  python: setting(
+    "--python <path>",
+    "Python interpreter of the training (python3, or the wheel's own)",
+    kind.text,
+  ),
   collate: setting("--collate <file:name>", "collate_fn of the loader", kind.text),
-  kwargs: setting("--kwargs <json>", "what the function is called with, a JSON object", kind.keywords),
+  kwargs: setting("--kwargs <json>", "arguments of the function, as a JSON object", kind.keywords),
   shuffle: setting("--no-shuffle", "take samples in order", kind.trueOrFalse, { default: true }),
   sampleBytes: setting("--sample-bytes <size>", "without Python: bytes of a sample", kind.size),
   sampleCostNs: setting(
@@ -333,32 +346,29 @@ export const tuneSettings = {
   ),
   data: setting(
     "--data <folder>",
-    "without Python: read the files of a folder, one a sample; with --cold: those that the data set reads",
+    "without Python: a folder of files, one per sample; with --cold: the files that the data set reads",
     kind.text,
   ),
-  cold: onDemand(
-    "--cold",
-    "measure a first epoch: the files of --data leave the page cache before they are read",
-  ),
-  batchSize: setting("--batch-size <count>", "samples of a batch", kind.count("batch size", 1, 1e6)),
+  cold: onDemand("--cold", "measure a first epoch: drop the files of --data from the page cache first"),
+  batchSize: setting("--batch-size <count>", "samples per batch", kind.count("batch size", 1, 1e6)),
   epochBatches: setting(
     "--epoch-batches <count>",
-    "tune for whole epochs of so many batches",
+    "tune for whole epochs of this many batches",
     kind.count("number of batches", 1, 1e6),
   ),
   stepTime: setting(
     "--step-time <time>",
-    "put a stand-in for a training step beside the loader: 70ms, or auto for about a ResNet-50's",
+    "simulate a training step of this length: 70ms, or auto for about a ResNet-50's",
     kind.stepTime,
   ),
   stepMode: setting(
     "--step-mode <mode>",
-    "without Python: whether the loop waits for each step (blocking), as one does that reads the loss, or not (queued)",
+    "without Python: wait for each step, as a loop that reads the loss does (blocking), or do not (queued)",
     kind.choice(stepModes),
   ),
   step: setting(
     "--step <file:name>",
-    "with --torch: your own step beside it, a function of a batch",
+    "with --torch: your own training step, a function of a batch",
     kind.text,
     {
       excludes: ["stepTime"],
@@ -376,13 +386,13 @@ export const tuneSettings = {
     kind.count("number of workers", 0, 1024),
   ),
   budgetNs: setting("--budget <time>", "time for the search (60s; 50s in a running job)", kind.time),
-  go: onDemand("--go", "in a running job: let it train on with the best setting, to its own end"),
+  go: onDemand("--go", "in a running job: let it train on to its end, with the best setting"),
   loader: setting(
     "--loader <number>",
-    "in a running job: tune this loader, counted from 1 as they are first iterated",
+    "in a running job: tune this loader, numbered from 1 in order of first use",
     kind.count("number of a loader", 1, 1e6),
   ),
-  timeoutNs: setting("--timeout <time>", "so long without a batch is a hang (30s)", kind.time, {
+  timeoutNs: setting("--timeout <time>", "time without a batch that counts as a hang (30s)", kind.time, {
     default: 30e9,
   }),
   exhaustive: onDemand("--exhaustive", "measure a grid instead of searching"),

@@ -54,7 +54,7 @@ export function parseSize(text: string): number {
   if (unitBytes === undefined) throw unknownUnit(text, `${whole}${fraction && `.${fraction}`}`, unit);
 
   if (whole.length > mostDigits || fraction.length > mostDigits) {
-    throw new PinbenchError("usage", `"${text}" has more digits than a size has.`);
+    throw new PinbenchError("usage", `"${text}" has too many digits for a size.`);
   }
   // In integers: 1.1 * 1000 has a rounding error in floating point, and a size has none.
   const scaled = BigInt(whole + fraction) * unitBytes;
@@ -205,7 +205,7 @@ export function readCounts(given: List<Quantity>, what: string): number[] {
     if (count >= 1 && Number.isSafeInteger(count)) return count;
     throw new PinbenchError(
       "usage",
-      `"${entry}" is not a number of ${what}: that is a whole number from 1 up.`,
+      `"${entry}" is not a number of ${what}: it must be a whole number from 1 up.`,
       { hint: "Write for example 1,2,4." },
     );
   });

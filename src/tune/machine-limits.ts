@@ -85,12 +85,12 @@ export function misfit(
   const workersPart =
     2 * ownBytes < need.memoryBytes
       ? ""
-      : ` (${up(ownBytes)} of it what its workers come to own over an epoch)`;
+      : ` (${up(ownBytes)} of it memory that its workers copy over an epoch)`;
   if (need.memoryBytes * ranks > limits.memoryAvailableBytes) {
     return `it needs ${up(need.memoryBytes)} of memory${share}${workersPart}, and ${down(limits.memoryAvailableBytes)} are available`;
   }
   if (facts.fileLimit !== null && need.files + (facts.filesInUse ?? 0) > facts.fileLimit) {
-    return `it needs about ${need.files} file descriptors beside ${facts.filesInUse ?? 0} in use, and the limit is ${facts.fileLimit} (ulimit -n)`;
+    return `it needs about ${need.files} file descriptors, and ${facts.filesInUse ?? 0} are in use: the limit is ${facts.fileLimit} (ulimit -n)`;
   }
   return null;
 }

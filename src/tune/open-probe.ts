@@ -40,7 +40,7 @@ export async function openProbe(
     });
   }
   if (settings.cold && settings.data === null) {
-    throw new PinbenchError("usage", "--cold does not know whose files are to leave the page cache.", {
+    throw new PinbenchError("usage", "--cold needs the files to drop from the page cache.", {
       hint: "Give the folder of the data set's files with --data.",
     });
   }
@@ -57,8 +57,8 @@ function standInNote(stepTime: number | "auto", { kind, device }: Probe["facts"]
       ? "--step FILE:FUNCTION puts your own there"
       : "--torch and --step FILE:FUNCTION put your own data and step there";
   return stepTime === "auto" && device === null
-    ? `The step is a stand-in, a product of matrices on the CPU: ${own}.`
-    : `The step is a stand-in that takes no CPU, no interpreter and no memory, as a real one does: ${own}.`;
+    ? `The step is simulated by a matrix product on the CPU: ${own}.`
+    : `The step is simulated, and unlike a real one takes no CPU, interpreter or memory: ${own}.`;
 }
 
 function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
@@ -82,13 +82,13 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, begin: Beg
   const data = settings.data === null ? null : await listDataFolder(settings.data);
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
   if (sampleBytes === null) {
-    throw new PinbenchError("usage", "There are no data to tune for.", {
+    throw new PinbenchError("usage", "There is no data to tune for.", {
       hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --.",
     });
   }
   const { batchSize } = settings;
   if (batchSize === null) {
-    throw new PinbenchError("usage", "How many samples make a batch is not known.", {
+    throw new PinbenchError("usage", "The batch size is not known.", {
       hint: "Give --batch-size.",
     });
   }

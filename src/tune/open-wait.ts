@@ -28,8 +28,8 @@ export function withOpenWait(trial: Trial): Trial {
       fault: "hang",
       message:
         `No ${further}batch had come for ${(waitedNs / 1e9).toPrecision(2)} s with ${describeSetting(setting)} when the trial ` +
-        "was ended: what came before is no result.",
-      hint: "More time (--budget) tells a data set that hangs from one that is slow; a wait ends after --timeout.",
+        "was ended: the trial has no result.",
+      hint: "A larger --budget shows whether the data set hangs or is slow; a wait ends after --timeout.",
       traceback: null,
       everywhere: false,
     },

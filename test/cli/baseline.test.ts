@@ -23,7 +23,7 @@ describe("pinbench baseline", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^! emulated device: .*\nnew\/main holds 3 runs of 2 cells\.\n/);
     expect(stdout).toMatch(/memory +cells +typical +largest +typical +largest\n.*\n +pinned +2 /);
-    expect(stdout).toContain("by a check of 5 runs");
+    expect(stdout).toContain("A check of 5 runs");
     const documents = await documentsIn(join(cwd, "new/main"));
     expect(documents.map(({ run }) => run.status)).toEqual(["complete", "complete", "complete"]);
     expect(new Set(documents.map(({ run }) => run.id)).size).toBe(3);
@@ -44,7 +44,7 @@ describe("pinbench baseline", () => {
     const cwd = folderOf({ [configFile]: { plan, runs: 7 } });
     const { stdout, stderr } = await baseline(cwd, ["main", "--runs", "2", "--direction", "h2d"]);
     expect(stderr).toBe(`pinbench: Using the configuration ${configFile}.\n`);
-    expect(stdout).toContain("by a check of 7 runs");
+    expect(stdout).toContain("A check of 7 runs");
     const documents = await documentsIn(join(cwd, "main"));
     expect(documents.map(({ cells }) => cells.map(({ id }) => id))).toEqual(
       Array(2).fill(["d0/h2d/pinned/4096/w1/throughput/wall/cold"]),
@@ -66,7 +66,7 @@ describe("pinbench baseline", () => {
     const [document] = await documentsIn(join(cwd, "main"));
     expect(document?.plan?.settings?.maxPinnedBytes).toBe(3 * 1024 ** 2);
     expect(stdout).toMatch(
-      /main holds 1 run of 2 cells\.\nOne run says nothing of the spread between runs: --runs 10/,
+      /main holds 1 run of 2 cells\.\nOne run does not show the spread between runs: use --runs 10/,
     );
   });
 });
@@ -75,7 +75,7 @@ describe("no baseline is written", () => {
   it("over one that is there, nor among other files", async () => {
     const cwd = folderOf({ "main/baseline.json": "the old one", file: "" });
     const refusal =
-      /main is there already and is not empty\. .*`pinbench check --baseline main --update` replaces/;
+      /main already exists and is not empty\. .*`pinbench check --baseline main --update` replaces/;
     expectSentence(await baseline(cwd, ["main", ...small]), 2, refusal);
     expect(readFileSync(join(cwd, "main/baseline.json"), "utf8")).toBe("the old one");
     expectSentence(
@@ -115,13 +115,13 @@ describe("no baseline is written", () => {
   ])("from %s", async (_, env, reason) => {
     const cwd = temporaryFolder();
     const finished = await baseline(cwd, ["main", ...small], env);
-    expectSentence(finished, 4, /no baseline was written, for a measurement failed/);
+    expectSentence(finished, 4, /no baseline was written: a measurement failed/);
     expect(finished.stderr).toMatch(reason);
     expect(readdirSync(cwd)).toEqual([]);
   });
 
   it.each([
-    [["--runs", "0"], /"0" is not a number of runs: that is a whole number from 1 to 1000\./],
+    [["--runs", "0"], /"0" is not a number of runs: it must be a whole number from 1 to 1000\./],
     [["--runs", "ten"], /"ten" is not a number of runs/],
     [["--sizes", "0"], /"0" is no size to copy/],
     [["--output", "a.json"], /there is no flag "--output"/],

@@ -69,7 +69,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await callCli(["check", "--baseline", "none", "--accept"], { cwd }),
       2,
-      /--accept says that --update may write a slower baseline\. Give --update as well\./,
+      /--accept has no effect without --update\. Give --update as well\./,
     );
   });
 
@@ -78,7 +78,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await callCli(["check", "--baseline", baseline, "--threshold", "*/staged/*=5%"]),
       2,
-      /No cell of the baseline is like "\*\/staged\/\*", for which there is a threshold\. Cells there are: d0\//,
+      /No cell of the baseline matches "\*\/staged\/\*", which has a threshold\. Cells there are: d0\//,
     );
   });
 
@@ -91,12 +91,12 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await refusal("--keep", baseline),
       2,
-      /baseline is what is read, and writing to it would spoil that\. Choose another path/,
+      /baseline is an input, which writing would spoil\. Choose another path/,
     );
     expectSentence(
       await refusal("--keep", "."),
       2,
-      /\. is there already and is not empty\. Choose a new folder\.\n$/,
+      /\. already exists and is not empty\. Choose a new folder\.\n$/,
     );
     expectSentence(
       await refusal("--keep", "file/runs"),

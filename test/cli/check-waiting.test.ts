@@ -49,7 +49,7 @@ describe("--confirm-after", () => {
     const { exitCode, stderr } = await callCli(check("nowhere", "--confirm-after", "25h"));
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: 'pinbench: "25h" is too long to wait: a day is the most.\n',
+      stderr: 'pinbench: "25h" is too long to wait: the longest wait is a day.\n',
     });
   });
 });

@@ -25,7 +25,7 @@ describe("a file that is no result", () => {
     [
       "is other JSON",
       '{"name": "pinbench"}',
-      /bad\.json is JSON, but no pinbench result: it has no schemaVersion\./,
+      /bad\.json is JSON, but not a pinbench result: it has no schemaVersion\./,
     ],
     [
       "is of another version",
@@ -35,17 +35,17 @@ describe("a file that is no result", () => {
     [
       "is a comparison",
       '{"schemaVersion": 1, "kind": "comparison"}',
-      /bad\.json is a comparison of results, and no result of a run\. Give a file that `pinbench run/,
+      /bad\.json is a comparison of results, not a result of a run\. Give a file that `pinbench run/,
     ],
     [
       "is a tuning",
       '{"schemaVersion": 1, "kind": "tuning"}',
-      /bad\.json is what `pinbench tune` found, and no result of a run\./,
+      /bad\.json is a result of `pinbench tune`, not a result of a run\./,
     ],
     [
       "is the JSON of a history",
       '{"schemaVersion": 1, "kind": "history"}',
-      /bad\.json is the course of a history, and no result of a run\./,
+      /bad\.json is the course of a history, not a result of a run\./,
     ],
     [
       "has a sample that is not a number",
@@ -149,7 +149,7 @@ describe("a flag that makes no sense", () => {
     ],
     [
       ["--threshold", "d0/h2d/pined/*=5%"],
-      /No cell of either result is like "d0\/h2d\/pined\/\*", for which there is a threshold\. Did you mean "d0\/h2d\/pinned\/\*"\? The nearest: d0\/h2d\/pinned\/16777216\//,
+      /No cell of either result matches "d0\/h2d\/pined\/\*", which has a threshold\. Did you mean "d0\/h2d\/pinned\/\*"\? The nearest: d0\/h2d\/pinned\/16777216\//,
     ],
     [["--significance", "0.9"], /"0\.9" is not a significance/],
     [["--significance", "3"], /"3" is not a significance: .* Did you mean 3%\?/],

@@ -342,7 +342,7 @@ describe("pinbench doctor without a link", () => {
   });
 
   it.each([
-    [["--output", "a.svg"], "there is none to draw here"],
+    [["--output", "a.svg"], "there is no chart to draw here"],
     [["--device", "7"], "There is no device 7"],
     [["--label", "rack"], "is not a label"],
     [["--json", "--format", "nhc"], "contradict each other"],

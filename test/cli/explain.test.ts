@@ -51,9 +51,9 @@ describe("pinbench explain QUESTION", () => {
 
   it.each([
     [["why-pined"], "Did you mean why-pinned?"],
-    [["why-pinned", "--all"], "none needs to be named beside it"],
+    [["why-pinned", "--all"], "--all already asks all questions"],
     [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
-    [["why-pinned", "--output", "a.svg"], "there is none to draw here"],
+    [["why-pinned", "--output", "a.svg"], "there is no chart to draw here"],
     [["why-pinned", "--device", "7"], "There is no device 7"],
     [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],
   ])("refuses %j before it measures", async (args, message) => {

@@ -114,7 +114,7 @@ describe("pinbench fleet", () => {
     expect(await callCli(["fleet", "fleet.json", "--threshold", "3%"], { cwd })).toMatchObject({
       exitCode: 2,
       stderr:
-        "pinbench: --threshold cannot change fleet.json, whose nodes have been judged already. Give the nodes' results.\n",
+        "pinbench: --threshold cannot change fleet.json: its nodes have already been judged. Give the nodes' results.\n",
     });
   });
 
@@ -140,7 +140,7 @@ describe("pinbench fleet", () => {
     for (const [args, sentence] of [
       [["nosuch"], /^pinbench: cannot read nosuch: there is no such file\. /],
       [["empty"], /^pinbench: there is no result of a node in empty\. /],
-      [["results", "--output", "results/fleet.json"], /lies in results, which is read/],
+      [["results", "--output", "results/fleet.json"], /lies in the input results, which writing would spoil/],
       [["results", "--output", "fleet.pdf"], /names no format/],
       [["results", "--output", "fleet.svg"], /--chart does not say which/],
       [[], /the argument "path" is missing/],

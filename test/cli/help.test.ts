@@ -129,7 +129,7 @@ describe("pinbench help", () => {
     expect(await callCli(["help", "nosuch"])).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining(
-        'there is no help on "nosuch". Ask for that of a command (run, check, ',
+        'there is no help on "nosuch". There is help on each command (run, check, ',
       ),
     });
     expect(await callCli(["help", "terms", "nosuch"])).toMatchObject({

@@ -77,8 +77,8 @@ describe("check --history", () => {
     writeFileSync(file, "");
     const check = (...args: string[]) => callCli(["check", "--baseline", baseline, ...args]);
     expectSentence(await check("--history", file), 2, /cannot write .*file: .*/);
-    expectSentence(await check("--history", baseline), 2, /lies in .*, which is read/);
-    expectSentence(await check("--keep-last", "5"), 2, /--keep-last says how many checks --history keeps\./);
+    expectSentence(await check("--history", baseline), 2, /lies in the input .*, which writing would spoil/);
+    expectSentence(await check("--keep-last", "5"), 2, /--keep-last has no effect without --history\./);
     expectSentence(await check("--history", file, "--keep-last", "0"), 2, /whole number from 1/);
     expect(readdirSync(baseline)).not.toContain("history.jsonl");
   });
@@ -94,7 +94,7 @@ describe("check --history", () => {
     const { exitCode, stderr } = await checkJson(await baselineAt(speed), ["--history", history]);
     expect(exitCode).toBe(code);
     expect(stderr).toMatch(
-      /^pinbench: cannot write .*history\.jsonl\.lock: it is no regular file\. [^\n]*\n$/,
+      /^pinbench: cannot write .*history\.jsonl\.lock: it is not a regular file\. [^\n]*\n$/,
     );
   });
 });
@@ -161,7 +161,7 @@ describe("history", () => {
     [["none"], /there is no history in none: it has no history\.jsonl\./],
     [
       ["history", "--cells", "*/staged/*"],
-      /no cell of the checks in history is like "\*\/staged\/\*"\. Cells there are: d0/,
+      /no cell of the checks in history matches "\*\/staged\/\*"\. Cells there are: d0/,
     ],
     [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
     [["history", "--output", "x.csv"], /which names no format/],

@@ -49,7 +49,7 @@ describe("what is no regular file", () => {
     const env = { PINBENCH_ADDON: join(folder, "pipe") };
     const { exitCode, stderr } = await runSmall([], { cwd: folder, env });
     expect(exitCode).toBe(3);
-    expect(stderr).toContain("it is no regular file");
+    expect(stderr).toContain("it is not a regular file");
   });
 });
 

@@ -8,13 +8,13 @@ import { temporaryFolder } from "../helpers/run-cli.js";
 
 describe("an output is never what a command reads", () => {
   it.each([
-    ["before", "before is what is read"],
-    ["before/a.json", "before/a.json lies in before, which is read"],
-    ["before/new.json", "before/new.json lies in before, which is read"],
-    ["after/sub/../a.json", "after/sub/../a.json lies in after, which is read"],
-    ["link.json", "link.json lies in before, which is read"],
-    ["nowhere.json", "nowhere.json lies in before, which is read"],
-    ["folder/b.xml", "folder/b.xml lies in before, which is read"],
+    ["before", "before is an input, which writing would spoil"],
+    ["before/a.json", "before/a.json lies in the input before, which writing would spoil"],
+    ["before/new.json", "before/new.json lies in the input before, which writing would spoil"],
+    ["after/sub/../a.json", "after/sub/../a.json lies in the input after, which writing would spoil"],
+    ["link.json", "link.json lies in the input before, which writing would spoil"],
+    ["nowhere.json", "nowhere.json lies in the input before, which writing would spoil"],
+    ["folder/b.xml", "folder/b.xml lies in the input before, which writing would spoil"],
   ])("compare --output %s", async (path, sentence) => {
     const cwd = sides({});
     mkdirSync(join(cwd, "after/sub"));
@@ -24,7 +24,7 @@ describe("an output is never what a command reads", () => {
     const before = filesIn(join(cwd, "before"));
     const args = ["compare", "before", "after", "--output", "good.json", "--output", path];
     // That a folder's name has no extension of a format is found first.
-    const refusal = path === "before" ? /before has no extension/ : new RegExp(`: ${sentence}, and writing`);
+    const refusal = path === "before" ? /before has no extension/ : new RegExp(`: ${sentence}`);
     expectSentence(await callCli(args, { cwd }), 2, refusal);
     expect(filesIn(join(cwd, "before"))).toEqual(before);
   });
@@ -39,7 +39,11 @@ describe("an output is never what a command reads", () => {
       ["link.json", "before/a.json"],
     ] as const) {
       const args = ["compare", input, "after/b.json", "--output", output];
-      expectSentence(await callCli(args, { cwd }), 2, new RegExp(`: ${output} is what is read, and writing`));
+      expectSentence(
+        await callCli(args, { cwd }),
+        2,
+        new RegExp(`: ${output} is an input, which writing would spoil`),
+      );
     }
     expect(readFileSync(join(cwd, "before/a.json"), "utf8")).toBe(text);
     // Beside it is no part of it.
@@ -59,7 +63,7 @@ describe("an output is never what a command reads", () => {
       ["--keep", join(baseline, "kept/deeper")],
     ] as const) {
       const finished = await callCli(["check", "--baseline", "main", flag, path], { cwd });
-      expectSentence(finished, 2, new RegExp(`: ${path} lies in main, which is read, and writing`));
+      expectSentence(finished, 2, new RegExp(`: ${path} lies in the input main, which writing would spoil`));
     }
     expect(filesIn(baseline)).toEqual(before);
   });
@@ -67,7 +71,7 @@ describe("an output is never what a command reads", () => {
   it("nor the file that is imported", async () => {
     const cwd = folderOf({ "a.json": "{}" });
     const args = ["import", "nvbandwidth", "a.json", "--output", "./a.json"];
-    expectSentence(await callCli(args, { cwd }), 2, /: \.\/a\.json is what is read, and writing/);
+    expectSentence(await callCli(args, { cwd }), 2, /: \.\/a\.json is an input, which writing would spoil/);
     expect(readFileSync(join(cwd, "a.json"), "utf8")).toBe("{}");
   });
 });

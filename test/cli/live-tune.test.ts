@@ -123,7 +123,7 @@ describe.concurrent("a job that ends before the search does", () => {
     const run = await tune(["sh", "-c", job], ...flags);
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "the rest\n" });
-    expect(stderr).toContain("! the job ended before the search did: this is what was found until then");
+    expect(stderr).toContain("! the job ended before the search: these are the results until then");
     expect(stderr).toContain("pinbench: the command ended with exit code 3.\n");
     expect(saved(file).run.status).toBe("ended");
     await expectNothingLeft(run);
@@ -137,7 +137,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     const { exitCode, stdout, stderr } = await tune([testPython, "-c", "print('nothing to do')"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: "nothing to do\n" });
     expect(stderr).toMatch(
-      /^pinbench: The command ended with exit code 0, and has iterated no DataLoader that pinbench could see\. A Python with -S, -I or -E .*\n$/,
+      /^pinbench: The command ended with exit code 0, and has iterated no DataLoader that pinbench could see\. pinbench needs PYTHONPATH, .*\n$/,
     );
   });
 
@@ -156,7 +156,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     );
     expect(isolated.exitCode).toBe(4);
     expect(isolated.stderr).toMatch(
-      /^pinbench: The command has iterated no DataLoader within 1 s\. \S+ was started with -I, which keeps pinbench out of it/m,
+      /^pinbench: The command has iterated no DataLoader within 1 s\. \S+ was started with -I, which keeps pinbench out: Python must read PYTHONPATH/m,
     );
     const asleep = await tune(["sleep", "100"], "--timeout", "250ms");
     expectSentence(asleep, 4, /within 1 s\. None of its processes is a Python that pinbench can look into\./);
@@ -206,7 +206,7 @@ describe.concurrent("a call that makes no sense", () => {
     expectSentence(
       await runCli(["tune", "python", "train.py"]),
       2,
-      /stands after --: pinbench tune -- python train\.py\./,
+      /Write the training command after --: pinbench tune -- python train\.py\./,
     );
     expectSentence(
       await tune(["true"], "--batch-size", "4"),

@@ -57,7 +57,7 @@ describe("pinbench pin on an emulated device", () => {
     // It is no result, and is told from one.
     expect(await callCli(["compare", "pin.json", "pin.json"], { cwd })).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("is what `pinbench pin` found, and no result of a run."),
+      stderr: expect.stringContaining("is a result of `pinbench pin`, not a result of a run."),
     });
   });
 
@@ -122,11 +122,11 @@ it.each([
   [["--sizes", "1MiB"], 2, "is no pool"],
   [["--sizes", "8MiB", "--max-pinned", "4MiB"], 2, "--max-pinned"],
   [["--ways", "malloc"], 2, '"malloc" is not a way'],
-  [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be had in so many pieces"],
+  [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be divided into that many pieces"],
   [["--threads", "5000"], 2, "5000 threads is more than"],
   [["--device", "7"], 3, "There is no device 7"],
-  [["--output", "pin.svg"], 2, "there is none to draw here"],
-  [["--budget", "0s"], 2, "no time at all"],
+  [["--output", "pin.svg"], 2, "there is no chart to draw here"],
+  [["--budget", "0s"], 2, "is not a time above 0"],
 ])("what makes no sense is refused: %j", async (args, exitCode, message) => {
   const finished = await callCli(pin(...args));
   expect(finished).toMatchObject({ exitCode, stdout: "" });

@@ -81,6 +81,6 @@ describe("pinbench run --blocks", () => {
   it("refuses what makes no sense before anything is measured", async () => {
     const { exitCode, stderr } = await callCli(["run", ...quick, "--sizes", "1MiB"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("--blocks and --sizes cannot both say how large a copy is");
+    expect(stderr).toContain("--blocks and --sizes exclude each other");
   });
 });

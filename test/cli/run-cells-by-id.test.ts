@@ -134,7 +134,7 @@ describe("is wrong usage", () => {
   it("with a pattern, which would be for a history or a threshold", async () => {
     expectRefusal(
       await callCli([...run, "--cells", "*/pinned/*"]),
-      /"\*\/pinned\/\*" is not a cell id\. It takes whole ids, and no patterns\./,
+      /"\*\/pinned\/\*" is not a cell id\. --cells takes whole ids, not patterns\./,
     );
   });
 

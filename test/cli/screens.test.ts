@@ -117,7 +117,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
   it("has no long JSON where a file has it", async () => {
     const path = join(temporaryFolder(), "c.json");
     const text = await atTerminal(80, [...compareHere, "--json", "--output", path], {});
-    expect(text).toMatch(/^pinbench: the JSON is in .* alone, not on this\s+terminal\.\n/);
+    expect(text).toMatch(/^pinbench: the JSON is only in .*, not on this\s+terminal\.\n/);
     expect(JSON.parse(readFileSync(path, "utf8"))).toHaveProperty("schemaVersion");
   });
 

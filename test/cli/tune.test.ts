@@ -96,7 +96,7 @@ describe("pinbench tune of generated samples", () => {
       "--data images --batch-size 2 --cold --step-time 1ms --step-mode queued --max-workers 1 --budget 1s --json";
     const tuning = documentOf(await callCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
     expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
-    expect(tuning.probe.notes.join(" ")).toContain("The loop does not wait for the step");
+    expect(tuning.probe.notes.join(" ")).toContain("The loop takes the next batch while the step runs");
     // --step alone has no effect here, and is not what is advised.
     expect(tuning.probe.notes.at(-1)).toMatch(/stand-in .*: --torch and --step FILE:FUNCTION put your own/);
     for (const { trials } of tuning.tried) {
@@ -124,14 +124,14 @@ describe("pinbench tune of generated samples", () => {
 
 describe("a flag that makes no sense", () => {
   const count = (text: string, what: string, range: string) =>
-    new RegExp(`"${text}" is not a ${what}: that is a whole number from ${range}\\.`);
+    new RegExp(`"${text}" is not a ${what}: it must be a whole number from ${range}\\.`);
 
   it.each([
     [
       [],
-      /There are no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
+      /There is no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
     ],
-    [["--sample-bytes", "4KiB"], /How many samples make a batch is not known\. Give --batch-size\./],
+    [["--sample-bytes", "4KiB"], /The batch size is not known\. Give --batch-size\./],
     [[...data, "--collate", "a.py:f"], /--collate has no effect without --torch\. Leave it out\./],
     [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
     [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
@@ -142,17 +142,17 @@ describe("a flag that makes no sense", () => {
       ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
       /--step and --step-time exclude each other/,
     ],
-    [
-      ["--torch", "a.py:f", "--cold"],
-      /--cold does not know whose files are to leave the page cache\. Give the folder/,
-    ],
+    [["--torch", "a.py:f", "--cold"], /--cold needs the files to drop from the page cache\. Give the folder/],
     [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
     [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
-    [[...data, "--cold"], /--cold does not know whose files are to leave the page cache\./],
+    [[...data, "--cold"], /--cold needs the files to drop from the page cache\./],
     [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
     [["--step-mode", "both"], /Choose from blocking, queued/],
-    [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],
-    [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is none\./],
+    [
+      ["--kwargs", "{root"],
+      /--kwargs takes a JSON object, and \{root is not one\. Write for example '\{"root"/,
+    ],
+    [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is not one\./],
     [["--batch-size", "0"], count("0", "batch size", "1 to 1000000")],
     [["--batch-size", "2000000"], count("2000000", "batch size", "1 to 1000000")],
     [["--epoch-batches", "many"], count("many", "number of batches", "1 to 1000000")],
@@ -162,17 +162,17 @@ describe("a flag that makes no sense", () => {
     [["--sample-bytes", "4K"], /"4K" does not say whether K counts in 1024s or 1000s\./],
     [["--sample-cost", "slow"], /"slow" is not a duration\./],
     [["--step-time", "soon"], /"soon" is not a duration\./],
-    [["--step-time", "0ms"], /"0ms" is no time at all\./],
-    [["--budget", "0s"], /"0s" is no time at all\./],
-    [["--budget", "25h"], /"25h" is too long to wait: a day is the most\./],
-    [["--timeout", "0s"], /"0s" is no time at all\./],
+    [["--step-time", "0ms"], /"0ms" is not a time above 0\./],
+    [["--budget", "0s"], /"0s" is not a time above 0\./],
+    [["--budget", "25h"], /"25h" is too long to wait: the longest wait is a day\./],
+    [["--timeout", "0s"], /"0s" is not a time above 0\./],
     [["--seed", "x"], /"x" is not a seed/],
     [["--format", "yaml"], /Choose from table, json, markdown, html, python, env/],
     [["--backend", "moon"], /Choose from auto, cuda, emulated/],
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
     [[...data, "--output", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
-    [["images"], /What is images\? A training job's command stands after --: pinbench tune -- images\./],
+    [["images"], /What is images\? Write the training command after --: pinbench tune -- images\./],
   ])("%j", async (args, sentence) => {
     expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
   });
@@ -231,7 +231,11 @@ describe("pinbench tune of a Dataset of torch's", () => {
 
 it("ends with a sentence where Python has no torch, or is not there, or the file is not", async () => {
   const python = (path: string) => runCli(withTorch("sleeping.py:Sleeping", "--python", path));
-  expectSentence(await python(fixture("no_torch.sh")), 3, /has no torch\. --python names another Python/);
+  expectSentence(
+    await python(fixture("no_torch.sh")),
+    3,
+    /has no torch\. Name the Python of the training's environment with --python/,
+  );
   expectSentence(await python("/nowhere/python3"), 2, /There is no \/nowhere\/python3\./);
   expectSentence(await runCli(withTorch("none.py:make")), 2, /There is no file .*none\.py\./);
 });
@@ -257,7 +261,7 @@ describe("Ctrl-C", () => {
   it("ends the search with what was found until then", async () => {
     const { exitCode, stdout, stderr } = await interrupted("sleeping.py:Sleeping", "SIGINT");
     expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
-    expect(stdout).toContain("! interrupted: this is what was found until then\n");
+    expect(stdout).toContain("! interrupted: these are the results until then\n");
     expect(stdout).toMatch(/^ +0 +no +- +\d+\.\d ±/m);
     expect(stdout).toMatch(/^=> num_workers=\d /m);
   });

@@ -73,7 +73,7 @@ describe("a run with worker processes", () => {
       small("--worker-kind", "process", "--timer", "event", "--memory", "pinned"),
     );
     expect(exitCode).toBe(3);
-    expect(stderr).toContain("the event timer's clock is of one process");
+    expect(stderr).toContain("the event timer works in one process");
   });
 
   it("plans their memory and their start", async () => {
@@ -124,7 +124,7 @@ it("a worker process is nothing to start by hand", async () => {
   // The channel of this process is that of the test runner.
   const { exitCode, stderr } = await runCli(["worker"]);
   expect(exitCode).toBe(2);
-  expect(stderr).toContain("A worker process is started by another pinbench process alone.");
+  expect(stderr).toContain("Only another pinbench process starts a worker process.");
 });
 
 async function expectNothingLeft(mark: string): Promise<void> {

@@ -177,10 +177,10 @@ it("runs that are not whole, and those of another tool, are named", () => {
     buildRuns({ cells, seed: 2, document: { run, importedFrom } }).slice(0, 1),
   );
   expect(unfinished).toEqual([
-    "after/0.json has not come to its end: 2 of its 2 cells were finished, and no other is compared",
+    "after/0.json has not ended: 2 of its 2 cells were finished, and only those are compared",
   ]);
   expect(notes[0]).toBe(
-    "a side was imported from nvbandwidth: what it does not record of its machine is not compared",
+    "a side was imported from nvbandwidth: machine facts that it does not record are not compared",
   );
 });
 
@@ -197,7 +197,7 @@ describe("an interrupted run", () => {
   it("is compared in its finished cells, and the others say why they are missing", () => {
     const comparison = compareRuns(baseline, [half]);
     expect(comparison.unfinished).toEqual([
-      "after/0.json was interrupted: 1 of its 2 cells was finished, and no other is compared",
+      "after/0.json was interrupted: 1 of its 2 cells was finished, and only those are compared",
     ]);
     expect(comparison.cells.map(({ verdict, reason }) => [verdict, reason])).toEqual([
       ["not slower", expect.anything()],

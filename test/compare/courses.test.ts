@@ -130,7 +130,7 @@ describe("a cell that has a step of its own", () => {
 
   it("that there is none like what is asked for is said", () => {
     expect(() => describeEntries(entriesOf(courses), ["*/staged/*"])).toThrow(
-      'no cell of the checks in history is like "*/staged/*".',
+      'no cell of the checks in history matches "*/staged/*".',
     );
     expect(describeEntries([], ["*/staged/*"]).courses).toEqual([]);
   });

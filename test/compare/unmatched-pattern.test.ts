@@ -77,7 +77,7 @@ it("is refused as wrong usage where it is a threshold's", () => {
   expect(refuse).toThrow(
     expect.objectContaining({
       kind: "usage",
-      message: 'No cell of the baseline is like "*/staged/*", for which there is a threshold.',
+      message: 'No cell of the baseline matches "*/staged/*", which has a threshold.',
     }),
   );
 });

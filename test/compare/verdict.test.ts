@@ -159,7 +159,7 @@ describe("one run against one", () => {
     const comparison = compareRuns(buildRuns(single), buildRuns({ ...single, speed: 0.8 }));
     expect(comparison.cells[0]).toMatchObject({ verdict: "slower", spread: { source: "recorded" } });
     expect(comparison.notes).toContainEqual(
-      expect.stringMatching(/^a side of one or two runs says too little .*that of pinned is taken from runs/),
+      expect.stringMatching(/^a side has only one or two runs: .*of pinned is taken from runs/),
     );
     expect(comparisonSchema.parse(comparison)).toEqual(comparison);
   });
@@ -171,7 +171,9 @@ describe("one run against one", () => {
   ])("%s cannot be told, for none is known", (_, part) => {
     expect(verdictOn({ ...single, ...part }, { speed: 0.2 })).toMatchObject({
       verdict: "cannot be told",
-      reason: expect.stringMatching(/^a side of one or two runs says too little .* none is recorded for it$/),
+      reason: expect.stringMatching(
+        /^a side has only one or two runs, and no spread .* is recorded for this kind$/,
+      ),
       candidate: { low: null, high: null, pValue: null },
       spread: null,
     });

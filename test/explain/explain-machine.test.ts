@@ -66,7 +66,7 @@ describe("explaining a machine", () => {
       question(deaf, { mostMs: 10 }),
       question(async () => answered),
     ]);
-    const tooLong = { verdict: "cannot be told", failure: "It took longer than the 10 ms that it may take." };
+    const tooLong = { verdict: "cannot be told", failure: "It took longer than its limit of 10 ms." };
     expect(answers).toMatchObject([tooLong, tooLong, { verdict: "true" }]);
   });
 

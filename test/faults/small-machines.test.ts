@@ -96,7 +96,7 @@ const machines: Readonly<Record<string, Machine>> = {
     around: namespace,
     args: [...run, "--workers", "2", "--worker-kind", "process"],
     exitCode: 3,
-    says: /^pinbench: worker processes find the memory that they share through \/proc, which is not there\. Mount \/proc, or measure with threads: --worker-kind thread\.\n$/,
+    says: /^pinbench: worker processes share memory through \/proc, which is missing\. Mount \/proc, or measure with threads: --worker-kind thread\.\n$/,
     prints: false,
     first: true,
   },

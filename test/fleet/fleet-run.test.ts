@@ -133,9 +133,9 @@ describe("what is refused before anything is launched", () => {
     return path;
   };
   test.each<[string, () => string[], string]>([
-    ["no folder", () => ["--nodes", "2"], "--output says in which folder"],
-    ["no nodes", () => ["--output", folder()], "--nodes says on which nodes"],
-    ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is no number of nodes"],
+    ["no folder", () => ["--nodes", "2"], "--output is missing"],
+    ["no nodes", () => ["--output", folder()], "--nodes is missing"],
+    ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is not a number of nodes"],
     ["a folder that holds something", () => ["--nodes", "2", "--output", full()], "is not empty"],
     [
       "{nodes} without names",
@@ -145,7 +145,7 @@ describe("what is refused before anything is launched", () => {
     [
       "nodes that cannot be started again",
       () => ["--nodes", "a,b", "--launcher", "mpirun", "--confirm", "--output", folder()],
-      "--confirm starts some nodes again, and --launcher does not say how.",
+      "--confirm starts some nodes again, and --launcher has no place for their names.",
     ],
     [
       "a name that a shell would take apart",
@@ -160,7 +160,7 @@ describe("what is refused before anything is launched", () => {
     [
       "a label that fleet run gives itself",
       () => ["--nodes", "2", "--label", "node=x", "--output", folder()],
-      "--label node=… is what fleet run itself says",
+      "--label node=… is set by fleet run itself",
     ],
     [
       "a partition of a launcher that is not Slurm's",

@@ -75,7 +75,7 @@ describe("programs that use a device beside a run", () => {
   it("and those that come meanwhile", async () => {
     const record = await recordOf(sharingOf([[], [self, parent]]));
     expect(record.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
-    expect(describeSharing(record)).toEqual([expect.stringMatching(/ came meanwhile$/)]);
+    expect(describeSharing(record)).toEqual([expect.stringMatching(/ started during the run$/)]);
   });
 
   it("have no name where their ids are those of another namespace", async () => {

@@ -68,7 +68,7 @@ describe("compare()", () => {
     [
       "a threshold for a cell that neither has",
       { baseline: before, candidate: after, thresholds: { cells: { "*/pined/*": "5%" } } },
-      /^No cell of either result is like "\*\/pined\/\*", for which there is a threshold\. /,
+      /^No cell of either result matches "\*\/pined\/\*", which has a threshold\. /,
     ],
   ])("refuses %s", async (_, options, message) => {
     const error = await compare(options).catch((reason: unknown) => reason);

@@ -142,7 +142,11 @@ describe("a process without a document", () => {
     ],
     ["process.exitCode = 7", "measurement", /^A measuring process ended with exit code 7 and no output\.$/],
     ["", "measurement", /^A measuring process ended with exit code 0 and no output\.$/],
-    ["console.log('{}')", "measurement", /^what a measuring process printed is JSON, but no pinbench result/],
+    [
+      "console.log('{}')",
+      "measurement",
+      /^what a measuring process printed is JSON, but not a pinbench result/,
+    ],
     [
       "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)",
       "measurement",

@@ -180,7 +180,7 @@ describe("a worker process that cannot have what it needs", () => {
 describe("a worker process that is killed", () => {
   const killed = (index: number, count: number, pid: number) =>
     `worker process ${index} of ${count} (pid ${pid}) was killed by SIGKILL, most likely because memory ran out, ` +
-    "which the kernel log tells (dmesg): ask for fewer workers or smaller sizes";
+    "see the kernel log (dmesg): ask for fewer workers or smaller sizes";
 
   it("at its start is missing in the cells that need it", async () => {
     const pool = startPool(2);

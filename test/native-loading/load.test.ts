@@ -84,7 +84,7 @@ describe("loadAddon", () => {
 
   it("runs no file as a script", () => {
     writeFileSync(named, "throw new Error('it was run')");
-    expect(refusal().message).toContain("it is no ELF file");
+    expect(refusal().message).toContain("it is not an ELF file");
   });
 
   it("says that a file was cut short", () => {

@@ -9,7 +9,7 @@ import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/
 const GiB = 1024 ** 3;
 const hugetlb = { way: "register-hugetlb", pieces: 1, threads: 1 } as const;
 const tooFew =
-  "hugetlbfs has too few free pages: root sets them aside with sysctl vm.nr_hugepages, 512 of them for each GiB";
+  "hugetlbfs has too few free pages: root reserves them with sysctl vm.nr_hugepages, 512 of them for each GiB";
 
 /** As on an H200. */
 const usual = buildPinning([
@@ -125,7 +125,7 @@ it("programs stand below, as they are, also where lines are narrower", () => {
 it("where nothing can be had, or was measured, there is no program", () => {
   const refused = buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)]);
   expect(drawn(pinningKind, refused, "table", fileScreen())).toMatch(
-    /=> No pinned memory can be had in any of the ways/,
+    /=> None of the tried ways gave pinned memory/,
   );
   const cut = buildPinning([buildUnmeasured(hugetlb, "omitted", "interrupted before")], {
     status: "aborted",

@@ -22,7 +22,7 @@ describe("the way that is recommended", () => {
       ...inPieces,
       obtainNs: 0.56e9,
       hostAllocNs: 7.9e9,
-      reason: "It is the fastest way of those that were measured.",
+      reason: "It is the fastest of the measured ways.",
     });
   });
 
@@ -39,7 +39,7 @@ describe("the way that is recommended", () => {
     expect(recommended(overlapping)).toMatchObject({
       ...byThreads,
       reason:
-        "It took the least time of those that were measured. Huge pages, registered in 16 pieces by 16 threads, with 660 ms, may be as fast: no copy may go from one piece into the next.",
+        "It took the least time of the measured ways. Huge pages, registered in 16 pieces by 16 threads, with 660 ms, may be as fast: no copy may go from one piece into the next.",
     });
   });
 
@@ -68,7 +68,7 @@ describe("the way that is recommended", () => {
     expect(recommended(pools)).toMatchObject({
       ...hostAlloc,
       timesAsFast: 1,
-      reason: "Nothing that was measured is faster, and nothing is simpler.",
+      reason: "No measured way is faster, and none is simpler.",
     });
   });
 
@@ -228,7 +228,7 @@ describe("the way that is recommended", () => {
   it("says what the fastest way would take beside", () => {
     const reasonOf = (chosen: PoolShape, fastest: PoolShape) =>
       recommended([buildPool(chosen, [1.05, 1.06, 1.07]), buildPool(fastest, [1, 1.01, 1.02])])!.reason;
-    expect(reasonOf(byThreads, hugetlb)).toContain(": root has to set its pages aside, and the difference");
+    expect(reasonOf(byThreads, hugetlb)).toContain(": root has to reserve its pages, and the difference");
     expect(reasonOf(hugetlb, { ...hugetlb, pieces: 16 })).toContain(": no copy may go from one piece into");
     expect(reasonOf({ ...byThreads, threads: 1 }, byThreads)).toContain(": it takes threads,");
     expect(reasonOf(register, { ...byThreads, threads: 1 })).toContain(": it takes more code,");

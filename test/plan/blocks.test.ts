@@ -93,21 +93,18 @@ describe("copies of scattered blocks", () => {
 
 describe("what is wrong with a request for blocks", () => {
   it.each([
-    [
-      { blockSizesBytes: [4096], sizesBytes: [MiB] },
-      "--blocks and --sizes cannot both say how large a copy is",
-    ],
-    [{ blockCount: 10 }, "--block-count says how blocks are copied, and no blocks are asked for"],
-    [{ blockSms: [4] }, "--block-sms says how blocks are copied, and no blocks are asked for"],
+    [{ blockSizesBytes: [4096], sizesBytes: [MiB] }, "--blocks and --sizes exclude each other"],
+    [{ blockCount: 10 }, "--block-count has no effect without blocks"],
+    [{ blockSms: [4] }, "--block-sms has no effect without blocks"],
     [{ blockSizesBytes: [] }, "The list of blocks is empty"],
-    [{ blockSizesBytes: [1000] }, "A block cannot have 1000 B: it is a multiple of 16 bytes"],
+    [{ blockSizesBytes: [1000] }, "A block cannot have 1000 B: its size must be a multiple of 16 bytes"],
     [{ blockSizesBytes: [8] }, "A block cannot have 8 B"],
     [
       { blockSizesBytes: [4096], memory: ["registered"] },
       "--blocks measures h2d and d2h throughput of pinned",
     ],
-    [{ blockSizesBytes: [4096], directions: ["bidir"] }, "and none of the cells is such a one"],
-    [{ blockSizesBytes: [4096], caches: ["warm"] }, "and none of the cells is such a one"],
+    [{ blockSizesBytes: [4096], directions: ["bidir"] }, "and no cell is of that kind"],
+    [{ blockSizesBytes: [4096], caches: ["warm"] }, "and no cell is of that kind"],
     [
       { blockSizesBytes: [4096], blockSms: [4], memory: ["pageable"] },
       "--block-sms measures kernels that copy",
@@ -277,7 +274,7 @@ describe("the id of a cell in blocks", () => {
     [`${plain}/blocks-4096-kernel-sms-0`, "a kernel alone keeps to some of the multiprocessors"],
     [
       `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
-      "a kernel copies blocks of pinned memory alone",
+      "a kernel copies only blocks of pinned memory",
     ],
     [`${plain}/process/blocks-4096-loop`, "blocks are copied by threads alone"],
     [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied by threads alone"],

@@ -62,7 +62,7 @@ describe("cells beside the plain ones", () => {
       { pipelineChunks: [4], workers: [2] },
       "--pipeline measures h2d throughput of pageable, pinned or registered",
     ],
-    [{ pipelineChunks: [4], directions: ["d2h"] }, "and none of the cells is such a one"],
+    [{ pipelineChunks: [4], directions: ["d2h"] }, "and no cell is of that kind"],
   ] as const)("are a usage error where there can be none: %j", (given, message) => {
     expect(errorOf(() => variantsIn(given))).toMatchObject({
       kind: "usage",
@@ -163,8 +163,8 @@ describe("what takes several devices", () => {
   });
 
   it.each([
-    [{ together: true }, "--together takes two devices at least, and there is one"],
-    [{ directions: ["p2p"] as const }, "--direction p2p takes two devices at least"],
+    [{ together: true }, "--together needs at least two devices, and there is one"],
+    [{ directions: ["p2p"] as const }, "--direction p2p needs at least two devices"],
     [{ together: true, devices: [0] }, "and one was chosen"],
   ])("is a usage error with one device: %j", (given, message) => {
     const error = errorOf(() => planOf(given, "devices" in given ? two : {}));

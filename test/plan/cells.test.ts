@@ -126,7 +126,7 @@ describe("a plan of listed cells", () => {
     ["no bytes", example.replace("16777216", "0"), "usage", "A size cannot be 0"],
     ["no worker", example.replace("w4", "w0"), "usage", "A cell cannot have 0 workers"],
     ["too many workers", example.replace("w4", "w1025"), "usage", "it has from 1 to 1024"],
-    ["host memory within the device", example.replace("h2d", "d2d"), "usage", "memory device go together"],
+    ["host memory within the device", example.replace("h2d", "d2d"), "usage", "go only with memory device"],
     [
       "device memory from the host",
       example.replace("pinned", "device"),

@@ -151,11 +151,15 @@ describe("device-to-device copies", () => {
   });
 
   it.each([
-    { directions: ["d2d"], memory: ["pinned"], why: "memory pinned plays no part" },
-    { directions: ["d2d"], memory: ["pinned", "device"], why: "memory pinned plays no part" },
-    { directions: ["h2d"], memory: ["device"], why: "only copied by directions d2d" },
-    { directions: ["h2d"], memory: ["pinned", "device"], why: "only copied by directions d2d" },
-    { directions: ["h2d", "d2d"], memory: ["device"], why: "without host memory" },
+    { directions: ["d2d"], memory: ["pinned"], why: "memory pinned has no effect" },
+    { directions: ["d2d"], memory: ["pinned", "device"], why: "memory pinned has no effect" },
+    { directions: ["h2d"], memory: ["device"], why: "Only directions d2d and p2p copy memory device" },
+    {
+      directions: ["h2d"],
+      memory: ["pinned", "device"],
+      why: "Only directions d2d and p2p copy memory device",
+    },
+    { directions: ["h2d", "d2d"], memory: ["device"], why: "need host memory" },
   ] as const)("reject $directions with $memory", ({ directions, memory, why }) => {
     const error = errorOf(() => planOf({ directions, memory }));
     expect(error.kind).toBe("usage");

@@ -73,11 +73,11 @@ describe("what pinned memory gains", () => {
       "Whether pinned memory copies faster than ordinary (pageable) memory in copies of 16 MiB cannot be told here: ";
     const wide = { relativeHalfWidth: 0.2, result: { outcome: "budget" } } as const;
     expect(textsOfProcesses(pair(10, 11, wide))).toEqual([
-      `${open}the figures vary too much; a larger --budget, or --processes 5, tells more.`,
+      `${open}the figures vary too much: try a larger --budget, or --processes 5.`,
     ]);
     // Converged figures do not vary too much.
     expect(textsOfProcesses(pair(10, 11, { relativeHalfWidth: 0.2 }))).toEqual([
-      `${open}processes may differ by more than these figures do; --processes 5 tells more.`,
+      `${open}processes may differ by more than these figures do: measure with --processes 5.`,
     ]);
   });
 
@@ -327,22 +327,22 @@ describe("a result of which nothing can be told", () => {
     [
       "too few samples",
       { cells: pair(10, 30, { relativeHalfWidth: null }) },
-      "Nothing can be told for certain: there are too few samples for intervals; without --samples there are enough.",
+      "Nothing is certain: there are too few samples for intervals; without --samples there are enough.",
     ],
     [
       "intervals that say nothing",
       { cells: [buildCell({ GBps: 50, relativeHalfWidth: 0.99, result: { outcome: "budget" } })] },
-      "Nothing can be told for certain: the figures vary too much; a larger --budget, or --processes 5, tells more.",
+      "Nothing is certain: the figures vary too much: try a larger --budget, or --processes 5.",
     ],
     [
       "an early interruption",
       { cells: pair(10, 30, unfinished), run: { status: "aborted" } },
-      "Nothing can be told: the run was interrupted before a cell was finished.",
+      "There is no answer: the run was interrupted before a cell was finished.",
     ],
     [
       "an early failure",
       { cells: pair(10, 30, unfinished), run: { status: "failed" } },
-      "Nothing can be told: the run failed before a cell was finished.",
+      "There is no answer: the run failed before a cell was finished.",
     ],
     [
       "imported figures",
@@ -350,7 +350,7 @@ describe("a result of which nothing can be told", () => {
         cells: pair(10, 30, { relativeHalfWidth: null }),
         importedFrom: { tool: "nvbandwidth", version: null, file: "a" },
       },
-      "Nothing is claimed of imported figures, which have no intervals.",
+      "Nothing is concluded from imported figures, which have no intervals.",
     ],
     [
       "the host's own copies",

@@ -43,8 +43,8 @@ describe("from which size of a block on a loop is enough", () => {
         ]),
       ),
     ).toBe(
-      "pinned memory, a loop of copies is enough from 1 MiB on, where it copies at least 92 % of what the fastest other " +
-        "way does (H2D)",
+      "pinned memory, a loop of copies is enough from 1 MiB on, where it reaches at least 92 % of the fastest other way's " +
+        "rate (H2D)",
     );
   });
 
@@ -60,7 +60,9 @@ describe("from which size of a block on a loop is enough", () => {
       { loop: [50, 900], kernel: [50, 5] },
       { loop: [45, 900], kernel: [50, 5] },
     ];
-    expect(firstOf(sizes([good!, worse!, good!]))).toMatch(/from 4 KiB on, where it copies at least 89 % of/);
+    expect(firstOf(sizes([good!, worse!, good!]))).toMatch(
+      /from 4 KiB on, where it reaches at least 89 % of/,
+    );
     // The batch may be faster than the kernel, though its median is lower.
     const loop = sizes([{ loop: [45, 900], kernel: [50, 5] }]);
     const batch = sizes([{ batch: [49, 900] }], { relativeHalfWidth: 0.08 }).slice(1);
@@ -70,8 +72,8 @@ describe("from which size of a block on a loop is enough", () => {
   it("is none where it never is", () => {
     const slow: BlockRates = { loop: [10, 900], kernel: [50, 5] };
     expect(firstOf(sizes([slow, slow, slow]))).toBe(
-      "pinned memory, a loop of copies is not enough up to 1 MiB, where it copies at most 21 % of what the fastest other way " +
-        "does (H2D)",
+      "pinned memory, a loop of copies is not enough up to 1 MiB, where it reaches at most 21 % of the fastest other way's " +
+        "rate (H2D)",
     );
   });
 
@@ -81,7 +83,7 @@ describe("from which size of a block on a loop is enough", () => {
       { loop: [10, 900], batch: [25, 900], kernel: [50, 5] },
     ];
     expect(firstOf(sizes([slow!, slower!]))).toMatch(
-      /not enough up to 64 KiB, where it copies at most 41 % of/,
+      /not enough up to 64 KiB, where it reaches at most 41 % of/,
     );
   });
 
@@ -109,7 +111,7 @@ describe("from which size of a block on a loop is enough", () => {
         "is not (H2D)",
     );
     expect(firstOf(sizes([open!, no!, no!]))).toMatch(
-      /^pinned memory, a loop of copies is not enough at 1 MiB, where it copies at most 21 % of/,
+      /^pinned memory, a loop of copies is not enough at 1 MiB, where it reaches at most 21 % of/,
     );
     expect(firstOf(sizes([open!, no!, open!]))).toMatch(
       /at 1 MiB cannot be told .*, and at 64 KiB it is not/,
@@ -228,7 +230,7 @@ describe("the answer above the tables", () => {
   it("has the line that matters most", () => {
     const texts = answer(buildDocument({ cells: blockCells() })).map(({ text }) => text);
     expect(texts.at(-1)).toMatch(
-      /^In scattered blocks of pinned memory, a loop of copies is enough from 1 MiB on, where it copies at least \d+ % \(H2D\) and \d+ % \(D2H\)/,
+      /^In scattered blocks of pinned memory, a loop of copies is enough from 1 MiB on, where it reaches at least \d+ % \(H2D\) and \d+ % \(D2H\)/,
     );
   });
 

@@ -17,16 +17,16 @@ it("what was compared is a line where it is less than half of the copies, by the
   const warm = cellOf("warm", { copies: 200, provenCopies: 6 });
   const cold = cellOf("cold", { copies: 10, provenCopies: 4 });
   expect(notesOf([warm, cellOf("cold", { copies: 8, provenCopies: 4 })])).toEqual([
-    "proven right one by one: 3.0 % of the copies of warm cells; --verify every proves all",
+    "data checked: 3.0 % of the copies of warm cells; --verify every checks all",
   ]);
   expect(notesOf([warm, warm, cold])).toEqual([
-    "proven right one by one: 40 % of the copies of cold cells and 3.0 % of the copies of warm cells; --verify every proves all",
+    "data checked: 40 % of the copies of cold cells and 3.0 % of the copies of warm cells; --verify every checks all",
   ]);
 });
 
 it("is also a line where none is", () => {
   expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 0 })])).toEqual([
-    "proven right one by one: none of the copies of warm cells; --verify every proves all",
+    "data checked: none of the copies of warm cells; --verify every checks all",
   ]);
 });
 
@@ -37,7 +37,7 @@ it("is none for results that do not say it, as older ones", () => {
 
 it("that every copy was compared is said, for it has its price", () => {
   expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 6 })], "every")).toEqual([
-    "note: every copy was compared, between samples of few copies: compare with results of --verify every alone",
+    "note: every copy was checked, so samples have few copies: compare with results of --verify every alone",
   ]);
 });
 
@@ -47,7 +47,7 @@ it("but not of cells in which it is not so, as where a host copy is larger than 
     result: { verification: { checkedBytes: 64, mismatches: [], copies: 6, provenCopies: 0 } },
   });
   expect(notesOf([cellOf("cold", { copies: 6, provenCopies: 6 }), host], "every")).toEqual([
-    `note: every copy was compared (except in H2D host 16 MiB x1), between samples of few copies: compare with results of --verify every alone`,
+    `note: every copy was checked (except in H2D host 16 MiB x1), so samples have few copies: compare with results of --verify every alone`,
   ]);
 });
 

@@ -74,7 +74,7 @@ describe("devicesReport", () => {
       sharedOf([...behindSwitch, { ...first, ordinal: 2, upstreamPath: ["pci0000:80", "0000:80:01.0"] }]),
     ).toBe(`${shared}; devices 0 and 2: NUMA node 0`);
     expect(sharedOf([first, second])).toBe(
-      "not known, as sysfs shows no bridge above several of them, nor their NUMA nodes",
+      "not known: sysfs shows neither a bridge above several of them nor their NUMA nodes",
     );
     expect(sharedOf([first])).toBeUndefined();
   });

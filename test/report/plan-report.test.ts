@@ -31,7 +31,7 @@ describe("the time of a plan", () => {
   it("has its bounds where samples decide how many of them are taken", () => {
     const bounds = { leastDurationNs: seconds, mostDurationNs: 61 * seconds };
     expect(factOf("Time", planTaking({ ...even, ...bounds }))).toBe(
-      "about 9 s (an estimate; 1 s where samples hardly differ; 61 s where they differ much)",
+      "about 9 s (an estimate; 1 s if samples hardly differ; 61 s if they differ much)",
     );
   });
 

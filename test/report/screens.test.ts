@@ -66,7 +66,7 @@ describe.each(names)("no text of %s", (name) => {
     expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
     const whole = new Set([
       ...wordsOf(shown(name, { columns: 1000 })),
-      ..."left out for want of width:".split(" "),
+      ..."left out, as the table is too wide:".split(" "),
     ]);
     expect(wordsOf(text).filter((word) => !whole.has(word) && !whole.has(word.replace(/,$/, "")))).toEqual(
       [],
@@ -75,7 +75,7 @@ describe.each(names)("no text of %s", (name) => {
 
   it.each(widths)("loses a word in %i columns, unless it says which columns", (columns) => {
     const text = shown(name, { columns });
-    if (text.includes("left out for want of width")) return;
+    if (text.includes("left out, as the table is too wide")) return;
     const here = new Set(wordsOf(text));
     expect(wordsOf(shown(name, { columns: 1000 })).filter((word) => !here.has(word))).toEqual([]);
   });

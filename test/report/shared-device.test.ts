@@ -27,7 +27,7 @@ const report = (sharing: SharingRecord[] | null, format: "table" | "markdown" = 
 it.each(["table", "markdown"] as const)("who else used a device stands at the head of a %s", (format) => {
   const text = report([record], format);
   expect(text).toContain(
-    "device 0 was not measured alone: pinbench check (in another container, since 2026-11-20 09:59:58 UTC) came meanwhile",
+    "device 0 was not measured alone: pinbench check (in another container, since 2026-11-20 09:59:58 UTC) started during the run",
   );
   expect(text).toContain("device 0 was busy before it was measured: kernels ran for 41 % of the time");
 });

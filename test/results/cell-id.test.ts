@@ -31,7 +31,7 @@ describe("of a text that is no id, the hint", () => {
   });
 
   it("says that patterns are not taken", () => {
-    expectHint("d0/h2d/*", /^It takes whole ids, and no patterns\. Write for example /);
+    expectHint("d0/h2d/*", /^--cells takes whole ids, not patterns\. Write for example /);
   });
 
   it.each([

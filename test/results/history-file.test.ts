@@ -153,7 +153,7 @@ describe("a history that is larger than what is read of it at once", () => {
     const { entries, notes } = await readHistory(folder);
     expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-1", "check-2"]);
     expect(notes).toEqual([
-      `${historyPath(folder)} is large: its newest lines alone are read, from line 4 on (--keep-last N shortens it)`,
+      `${historyPath(folder)} is large: only its newest lines are read, from line 4 on (--keep-last N shortens it)`,
     ]);
   });
 
@@ -311,7 +311,7 @@ describe("a lock that was left behind", () => {
     execFileSync("mkfifo", [`${historyPath(history)}.lock`]);
     await expect(appendToHistory(history, buildEntry(1), null)).rejects.toMatchObject({
       kind: "output",
-      message: expect.stringContaining("history.jsonl.lock: it is no regular file"),
+      message: expect.stringContaining("history.jsonl.lock: it is not a regular file"),
     });
   });
 

@@ -155,7 +155,7 @@ describe("what is imported from nvbandwidth", () => {
     expect(report).toContain("**Device:** NVIDIA H200, memory not known, 0000:00:06, NUMA node not known");
     expect(report).toContain("**Host:** not known");
     expect(report).toContain("one published figure a cell");
-    expect(report).toContain("nothing says how precise it is");
+    expect(report).toContain("its precision is not known");
     expect(report).not.toMatch(/undefined|NaN|null|interval was still wider/);
     expect(drawn(resultKind, document, "csv").split("\n")[1]).toContain(
       ",NVIDIA H200,h2d,h2d,pinned,536870912,",
@@ -312,7 +312,7 @@ describe("a file that cannot be used", () => {
       "no bandwidth_matrix of one row",
     ],
     ["has a negative rate", cell("-1"), '"-1" for host_to_device_memcpy_ce of GPU 0'],
-    ["has a rate of zero", cell("0"), "no rate"],
+    ["has a rate of zero", cell("0"), "not a rate in GB/s"],
     ["has a rate that is no number", cell("nan"), '"nan"'],
     ["has an infinite rate", cell("1e999"), '"1e999"'],
     ["has a rate that no link has", cell("5e7"), "has 50000000 GB/s in the cell d0/h2d/"],

@@ -48,7 +48,7 @@ describe("the figures of a result", () => {
 
   it("are of results alone", () => {
     expect(() => figuresOf('{"kind": "fleet", "schemaVersion": 1}')).toThrow(
-      "it is what `pinbench fleet` said of many nodes, and no result of a run.",
+      "it is a result of `pinbench fleet`, not a result of a run.",
     );
   });
 });

@@ -60,9 +60,13 @@ describe("parseResult", () => {
     ["an empty file", "", "old.json is empty."],
     ["text", "no json", "old.json is not JSON ("],
     ["a truncated file", JSON.stringify(buildDocument()).slice(0, 500), "old.json is not JSON ("],
-    ["other JSON", '{"bandwidth": 3}', "old.json is JSON, but no pinbench result: it has no schemaVersion."],
-    ["an array", "[1]", "old.json is JSON, but no pinbench result: it has no schemaVersion."],
-    ["null", "null", "old.json is JSON, but no pinbench result: it has no schemaVersion."],
+    [
+      "other JSON",
+      '{"bandwidth": 3}',
+      "old.json is JSON, but not a pinbench result: it has no schemaVersion.",
+    ],
+    ["an array", "[1]", "old.json is JSON, but not a pinbench result: it has no schemaVersion."],
+    ["null", "null", "old.json is JSON, but not a pinbench result: it has no schemaVersion."],
     [
       "a later version",
       '{"schemaVersion": 2}',

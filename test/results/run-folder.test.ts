@@ -105,7 +105,7 @@ describe("a folder of runs", () => {
     const folder = newFolder();
     const made = await Promise.allSettled(["one", "two"].map((text) => createRuns(folder, [text])));
     const failed = made.filter(({ status }) => status === "rejected");
-    expect(failed).toMatchObject([{ reason: { message: `${folder} is there already and is not empty.` } }]);
+    expect(failed).toMatchObject([{ reason: { message: `${folder} already exists and is not empty.` } }]);
     expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
   });
 
@@ -121,7 +121,7 @@ describe("a folder of runs", () => {
     const folder = folderOf({ "a.json": "one" });
     await expect(createRuns(folder, ["two"])).rejects.toMatchObject({
       kind: "output",
-      message: `${folder} is there already and is not empty.`,
+      message: `${folder} already exists and is not empty.`,
     });
     expect(await textsIn(folder)).toEqual(["one"]);
     expect(readdirSync(folder)).toEqual(["a.json"]);

@@ -55,8 +55,8 @@ describe("checkWritable", () => {
     ["a name that is too long", `${"x".repeat(250)}.json`, "its name is too long"],
     ["a name that only its .partial makes too long", `${"x".repeat(245)}.json`, "its name is too long"],
     ["a link that leads to itself", "circle", "lead in a circle"],
-    ["no name", "", "it is no file name"],
-    ["a name that ends as a folder's", "new/", "it is no file name"],
+    ["no name", "", "it is not a file name"],
+    ["a name that ends as a folder's", "new/", "it is not a file name"],
   ])("refuses %s", async (_, name, reason) => {
     await mkdir(inFolder("folder"));
     await mkdir(inFolder("kept.json.partial"));

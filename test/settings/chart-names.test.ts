@@ -26,9 +26,7 @@ describe("the name of a chart is checked before anything is measured", () => {
     expect(await callCli(["run", "--output", "/tmp/a.svg", "--chart", "nope"])).toMatchObject({
       exitCode: 2,
       stdout: "",
-      stderr: expect.stringContaining(
-        'there is no chart "nope" in such a document. Choose from DIRECTION-by-size, ',
-      ),
+      stderr: expect.stringContaining('this document has no chart "nope". Choose from DIRECTION-by-size, '),
     });
   });
 });

@@ -56,7 +56,7 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     [{ sizes: "1MiB" }, "sizes is not a known key. Did you mean plan.sizes?"],
     [
       { colour: true },
-      "colour is not a known key. Known here are $schema, plan, baseline, runs, thresholds, significance, strict.",
+      "colour is not a known key. Known keys are $schema, plan, baseline, runs, thresholds, significance, strict.",
     ],
     [
       { thresholds: { memory: { pageabel: "5%" } } },
@@ -79,12 +79,12 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     ],
     [
       { plan: { workers: [1, 0] } },
-      'plan.workers is wrong: "0" is not a number of workers: that is a whole number from 1 up. Write for example 1,2,4.',
+      'plan.workers is wrong: "0" is not a number of workers: it must be a whole number from 1 up. Write for example 1,2,4.',
     ],
     [{ plan: { budget: 8 } }, "plan.budget must be a duration such as 8s or 500ms."],
     [
       { plan: { samples: 1.5 } },
-      'plan.samples is wrong: "1.5" is not a number of samples: that is a whole number.',
+      'plan.samples is wrong: "1.5" is not a number of samples: it must be a whole number.',
     ],
     [{ plan: { verify: "no" } }, "plan.verify must be true, false, last or every."],
     [{ plan: { llc: null } }, "plan.llc must be a size such as 64MiB."],
@@ -93,7 +93,7 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     [{ runs: "5" }, "runs must be a whole number from 1 up."],
     [
       { significance: 1 },
-      'significance is wrong: "1" is not a significance: that lies above 0 and up to 0.5. Did you mean 1%?',
+      'significance is wrong: "1" is not a significance: it must be above 0 and at most 0.5. Did you mean 1%?',
     ],
     [{ significance: true }, "significance must be a chance above 0 and up to 0.5, such as 0.3% or 0.003."],
     [

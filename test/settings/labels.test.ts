@@ -14,7 +14,7 @@ describe("a label on the command line", () => {
   });
 
   test.each([
-    ["rack", '"rack" is not a label: that is a key and a value.'],
+    ["rack", '"rack" is not a label: a label is a key and a value.'],
     ["=7", '"=7" is not a label'],
     ["rack row=7", '"rack row" cannot be the key of a label.'],
     ["__proto__=7", '"__proto__" cannot be the key'],

@@ -47,8 +47,8 @@ describe("parseSize", () => {
     ["16Mbit", "unknown unit"],
     ["99999999TiB", "larger than any memory"],
     ["9007199254740992", "larger than any memory"],
-    [`${"0".repeat(100)}1`, "more digits than a size has"],
-    [`1.${"0".repeat(101)}`, "more digits than a size has"],
+    [`${"0".repeat(100)}1`, "too many digits for a size"],
+    [`1.${"0".repeat(101)}`, "too many digits for a size"],
   ])("rejects %j: %s", (text, why) => {
     const error = errorOf(() => parseSize(text));
     expect(error.message).toContain(why);

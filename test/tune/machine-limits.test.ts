@@ -135,14 +135,14 @@ describe("why a setting does not fit", () => {
       "it needs 576 MiB of memory, and 500 MiB are available",
     );
     expect(why(usualSetting(4, false), limits, { workerBytes: 128 * MiB })).toBe(
-      "it needs 832 MiB of memory (512 MiB of it what its workers come to own over an epoch), and 500 MiB are available",
+      "it needs 832 MiB of memory (512 MiB of it memory that its workers copy over an epoch), and 500 MiB are available",
     );
   });
 
   it("is the limit of file descriptors", () => {
     expect(
       why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: 100, filesInUse: 60 } }),
-    ).toBe("it needs about 52 file descriptors beside 60 in use, and the limit is 100 (ulimit -n)");
+    ).toBe("it needs about 52 file descriptors, and 60 are in use: the limit is 100 (ulimit -n)");
     expect(why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: null } })).toBeNull();
   });
 

@@ -15,7 +15,7 @@ describe("a trial that was aborted while its loop waited for a batch", () => {
     expect(wasAborted).toBe(true);
     expect(failure).toMatchObject({ fault: "hang", everywhere: false, traceback: null });
     expect(failure?.message).toBe(
-      "No further batch had come for 20 s with 0 workers, not pinned when the trial was ended: what came before is no result.",
+      "No further batch had come for 20 s with 0 workers, not pinned when the trial was ended: the trial has no result.",
     );
     expect(failure?.hint).toContain("--budget");
   });

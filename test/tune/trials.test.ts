@@ -146,7 +146,7 @@ describe("a setting that does not fit", () => {
     expect(trials.misfit(usualSetting(8, false))).toBeNull();
     await trials.run(four);
     expect(trials.misfit(four)).toMatch(
-      /^it needs .* of memory \(.* of it what its workers come to own over an epoch\), and .* are available$/,
+      /^it needs .* of memory \(.* of it memory that its workers copy over an epoch\), and .* are available$/,
     );
     expect(trials.misfit(usualSetting(8, false))).not.toBeNull();
     expect(trials.misfit(usualSetting(2, false))).toBeNull();
@@ -218,7 +218,7 @@ describe("memory that workers come to own over an epoch", () => {
     const trials = trialsOf(probe, { limits: limitsOf({ memoryAvailableBytes: 9e9 }) });
     await trials.run(four);
     expect(await trials.run(usualSetting(12, false))).toBeNull();
-    expect(trials.skipped[0]?.reason).toMatch(/what its workers come to own over an epoch/);
+    expect(trials.skipped[0]?.reason).toMatch(/memory that its workers copy over an epoch/);
     expect(await trials.run(usualSetting(2, false))).not.toBeNull();
   });
 });

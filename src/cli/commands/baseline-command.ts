@@ -80,8 +80,8 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
 
 function refuseIdleEvery({ sessions }: BaselineFlags, { given }: Invocation): void {
   if (sessions > 1 || !given.includes("everyNs")) return;
-  throw new PinbenchError("usage", "--every says how far apart sessions start, and there is only one.", {
-    hint: "Say how many with --sessions.",
+  throw new PinbenchError("usage", "--every needs several sessions, and there is only one.", {
+    hint: "Give their number with --sessions.",
   });
 }
 

@@ -113,12 +113,12 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
 
 function baselinePath(flags: CheckFlags, configured: string | null): string {
   if (flags.keepLast !== null && flags.history === null) {
-    throw new PinbenchError("usage", "--keep-last says how many checks --history keeps.", {
+    throw new PinbenchError("usage", "--keep-last has no effect without --history.", {
       hint: "Give --history FOLDER as well.",
     });
   }
   if (flags.accept && !flags.update) {
-    throw new PinbenchError("usage", "--accept says that --update may write a slower baseline.", {
+    throw new PinbenchError("usage", "--accept has no effect without --update.", {
       hint: "Give --update as well.",
     });
   }

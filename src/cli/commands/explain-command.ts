@@ -59,7 +59,7 @@ function nothingToWrite(paths: readonly string[]): PinbenchError {
 /** The questions that were named, in their own order; null where none was asked. Throws a usage error. */
 function askedQuestions(operands: readonly string[], isAll: boolean): readonly Question[] | null {
   if (isAll && operands.length > 0) {
-    throw new PinbenchError("usage", "--all asks all questions, and none needs to be named beside it.", {
+    throw new PinbenchError("usage", "--all already asks all questions.", {
       hint: "Leave one of them out.",
     });
   }

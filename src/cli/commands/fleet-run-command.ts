@@ -111,7 +111,8 @@ async function confirmed(
   // Names that nodes give themselves may be anything, and go into a launcher's line of shell.
   const suspects = fleet.suspects.filter((host) => plainHost.test(host));
   const others = fleet.suspects.filter((host) => !plainHost.test(host));
-  if (others.length > 0) watched.note(`not measured again, as it is no name of a host: ${listed(others)}.`);
+  if (others.length > 0)
+    watched.note(`not measured again, because it is not a host name: ${listed(others)}.`);
   if (suspects.length === 0) return fleet;
   const leftNs = (untilMs - performance.now()) * 1e6;
   const told = fleet.nodes.find(({ host, wallNs }) => suspects.includes(host) && wallNs !== null);
@@ -152,7 +153,7 @@ async function giveUp(folder: string, complaints: readonly string[]): Promise<ne
   await removeEmptyFolders([folder]);
   const reason = complaints.length === 0 ? "" : ` (${complaints.join("; ")})`;
   throw new PinbenchError("measurement", `no node has begun to measure${reason}.`, {
-    hint: "Where nodes are only late, as in a queue, give a longer --deadline.",
+    hint: "If nodes are only late, as in a queue, give a longer --deadline.",
   });
 }
 
@@ -187,35 +188,31 @@ function requiredFlags({ folder, nodes, launcher }: Flags): {
   nodes: number | string | null;
 } {
   if (folder === null) {
-    throw new PinbenchError(
-      "usage",
-      "--output says in which folder the nodes leave their results, and is not given.",
-      {
-        hint: "Name a new folder that all nodes share, such as --output fleet.",
-      },
-    );
+    throw new PinbenchError("usage", "--output is missing: the folder for the nodes' results.", {
+      hint: "Name a new folder that all nodes share, such as --output fleet.",
+    });
   }
   if (nodes === null && launcher === null) {
-    throw new PinbenchError("usage", "--nodes says on which nodes to measure, and is not given.", {
+    throw new PinbenchError("usage", "--nodes is missing: the nodes to measure on.", {
       hint: "Write --nodes 4, or --nodes n[01-04].",
     });
   }
   if (nodes === null || !/^\d+$/.test(nodes)) return { folder, nodes };
   const count = Number(nodes);
   if (count >= 1 && count <= 100_000) return { folder, nodes: count };
-  throw new PinbenchError("usage", `--nodes ${nodes} is no number of nodes: that is from 1 to 100000.`);
+  throw new PinbenchError("usage", `--nodes ${nodes} is not a number of nodes: it must be from 1 to 100000.`);
 }
 
 function holdsSomething(folder: string): PinbenchError {
-  return new PinbenchError("output", `${folder} is there already and is not empty.`, {
-    hint: "Choose a new folder: results of two runs would pass for those of one.",
+  return new PinbenchError("output", `${folder} already exists and is not empty.`, {
+    hint: "Choose a new folder: results of two runs would mix.",
   });
 }
 
 /** The label by which a reader of the results knows the node. */
 function refuseNodeLabel(labels: Labels): void {
   if (!("node" in labels)) return;
-  throw new PinbenchError("usage", "--label node=… is what fleet run itself says of each result.", {
+  throw new PinbenchError("usage", "--label node=… is set by fleet run itself.", {
     hint: "Choose another key.",
   });
 }
@@ -237,7 +234,7 @@ async function planner(flags: Flags, nodes: number | string | null): Promise<Pla
     if (flags.confirm && !launcher.includes(nodesPlaceholder)) {
       throw new PinbenchError(
         "usage",
-        "--confirm starts some nodes again, and --launcher does not say how.",
+        "--confirm starts some nodes again, and --launcher has no place for their names.",
         {
           hint: "Put {nodes} where it takes the names: --launcher 'pdsh -w {nodes}' --nodes n01,n02.",
         },

@@ -30,7 +30,7 @@ export async function helpCommand(
     const below = command.commands.find((one) => one.name() === name);
     if (below === undefined) {
       throw new PinbenchError("usage", `there is no help on "${[topic, ...words].join(" ")}".`, {
-        hint: `Ask for that of a command (${namesOf(program)}), of terms or of exit-codes.`,
+        hint: `There is help on each command (${namesOf(program)}), on terms and on exit-codes.`,
       });
     }
     command = below;

@@ -51,13 +51,11 @@ async function checkOutput(output: string, path: string): Promise<void> {
 }
 
 function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Imported): string[] {
-  const notes = [
-    `the time of the run is the file's own, ${document.run.startedAt}: nvbandwidth records none.`,
-  ];
+  const notes = [`the time of the run is the file's, ${document.run.startedAt}: nvbandwidth records none.`];
   if (isBufferSizeAssumed) {
     const size = formatSize(bufferSizeBytes);
     notes.push(
-      `the buffer size is taken to be ${size}, nvbandwidth's default: its file records none, and --buffer-size states it.`,
+      `the buffer size is taken to be ${size}, nvbandwidth's default: its file records none. Give another with --buffer-size.`,
     );
   }
   if (leftOut.length > 0) {

@@ -53,13 +53,17 @@ export async function reportCommand(
  */
 async function keepForeignPage(): Promise<void> {
   if ((await lstat(usualPath).catch(() => null))?.isSymbolicLink()) {
-    throw new PinbenchError("output", `${usualPath} is a symbolic link, which was not asked for.`, {
-      hint: `Give --output FILE.html; --output ${usualPath} follows the link.`,
-    });
+    throw new PinbenchError(
+      "output",
+      `${usualPath} is a symbolic link, which pinbench follows only if it is named.`,
+      {
+        hint: `Give --output FILE.html; --output ${usualPath} follows the link.`,
+      },
+    );
   }
   const text = await readTextFile(usualPath).catch(() => null);
   if (text === null || text === "" || text.includes('<meta name="generator" content="pinbench ')) return;
-  throw new PinbenchError("output", `${usualPath} is there already, and pinbench did not write it.`, {
+  throw new PinbenchError("output", `${usualPath} already exists, and pinbench did not write it.`, {
     hint: `Give --output FILE.html; --output ${usualPath} replaces it.`,
   });
 }

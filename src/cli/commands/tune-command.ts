@@ -32,7 +32,7 @@ export async function tuneCommand(
     if (!call.argv.includes("--")) {
       // Flags of the command would be taken for those of pinbench.
       throw new PinbenchError("usage", `What is ${operands[0]}?`, {
-        hint: `A training job's command stands after --: pinbench tune -- ${operands.join(" ")}.`,
+        hint: `Write the training command after --: pinbench tune -- ${operands.join(" ")}.`,
       });
     }
     refuseWaiting(flags, "with a command");

@@ -18,7 +18,7 @@ import { killAfterPatience } from "../interruption.js";
  */
 export async function workerCommand(): Promise<ExitCode> {
   if (process.send === undefined) {
-    throw new PinbenchError("usage", "A worker process is started by another pinbench process alone.", {
+    throw new PinbenchError("usage", "Only another pinbench process starts a worker process.", {
       hint: "Write pinbench run --worker-kind process.",
     });
   }

@@ -53,7 +53,7 @@ export function checkThresholdPatterns(
   if (configured === null) return;
   const { pattern, hint } = configured;
   noter(flags)(
-    `the configuration has a threshold for "${pattern}", and no cell of ${where} is like that. ${hint}`,
+    `the configuration has a threshold for "${pattern}", which matches no cell of ${where}. ${hint}`,
   );
 }
 

@@ -34,7 +34,7 @@ export async function deliver<Format>(
   const inFile =
     format === "json" && process.stdout.isTTY ? files.find((file) => file.format === format) : undefined;
   if (inFile !== undefined)
-    noter({ quiet: false })(`the JSON is in ${inFile.path} alone, not on this terminal.`);
+    noter({ quiet: false })(`the JSON is only in ${inFile.path}, not on this terminal.`);
   else if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
     await attempt(async () =>

@@ -25,22 +25,14 @@ export function outputFiles<Some extends Formats>(
   const files = output.map((path) => ({ path, format: formatOfPath(formats, path) }));
   const picture = files.find(({ format }) => format === "svg");
   if (chart !== null && picture === undefined) {
-    throw new PinbenchError(
-      "usage",
-      "--chart says which chart an .svg file shows, and --output names none.",
-      {
-        hint: `Give --output ${/^[\w-]+$/.test(chart) ? chart : "chart"}.svg as well.`,
-      },
-    );
+    throw new PinbenchError("usage", "--chart has no effect without an .svg file in --output.", {
+      hint: `Give --output ${/^[\w-]+$/.test(chart) ? chart : "chart"}.svg as well.`,
+    });
   }
   if (chart === null && picture !== undefined) {
-    throw new PinbenchError(
-      "usage",
-      `${picture.path} is to show one chart, and --chart does not say which.`,
-      {
-        hint: "Give --chart NAME, such as --chart h2d-by-size: docs/reference.md lists the names.",
-      },
-    );
+    throw new PinbenchError("usage", `${picture.path} shows one chart, and --chart does not name it.`, {
+      hint: "Give --chart NAME, such as --chart h2d-by-size: docs/reference.md lists the names.",
+    });
   }
   if (chart !== null) checkChartName(formats, chart);
   return files;

@@ -60,7 +60,7 @@ export async function savedFleet(
   const rule = Object.keys(fleetSettings).find((key) => given.includes(key));
   if (rule === undefined) return read.document;
   const [flag] = commandSettings.fleet[rule as keyof typeof fleetSettings].flag.split(" ");
-  throw new PinbenchError("usage", `${flag} cannot change ${path}, whose nodes have been judged already.`, {
+  throw new PinbenchError("usage", `${flag} cannot change ${path}: its nodes have already been judged.`, {
     hint: "Give the nodes' results.",
   });
 }

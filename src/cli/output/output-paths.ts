@@ -43,8 +43,8 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
     const path = await real(output);
     const index = kept.findIndex((input) => path === input || path.startsWith(input + sep));
     if (index < 0) continue;
-    const where = path === kept[index] ? "is what is read" : `lies in ${inputs[index]}, which is read`;
-    throw new PinbenchError("output", `${output} ${where}, and writing to it would spoil that.`, {
+    const where = path === kept[index] ? "is an input" : `lies in the input ${inputs[index]}`;
+    throw new PinbenchError("output", `${output} ${where}, which writing would spoil.`, {
       hint: "Choose another path to write to.",
     });
   }

@@ -94,7 +94,7 @@ function chosen(
   );
   if (unmatched !== null) {
     const { pattern, hint } = unmatched;
-    throw new PinbenchError("usage", `no cell of the checks in ${path} is like "${pattern}".`, { hint });
+    throw new PinbenchError("usage", `no cell of the checks in ${path} matches "${pattern}".`, { hint });
   }
   return series.filter(({ cell }) => patterns.some((pattern) => matchesPattern(cell.id, pattern)));
 }

@@ -47,8 +47,7 @@ export function baselineReport(made: BaselineReport, screen: Screen): string {
     ...paragraph(`${path} holds ${counted(runs, "run")} of ${counted(cells, "cell")}${measuredOn}.`, screen),
   ];
   if (sensitivity === null) {
-    const advice =
-      "One run says nothing of the spread between runs: --runs 10 makes a baseline to check against.";
+    const advice = "One run does not show the spread between runs: use --runs 10 for a baseline.";
     return joinBlocks([[...header, ...paragraph(advice, screen)]]);
   }
   const percent = (share: number) => figure(`${roundUp(share * 100, share < 0.1 ? 1 : 0)} %`);
@@ -61,7 +60,7 @@ export function baselineReport(made: BaselineReport, screen: Screen): string {
     percent(kind.largestDrop),
   ]);
   if (occasions < fewestOccasions) header.push(...paragraph(describeShortMemory(report), screen));
-  const explanation = `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20, at the thresholds in force, by a check of ${counted(checkRuns, "run")} with as many to confirm.`;
+  const explanation = `Spread is the standard deviation between runs. A check of ${counted(checkRuns, "run")}, with as many to confirm, finds a drop of this size 19 times out of 20 (at the current thresholds).`;
   return joinBlocks([header, terminalGrid({ columns, rows }, screen), paragraph(explanation, screen)]);
 }
 
@@ -69,9 +68,9 @@ export function baselineReport(made: BaselineReport, screen: Screen): string {
 function describeShortMemory({ path, occasions, spanNs }: BaselineReport): string {
   const known =
     occasions === 1
-      ? `Measured once, within ${formatDuration(roundedUp(spanNs))}: how the machine is an hour later it does not know.`
-      : `Two occasions do not tell how much the machine differs between them: ${fewestOccasions} do.`;
-  return `${known} \`pinbench baseline ${path} --append\` later adds another occasion, and --sessions several in one go.`;
+      ? `All runs come from one ${formatDuration(roundedUp(spanNs))} window.`
+      : `Two occasions do not show how much the machine differs between occasions: ${fewestOccasions} do.`;
+  return `${known} \`pinbench baseline ${path} --append\` adds another occasion later; --sessions adds several in one go.`;
 }
 
 /** To whole seconds, and from two minutes on to whole minutes. */

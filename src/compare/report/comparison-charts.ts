@@ -43,7 +43,7 @@ function chartsOf(
   const rest =
     without === 0
       ? ""
-      : ` ${counted(without, "cell")} without a change ${without === 1 ? "is" : "are"} in the table alone.`;
+      : ` ${counted(without, "cell")} without a change ${without === 1 ? "is" : "are"} only in the table.`;
   const changes: ForestChart = {
     ...forestOf(drawn, unit, nameOf),
     name,

@@ -57,7 +57,7 @@ export function comparisonAlerts(comparison: Comparison): Note[] {
   const overruled = comparison.differences.filter(({ isOverruled }) => isOverruled);
   if (overruled.length > 0) {
     const facts = listed(overruled.map(({ fact }) => fact));
-    alerts.push(`not alike in ${facts}, compared all the same (--allow-mismatch)`);
+    alerts.push(`different ${facts}, compared anyway (--allow-mismatch)`);
   }
   return [...alerts, ...(comparison.unfinished ?? [])].map((text) => note(text, "warning"));
 }

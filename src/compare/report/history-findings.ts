@@ -103,7 +103,7 @@ function stepPlace({ before, after, earliest, latest, startedBefore, startedAfte
 
 /** What is recorded that changed at a step. */
 export function stepCause({ differences }: Pick<CourseStep, "differences">): string {
-  if (differences.length === 0) return "nothing that is recorded changed there";
+  if (differences.length === 0) return "no recorded fact changed there";
   return `changed there: ${listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`))}`;
 }
 
@@ -176,7 +176,7 @@ function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): F
     from: newest.check,
     to: newest.check,
     startedAt: null,
-    place: `the newest check is farther from the median of the ${newest.checksBefore} before than these vary`,
+    place: `the newest check differs from the median of the ${newest.checksBefore} before by more than these vary`,
     cause: "",
     size:
       changeText(newest.change, course) +

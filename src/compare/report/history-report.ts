@@ -150,7 +150,9 @@ function notesOf(history: HistoryDocument): Note[] {
   const isTooShort = checks.length > 0 && checks.length < fewestForSteps;
   return [
     ...(courses.length === 0 ? [] : [note(legend, "muted")]),
-    ...(isTooShort ? [note(`below ${fewestForSteps} checks hardly a step can be told from noise`)] : []),
+    ...(isTooShort
+      ? [note(`with fewer than ${fewestForSteps} checks, a step can hardly be told from noise`)]
+      : []),
     ...notes.map((text) => note(`note: ${text}`)),
   ];
 }
@@ -160,7 +162,7 @@ function conclusionOf({ checks, courses, path }: HistoryDocument): string {
   if (checks.length === 0) return `${path} holds no check yet`;
   if (courses.length === 0) return "no check has a figure";
   if (checks.length === 1)
-    return "one check is no course yet: each further one is compared with those before";
+    return "one check is not a course yet: each further check is compared with those before";
   const changed = courses.filter(isChanged);
   const inChecks = `in ${counted(checks.length, "check")}`;
   if (changed.length === 0)

@@ -11,7 +11,7 @@ import { whatWouldShow } from "./what-would-show.js";
 /** What each verdict says of a cell; in the order in which verdicts are named, what needs attention first. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   slower: "shown to be slower, by the cell's threshold or more",
-  "probably slower": "likely to be slower, by the cell's threshold or more, and not settled",
+  "probably slower": "likely to be slower, by the cell's threshold or more, but not certain",
   unsteady: "single runs far slower, and not less often than in the baseline",
   uneven: "slow copies take more of the time than in the baseline",
   missing: "in the baseline, without a figure in the candidate",
@@ -19,7 +19,7 @@ export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   "not comparable": "measured under conditions that differ",
   "not slower": "a loss of the cell's threshold is ruled out",
   faster: "shown to be faster, by the cell's threshold or more",
-  new: "in the candidate alone",
+  new: "only in the candidate",
 };
 
 const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
@@ -47,7 +47,7 @@ export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
   inconclusive: "warning",
 };
 
-/** A verdict and what it says: "new: in the candidate alone". */
+/** A verdict and what it says: "new: only in the candidate". */
 export function describeVerdict(verdict: Verdict): string {
   return `${verdict}: ${verdictMeaning[verdict]}`;
 }
@@ -72,7 +72,7 @@ export function describeOutcome(comparison: Comparison, nameOf = comparedNames(c
         " ",
       );
     case "inconclusive":
-      return `Not decided, and --strict fails what is not. ${describeCells(comparison, nameOf)}`;
+      return `Undecided, and --strict fails undecided cells. ${describeCells(comparison, nameOf)}`;
     case "not comparable":
       return `Not comparable: ${describeObstacle(comparison)}.`;
   }

@@ -55,7 +55,9 @@ function extraLines(cell: CellComparison, comparison: Comparison): string[] {
     `${verdict}: ${isLatency ? "latency " : ""}${describeChange(cell)}`.replaceAll("−", "-"),
     counted(candidate?.runs ?? 0, "run"),
     ...(isLatency && candidate !== null
-      ? [`rate of a latency of ${formatFigure(candidate.figure, unit)} µs a copy, as bigger has to be better`]
+      ? [
+          `rate for a latency of ${formatFigure(candidate.figure, unit)} µs per copy, because bigger must be better`,
+        ]
       : []),
     ...(notice === null ? [] : [notice]),
   ];

@@ -14,7 +14,7 @@ import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 
 /** Where the words of tables are explained. */
-const termsFact: Fact = ["Words", "pinbench help terms says what each of them means"];
+const termsFact: Fact = ["Words", "pinbench help terms explains them"];
 
 /** A report for people at a terminal; without --verbose its main figures and its answer. */
 export function drawTerminal(report: Report, screen: Screen): string {

@@ -64,7 +64,7 @@ export function terminalGrid(grid: Grid, screen: Screen): string[] {
     ...parts.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])),
     ...(missing.length === 0
       ? []
-      : paragraph(`left out for want of width: ${listed(missing)}`, screen, {
+      : paragraph(`left out, as the table is too wide: ${listed(missing)}`, screen, {
           prefix: indent,
           style: screen.chalk.dim,
         })),

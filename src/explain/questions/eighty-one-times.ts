@@ -53,13 +53,13 @@ export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
         holds === false
           ? `, and not ${claimedTimes}`
           : holds === null
-            ? `; whether that is ${claimedTimes} or more, the interval does not tell`
+            ? `; whether that is ${claimedTimes} or more, the interval leaves open`
             : ""
       }.`,
       `The first use of CUDA takes ${figureText(start)}, whatever is copied then.`,
-      `Whoever times that together with the pageable copy, and the pinned copy without it, finds ${figureText(asTimed)}: ${digits(startShare * 100)} % of that time is the start's.`,
+      `Timed with the pageable copy but not with the pinned one, it makes pinned memory look ${figureText(asTimed)} as fast: ${digits(startShare * 100)} % of that time is the start's.`,
       holds === true
-        ? "The difference is the copies' own."
+        ? "The difference comes from the copies."
         : "To compare two kinds of memory, copy once before the clock starts, in each process.",
     ],
   };
@@ -85,7 +85,7 @@ export const eightyOneTimes: Question = {
 
 function freshProcess(document: ResultDocument): FreshProcess {
   const [start] = document.coldStart;
-  if (start === undefined) throw new RangeError("a fresh process did not tell what its start took");
+  if (start === undefined) throw new RangeError("a fresh process did not report its start time");
   const copyNs = (memory: "pageable" | "pinned") =>
     sizeBytes / cellOf(document, { memory, sizeBytes }).stats[0]!.bandwidthGBps.median;
   return {

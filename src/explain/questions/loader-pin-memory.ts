@@ -66,12 +66,12 @@ function savedText(saved: MeasuredFigure, isGain: Known): string {
   if (isGain === true) return `That saves ${each} a batch: pinning pays off even for batches this small.`;
   if (isGain === null) {
     return isSaved === true
-      ? `That saves ${each} a batch; whether it is ${bound} of it, the interval does not tell.`
-      : "Whether that saves or costs anything, the interval does not tell.";
+      ? `That saves ${each} a batch; whether it is ${bound} of it, the interval leaves open.`
+      : "Whether that saves or costs anything, the interval leaves open.";
   }
   const change =
     isSaved === null
-      ? `The difference is too small to tell, and less than ${bound}`
+      ? `The difference is too small to measure, and less than ${bound}`
       : isSaved
         ? `That saves ${each} a batch, less than ${bound} of it`
         : `That costs ${each} a batch`;

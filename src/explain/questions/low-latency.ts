@@ -63,17 +63,17 @@ export function concludeLowLatency({ pageable, pinned, copiedFirst, newBuffer }:
       `An image from pageable memory arrives after ${figureText(pageable.typical)} (99 of 100 within ${figureText(pageable.p99)}).`,
       `From pinned memory it takes ${figureText(pinned.typical)} (${figureText(pinned.p99)}): ${
         isDirectSooner === true
-          ? "whoever decodes right into pinned memory gains."
+          ? "decoding directly into pinned memory gains."
           : isDirectSooner === false
             ? `less than ${leastGain} is gained.`
-            : `the intervals do not tell whether that is sooner by ${leastGain}.`
+            : `the intervals leave open whether that is sooner by ${leastGain}.`
       }`,
       `Copied into a pinned buffer first and sent from there, it takes ${figureText(copiedFirst.typical)} (${figureText(copiedFirst.p99)}): ${
         isFirstSooner === true
-          ? "sooner than to leave that to the driver."
+          ? "sooner than with the driver's own copy."
           : isFirstSooner === false
-            ? `the copy that is to be spared is made all the same, and not even ${leastGain} is gained.`
-            : `the intervals do not tell whether that is sooner by ${leastGain}.`
+            ? `the copy is made anyway, and less than ${leastGain} is gained.`
+            : `the intervals leave open whether that is sooner by ${leastGain}.`
       }`,
       ...(newBuffer === null
         ? []

@@ -95,7 +95,7 @@ function callSentence(
 }
 
 function howItRuns({ overlaps, hiding }: Way): string {
-  if (overlaps === null) return "the intervals do not tell whether they overlap";
+  if (overlaps === null) return "the intervals leave open whether they overlap";
   const hidden = `with ${figureText(hiding)} of the shorter one hidden`;
   if (overlaps) return `they overlap, ${hidden}`;
   return isAtLeast(hiding, inTurn) === false ? "one runs after the other" : `they hardly overlap, ${hidden}`;
@@ -108,13 +108,13 @@ function adviceOf(
   freesTheCpu: { pinned: Known; pageable: Known },
 ): string {
   if (pinnedOne === true) return "So non_blocking=True with pinned memory is enough for the two to overlap.";
-  if (pinnedOne === null || pinnedOwn === null) return "So nothing certain can be said of overlapping here.";
+  if (pinnedOne === null || pinnedOwn === null) return "So it is open whether they overlap here.";
   if (pinnedOwn === false) return "So no pinned copy overlaps with this computation here.";
-  const stream = "So it takes a stream of its own for a copy to overlap";
-  if (pageableOwn === null) return `${stream}; whether pinned memory too, the intervals do not tell.`;
+  const stream = "So a copy needs a stream of its own to overlap";
+  if (pageableOwn === null) return `${stream}; whether pinned memory too, the intervals leave open.`;
   return pageableOwn
     ? `${stream}, pinned or not${freesTheCpu.pageable === false ? "; but from pageable memory the call keeps the CPU for most of the copy" : ""}.`
-    : `So it takes both for a copy to overlap: pinned memory and a stream of its own.${freesTheCpu.pinned === true ? " In one stream non_blocking=True only lets the CPU go on." : ""}`;
+    : `So a copy needs both to overlap: pinned memory and a stream of its own.${freesTheCpu.pinned === true ? " In one stream non_blocking=True only lets the CPU go on." : ""}`;
 }
 
 /** Whether non_blocking=True lets a copy run beside a computation, as a torch user sees it. */

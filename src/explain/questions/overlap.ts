@@ -55,7 +55,7 @@ export function concludeOverlap(figures: { pinned: PipelineFigures; pageable: Pi
       pinned.sentence,
       pageable.sentence,
       ...(pinned.overlaps === true && pageable.overlaps === true
-        ? ["So overlapping is no privilege of pinned memory here."]
+        ? ["So pageable copies overlap here too."]
         : []),
     ],
   };
@@ -82,19 +82,19 @@ function tellKind(memory: "pinned" | "pageable", { copy, inTurn, inChunks, compu
   const times = `${figureText(inTurn)} one after the other, ${figureText(inChunks)} in ${chunks} chunks`;
   const sentence =
     overlaps === true
-      ? `From ${memory} memory copies run beside kernels: a batch takes ${times}.`
+      ? `From ${memory} memory, copies run at the same time as kernels: a batch takes ${times}.`
       : overlaps === false
-        ? `From ${memory} memory copies and kernels wait for each other: a batch takes ${times}.`
-        : `Whether copies from ${memory} memory run beside kernels, the intervals do not tell: a batch takes ${times}.`;
+        ? `From ${memory} memory, copies and kernels wait for each other: a batch takes ${times}.`
+        : `Whether copies from ${memory} memory run at the same time as kernels, the intervals leave open: a batch takes ${times}.`;
   return { overlaps, figures: [copy, inTurn, inChunks, hidden], sentence };
 }
 
 /** Whether copies run beside kernels. */
 export const overlap: Question = {
   name: "overlap",
-  title: "do asynchronous copies run beside kernels?",
+  title: "do asynchronous copies run at the same time as kernels?",
   claim:
-    "An asynchronous copy from pinned memory runs beside the computation on the batch before it; one from pageable memory does not.",
+    "An asynchronous copy from pinned memory runs during the computation on the batch before it; one from pageable memory does not.",
   needs: "device",
   mostMs: 20_000,
   async answer(tools) {

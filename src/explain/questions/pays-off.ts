@@ -73,14 +73,14 @@ function tellSize({ sizeBytes, pageable, pinned, cost }: PinningOfSize): ToldSiz
   });
   const figures = [saving, ...ways.map(({ beyond }) => beyond)];
   if (ways.length === 0) {
-    const sentences = [`${size}: the driver gave no pinned memory, so that nothing can be told of its cost.`];
+    const sentences = [`${size}: the driver gave no pinned memory, so its cost is not known.`];
     return { paysOff: null, copies: null, figures, sentences };
   }
   if (paysOff !== true) {
     const why =
       paysOff === false
         ? "a pinned copy saves nothing that could pay for pinning"
-        : "the intervals do not tell whether a pinned copy saves time, nor thus whether pinning pays off";
+        : "the intervals leave open whether a pinned copy saves time, so whether pinning pays off is open too";
     return { paysOff, copies: null, figures, sentences: [`${size}: ${why}.`] };
   }
   const copies = ways.map((way) => way.copies!);
@@ -89,7 +89,9 @@ function tellSize({ sizeBytes, pageable, pinned, cost }: PinningOfSize): ToldSiz
     paysOff,
     copies: Math.min(...copies.map(mostCopies)),
     figures: [...figures, ...copies],
-    sentences: [`${size}: each copy saves ${figureText(saving)}. Beside pageable memory ${told.join("; ")}.`],
+    sentences: [
+      `${size}: each copy saves ${figureText(saving)}. Compared with pageable memory, ${told.join("; ")}.`,
+    ],
   };
 }
 
@@ -125,12 +127,12 @@ function copiesText(count: number): string {
 
 function adviceFor(told: readonly ToldSize[]): string {
   const copies = told.map((one) => one.copies).filter((one) => one !== null);
-  if (copies.length === 0) return "Nothing here says that a buffer should be pinned.";
+  if (copies.length === 0) return "Nothing here is a reason to pin a buffer.";
   const where = copies.length < told.length ? ", of the sizes where it is known to" : "";
   const most = Math.max(...copies);
   return most <= 1
     ? `In the cheaper way pinning pays at once${where}: even a buffer that is copied a single time.`
-    : `In the cheaper way at most ${copiesText(most)} pay for it at each size${where}: pin buffers that are used so often.`;
+    : `In the cheaper way at most ${copiesText(most)} pay for it at each size${where}: pin buffers that are copied that often.`;
 }
 
 /** After how many copies pinning has paid off. */

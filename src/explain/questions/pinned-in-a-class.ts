@@ -52,11 +52,11 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
     ],
     sentences: [
       `Where it was pinned, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
-        isGained === false ? ": pinning gains nothing here that could be lost" : ""
+        isGained === false ? ": pinning gains nothing here, so nothing can be lost" : ""
       }.`,
       `In a process that it was sent to, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${
         isLost === null
-          ? "the intervals do not tell whether the speed-up is lost"
+          ? "the intervals leave open whether the speed-up is lost"
           : isLost
             ? "the speed-up is lost"
             : `${figureText({ value: (gainThere.value - 1) / (gain.value - 1), unit: "share" })} of the speed-up is left`
@@ -73,7 +73,7 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtB
   if (!isPinnedBefore) return "is_pinned() is False even before it is sent: pinning it had no effect.";
   if (isPinnedInChild && isPinnedInObject) {
     return isLost === true
-      ? "is_pinned() is True there, so that this is not the cause."
+      ? "is_pinned() is True there, so this is not the cause."
       : "is_pinned() is True there: it has arrived pinned.";
   }
   const which =
@@ -84,7 +84,7 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtB
     ? "in the sender it stays pinned"
     : "in the sender, too, is_pinned() is False from then on";
   const known = isBroughtBack === true ? "The cause: " : "The likely cause: ";
-  return `${isLost === true ? known : isLost === false ? "And yet " : ""}${which}. torch sends a tensor by moving it into shared memory, which nobody has pinned; ${sender}.`;
+  return `${isLost === true ? known : isLost === false ? "And yet " : ""}${which}. torch sends a tensor by moving it into shared memory, which is not pinned; ${sender}.`;
 }
 
 function registering(
@@ -102,7 +102,7 @@ function registering(
       ? `brings it to ${figureText(registered)}, ${figureText(rise)} the rate`
       : isHelp === false
         ? `hardly makes it faster, if at all: ${figureText(registered)}`
-        : `brings it to ${figureText(registered)}, and the intervals do not tell whether that is ${faster} times the rate`;
+        : `brings it to ${figureText(registered)}, and the intervals leave open whether that is ${faster} times the rate`;
   const pinned = isPinnedRegistered ? "is_pinned() is True again" : "is_pinned() stays False";
   return `Registering that memory in the process that received it, with ${call}, ${outcome}; ${pinned}.`;
 }

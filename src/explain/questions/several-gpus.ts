@@ -50,7 +50,7 @@ export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion
       return `From ${memory} memory all are fed at once: ${total}, and each keeps at least ${least(memory, known)} of its rate.`;
     return known === false
       ? `From ${memory} memory they hold each other up: ${total}, and one keeps ${least(memory, known)} of its rate.`
-      : `From ${memory} memory it is ${total}; whether each keeps ${keptShare * 100} % of its rate, the intervals do not tell.`;
+      : `From ${memory} memory it is ${total}; whether each keeps ${keptShare * 100} % of its rate, the intervals leave open.`;
   };
   return {
     verdict: verdictOf(isKept("pinned")),
@@ -83,7 +83,7 @@ export const severalGpus: Question = {
     const ordinals = tools.devices.map(({ ordinal }) => ordinal);
     const wanted = { ...request, devices: ordinals };
     if (ordinals.length < 2) {
-      const why = `There is ${ordinals.length === 1 ? "one device" : "no device"} to ask, and the claim is about several.`;
+      const why = `There is ${ordinals.length === 1 ? "one device" : "no device"} here, and the claim is about several.`;
       return {
         verdict: "cannot be told",
         figures: [],

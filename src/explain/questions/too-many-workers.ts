@@ -32,7 +32,7 @@ export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): 
     verdict: verdictOf(isSlower),
     figures: [...figures, share],
     sentences: [
-      `A DataLoader whose samples take some milliseconds of CPU each delivered most with ${counted(best.numWorkers, "worker")} of those that were tried: ${figureText(figureOf(best))}.`,
+      `A DataLoader whose samples take some milliseconds of CPU each delivered most with ${counted(best.numWorkers, "worker")}: ${figureText(figureOf(best))}.`,
       mostSentence(most, cpus, share, isSlower),
       ...(rule === undefined || rule === best
         ? rule === undefined
@@ -50,11 +50,11 @@ export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): 
 function mostSentence(most: WorkersRate, cpus: number, share: MeasuredFigure, isSlower: Known): string {
   const workers = counted(most.numWorkers, "worker");
   if (most.numWorkers <= cpus) {
-    return `No more than ${workers} were tried, for which there are CPUs: what too many do cannot be told.`;
+    return `No more than ${workers} were tried, as many as there are CPUs: the effect of too many is not known.`;
   }
   const on = `With ${workers} on ${counted(cpus, "CPU")} the rate is ${figureText(share)} that of the best with fewer`;
   if (isSlower === null)
-    return `${on}, and the intervals do not tell whether that is slower by ${Math.round((1 - asFast) * 100)} % or more.`;
+    return `${on}, and the intervals leave open whether that is slower by ${Math.round((1 - asFast) * 100)} % or more.`;
   return isSlower ? `${on}: they compete.` : `${on}: no sign of workers that slow each other down.`;
 }
 

@@ -49,7 +49,7 @@ export function concludeTooMuch(figures: PinnedPoolFigures): Conclusion {
   return {
     verdict: verdictOf(isTaken),
     parts: [
-      { name: "it leaves less for all else", verdict: verdictOf(isTaken) },
+      { name: "it leaves less for other uses", verdict: verdictOf(isTaken) },
       { name: "an allocation can fail", verdict: verdictOf(impossible && impossible.refusal !== null) },
     ],
     figures: [taken, returned],
@@ -58,21 +58,20 @@ export function concludeTooMuch(figures: PinnedPoolFigures): Conclusion {
         ? `A pinned pool of ${pool} takes ${figureText(taken)} of its size from the memory that all programs share; ${figureText(returned)} comes back when it is freed.`
         : isTaken === false
           ? `A pinned pool of ${pool} takes only ${figureText(taken)} of its size from the memory that all programs share, as /proc/meminfo counts it.`
-          : `Of a pinned pool of ${pool} the memory available tells nothing certain (${figureText(taken)} of its size): other programs take and give back as much meanwhile.`,
+          : `The effect of a pinned pool of ${pool} on the available memory is not certain (${figureText(taken)} of its size): other programs take and give back as much meanwhile.`,
       impossibleText(impossible),
-      "Whether the kernel can page it out was not tried, as that takes a machine that runs out of memory.",
-      `This machine has ${formatSizeRounded(totalBytes, Math.floor)}, of which ${formatSizeRounded(availableBytes, Math.floor)} are available here: of those pinbench itself pins no more than a quarter, ${formatSizeRounded(limit, Math.floor)}, unless it is told to.`,
+      "Whether the kernel can page it out was not tried: the machine would have to run out of memory.",
+      `This machine has ${formatSizeRounded(totalBytes, Math.floor)}, of which ${formatSizeRounded(availableBytes, Math.floor)} are available here: pinbench itself pins at most a quarter of those, ${formatSizeRounded(limit, Math.floor)}, unless --max-pinned allows more.`,
     ],
   };
 }
 
 function impossibleText(impossible: PinnedPoolFigures["impossible"]): string {
   if (impossible === null) {
-    return "How the driver refuses more than there is was not tried: the kernel is set to promise any amount (vm.overcommit_memory is 1).";
+    return "Asking the driver for more than there is was not tried: the kernel is set to promise any amount (vm.overcommit_memory is 1).";
   }
   const { refusal, ns, worksAfter } = impossible;
-  if (refusal === null)
-    return "A request for 64 TiB was granted, so that a failure would show only when it is used.";
+  if (refusal === null) return "A request for 64 TiB was granted: a failure would show only in use.";
   const after = worksAfter
     ? "copies work as before: a program that checks for the error can go on"
     : "copies no longer work";
@@ -84,13 +83,13 @@ export const tooMuchPinned: Question = {
   name: "too-much-pinned",
   title: "can too much memory be pinned?",
   claim:
-    "Pinned memory cannot be paged out: too much of it leaves too little for all else, and an allocation can fail.",
+    "Pinned memory cannot be paged out: too much of it leaves too little for other uses, and an allocation can fail.",
   needs: "device",
   mostMs: 20_000,
   async answer(tools) {
     const command = explainCommand({ name: "too-much-pinned", needs: "device" }, tools);
     if (systemAvailableBytes() === null) {
-      const why = "The system does not tell how much memory is available (MemAvailable in /proc/meminfo).";
+      const why = "The system does not show how much memory is available (MemAvailable in /proc/meminfo).";
       return { verdict: "cannot be told", figures: [], sentences: [why], command };
     }
     // In a container, what its limit leaves: beyond that the kernel ends processes.

@@ -42,14 +42,14 @@ export function concludeWhyPinned(figures: StagingFigures): Conclusion {
       isLikeCpu === true
         ? `That is what staging looks like${isFaster === true ? ": the CPU's copy is the slow part, and the link waits for it" : ""}.`
         : isLikeCpu === false
-          ? "So here the CPU's copy is not what a pageable copy takes its time for."
-          : "The intervals do not tell whether the CPU's copy is what a pageable copy takes its time for.",
+          ? "The CPU copy is not the bottleneck here."
+          : "The intervals leave open whether the CPU copy is the bottleneck.",
       `Staged by pinbench, through pinned slots of its own, it reaches ${figureText(staged)}.`,
       isFaster === false
         ? `A pinned copy needs no staging, and yet is hardly faster, if at all: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
         : isFaster === true
           ? `A pinned copy needs no staging: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
-          : `A pinned copy reaches ${figureText(pinned)}, and the intervals do not tell whether that is ${faster} times as fast as a pageable one.`,
+          : `A pinned copy reaches ${figureText(pinned)}, and the intervals leave open whether that is ${faster} times as fast as a pageable one.`,
     ],
   };
 }

@@ -46,11 +46,11 @@ export function answerOnGpu<Name extends ExperimentName>(
 }
 
 /** What to do where torch has no GPU. */
-export const gpuHint = "Name another Python with --python: one whose torch has CUDA.";
+export const gpuHint = "Name a Python whose torch has CUDA with --python.";
 
 /** That torch has no GPU, as a sentence. */
 export function noGpu(reason: string): string {
-  return `This takes a GPU, and ${reason}.`;
+  return `This needs a GPU, and ${reason}.`;
 }
 
 /** That nothing was concluded, and why. */

@@ -86,7 +86,7 @@ export class TorchBench {
       if (signal.aborted) {
         this.#missing = new PinbenchError(
           "measurement",
-          `${this.python} had not imported torch when the first question's time was up.`,
+          `${this.python} had not imported torch within the first question's time.`,
           { hint: pythonHint },
         );
       }

@@ -96,16 +96,16 @@ function nothingToTell(document: ResultDocument): string {
   if (evidence.length > 0) {
     if (evidence.some((cell) => cell.mode === "latency" && variantOf(cell) !== "plain"))
       return latenciesAtOnce;
-    if (importedFrom != null) return "nothing is claimed of imported figures, which have no intervals";
-    return `nothing can be told for certain: ${
+    if (importedFrom != null) return "nothing is concluded from imported figures, which have no intervals";
+    return `nothing is certain: ${
       evidence.every(({ stats }) => stats.every(({ bandwidthGBps }) => bandwidthGBps.low === null))
         ? "there are too few samples for intervals; without --samples there are enough"
         : whyOpen(evidence)
     }`;
   }
-  const ends = { aborted: "was interrupted", failed: "failed", running: "has not come to its end" } as const;
+  const ends = { aborted: "was interrupted", failed: "failed", running: "has not ended" } as const;
   if (run.status !== "complete" && cells.some((cell) => cell.outcome === null)) {
-    return `nothing can be told: the run ${ends[run.status]} before a cell was finished`;
+    return `there is no answer: the run ${ends[run.status]} before a cell was finished`;
   }
   if (cells.some((cell) => cell.memory === "host" && isMeasured(cell))) {
     return "nothing was copied to or from a device: the table shows what the CPU copies by itself";
@@ -119,4 +119,4 @@ function nothingToTell(document: ResultDocument): string {
 }
 
 const latenciesAtOnce =
-  "the tables show what a copy takes in all this; with --mode throughput the answer here compares rates";
+  "the tables show how long a copy takes; with --mode throughput this answer compares rates";

@@ -135,7 +135,7 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
     if (last.enough === "no") {
       const mostShare = Math.max(...told.slice(isNoBelow ? 0 : lastNo).map((one) => one.mostShare));
       const most = formatWholeShare(mostShare, roundUp);
-      return `a loop of copies is not enough ${whereNot}, where it copies at most ${most} of what the fastest other way does`;
+      return `a loop of copies is not enough ${whereNot}, where it reaches at most ${most} of the fastest other way's rate`;
     }
     const firstOpen = told.findLastIndex(({ enough }) => enough !== "open") + 1;
     const open =
@@ -148,7 +148,7 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
   const reaches =
     leastShare >= 1
       ? "where no other way is faster"
-      : `where it copies at least ${formatWholeShare(leastShare)} of what the fastest other way does`;
+      : `where it reaches at least ${formatWholeShare(leastShare)} of the fastest other way's rate`;
   return `a loop of copies is enough from ${first.size} on${atLatest}, ${reaches}`;
 }
 

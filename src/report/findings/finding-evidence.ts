@@ -169,6 +169,6 @@ export function workersOf(observations: readonly Observation[]): number[] {
 /** Why intervals do not allow a claim on these cells, and what would. */
 export function whyOpen(cells: readonly CellResult[]): string {
   return cells.every(({ outcome }) => outcome === "converged")
-    ? "processes may differ by more than these figures do; --processes 5 tells more"
-    : "the figures vary too much; a larger --budget, or --processes 5, tells more";
+    ? "processes may differ by more than these figures do: measure with --processes 5"
+    : "the figures vary too much: try a larger --budget, or --processes 5";
 }

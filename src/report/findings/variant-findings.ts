@@ -175,7 +175,7 @@ function clauseOfParty(kept: readonly Kept[], worst: readonly Kept[]): string {
   const where = `when ${all} copy${ways} at once (${memory}, ${formatSize(sizeBytes)}, ${copiers})`;
   if (worst.length === 0) {
     return kept.some(({ order }) => order === "open")
-      ? `at these intervals, nothing can be told of what is lost ${where}`
+      ? `at these intervals, it cannot be told what is lost ${where}`
       : `no device loses anything ${where}`;
   }
   if (worst.length === kept.length) return `each device keeps ${spanOf(worst)} of its rate alone ${where}`;
@@ -230,10 +230,10 @@ function whatCopiesKeep(kept: readonly Kept[]): string {
       : [`${listed(memoriesOf(unharmed))} ${unharmed.length === 1 ? "loses" : "lose"} nothing`]),
   ];
   const open = kept.filter(({ order }) => order === "open");
-  const rest = open.length === 0 ? "" : `, of ${listed(memoriesOf(open))} nothing can be told`;
+  const rest = open.length === 0 ? "" : `; for ${listed(memoriesOf(open))} it cannot be told`;
   return clauses.length > 0
     ? listed(clauses) + rest
-    : `at these intervals, nothing can be told of what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
+    : `at these intervals, it cannot be told what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
 }
 
 function memoriesOf(kept: readonly Kept[]): string[] {
@@ -285,8 +285,8 @@ function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFi
   const what = `copies of ${formatSize(sizeBytes)} that overlap with kernels (non_blocking)`;
   const text =
     said === ""
-      ? `at these intervals, nothing can be told of what ${what} gain with ${listed(open)} memory`
-      : `${what} ${said}${open.length === 0 ? "" : `, of ${listed(open)} memory nothing can be told`}`;
+      ? `at these intervals, it cannot be told what ${what} gain with ${listed(open)} memory`
+      : `${what} ${said}${open.length === 0 ? "" : `; for ${listed(open)} memory it cannot be told`}`;
   return [{ text, cells }];
 }
 

@@ -53,9 +53,8 @@ export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext
 }
 
 const besideNote =
-  "copy alone: the same cell without the load, measured in the same rounds; load alone: right before and after the copies " +
-  "of each visit, with the load running on, so that clocks are those of a lasting load; what the load keeps is the median " +
-  "of single visits' shares";
+  "copy alone: the same cell without the load, measured in the same rounds; load alone: right before and after each visit's " +
+  "copies, while the load runs on, so that clocks have settled; load keeps: the median of the visits' shares";
 
 function loadFigures(cell: CellResult): Figure[] {
   const load = isMeasured(cell) ? cell.load : null;
@@ -118,8 +117,8 @@ export function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridConte
 }
 
 const pipelineNote =
-  "copies on one stream and kernels on another, each kernel after the copy of its chunk; gain: over 1 chunk, in which the " +
-  "kernels wait for all of the copy and the batch takes the sum of its parts";
+  "copies on one stream and kernels on another, each kernel after the copy of its chunk; gain: over 1 chunk, with which " +
+  "the kernels wait for the whole copy";
 
 function gainFigure(cell: CellResult | undefined, whole: CellResult | undefined): Figure {
   if (cell === undefined) return blank;

@@ -69,13 +69,12 @@ export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext
 }
 
 const ratesNote =
-  "blocks lie at shuffled places of both sides, one piece: the same bytes as one copy. loop: a call of the driver for each " +
-  "block; batch: one call for all; kernel: a program on the GPU reads or writes the host's memory itself (SMs: on so few " +
-  "multiprocessors); gather: the CPU collects many at a time in pinned memory, from where they are copied, and a kernel " +
-  "puts them in their places, or the other way round";
+  "blocks lie at shuffled places on both sides; one piece: the same bytes as one copy. loop: a driver call for each block; " +
+  "batch: one call for all; kernel: a program on the GPU reads or writes the host's memory itself (SMs: on this many " +
+  "multiprocessors); gather: the CPU collects blocks in pinned memory, and after the copy a kernel puts them in their " +
+  "places, or the other way round";
 
-const costsNote =
-  "host ns: how long a block keeps the CPU that asks for it busy, until the last call that its copy takes has returned";
+const costsNote = "host ns: CPU time of a block, until the last call of its copy has returned";
 
 /** Whether there are two numbers of one kind of blocks, as only a list of cells can ask for. */
 function variesCount(rows: readonly BlockRow[]): boolean {

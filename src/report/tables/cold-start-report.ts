@@ -46,7 +46,7 @@ function refusalsOf({ pinning }: ColdStart): string[] {
 
 function explanationOf(costs: ColdStart): string {
   const [record] = costs.pinning;
-  const unknown = "where pinned is not faster for certain or was not measured";
+  const unknown = "if pinned is not faster for certain or was not measured";
   const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
   if (record?.reuses != null) {
     return `pays off after: ${saved}, with the cheaper of the two ways, as if pageable memory cost nothing; ${sign.absent} for the other way, and ${unknown}`;

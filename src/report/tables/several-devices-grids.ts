@@ -19,10 +19,9 @@ const ofAloneNote = "of alone: of what the same cell reaches by itself, measured
  * (allHostBidirHelper() in its testcase.cpp).
  */
 const bothWaysNote =
-  `${ofAloneNote}; every direction of every device copies until the last one has been timed. What nvbandwidth calls ` +
-  "host_to_all_bidirectional_memcpy_ce stands in the rows H2D, and all_to_host_bidirectional_memcpy_ce in the rows D2H: " +
-  "it times one of these flows at a time and gives each of the others twice its bytes, so that one more than twice as " +
-  "fast ends before it";
+  `${ofAloneNote}; every direction of every device copies until all have been timed. The rows H2D correspond to ` +
+  "nvbandwidth's host_to_all_bidirectional_memcpy_ce, the rows D2H to its all_to_host_bidirectional_memcpy_ce, which " +
+  "times one of these flows at a time and gives the others twice its bytes: one more than twice as fast ends early";
 
 /**
  * Rows size x workers x memory kind, and for each of these a row of figures and one of their shares of what is reached

@@ -50,7 +50,7 @@ export async function withFileLock<T>(path: string, work: (lock: FileLock) => Pr
       let lost: PinbenchError | null = null;
       const confirm = async () => {
         if (await isHeld()) return;
-        lost = unwritable(path, "other processes have taken this lock away time and again");
+        lost = unwritable(path, "other processes took this lock away again and again");
         throw lost;
       };
       try {
@@ -138,8 +138,8 @@ async function acquire(path: string, token: string): Promise<FileHandle> {
     if (text !== null && (holder === "ended" || isStale)) await takeAway(path, text);
     else if (nowMs - startedMs < patienceMs) await sleep(retryMs * (0.5 + Math.random()));
     else if (holder === "alive" && nowMs - seen.sinceMs > patienceMs / 2)
-      throw unwritable(path, `process ${pid}, which lives, holds this lock`);
-    else throw unwritable(path, "other processes hold this lock all the time");
+      throw unwritable(path, `the running process ${pid} holds this lock`);
+    else throw unwritable(path, "other processes always hold this lock");
   }
 }
 
@@ -164,7 +164,7 @@ async function create(path: string, token: string): Promise<FileHandle | null> {
 async function stateOf(path: string): Promise<{ text: string; mtimeMs: number } | null> {
   try {
     // Opening a named pipe would wait without end, and a link may lead to one, or nowhere.
-    if (!(await lstat(path)).isFile()) throw unwritable(path, "it is no regular file");
+    if (!(await lstat(path)).isFile()) throw unwritable(path, "it is not a regular file");
     // Opened anew each time, which is when NFS asks the server.
     const handle = await open(path, "r");
     try {

@@ -67,7 +67,7 @@ export function parseHistory(text: string, path: string, linesBefore = 0): Histo
   const notes: string[] = [];
   if (linesBefore > 0) {
     notes.push(
-      `${path} is large: its newest lines alone are read, from line ${linesBefore + 1} on (--keep-last N shortens it)`,
+      `${path} is large: only its newest lines are read, from line ${linesBefore + 1} on (--keep-last N shortens it)`,
     );
   }
   const lines = text.split("\n");
@@ -120,14 +120,14 @@ function impossibleIn({ series, backend }: HistoryEntry): string | null {
  * "output" PinbenchError.
  */
 export async function checkHistoryWritable(folder: string): Promise<void> {
-  if (folder === "") throw unwritable('""', "it is no folder's name");
+  if (folder === "") throw unwritable('""', "it is not a folder's name");
   const tryFolder = async () => {
     const made = await reportingAs(folder, () => makeFolder(folder));
     try {
       const path = historyPath(folder);
       await checkWritable(path);
       const info = await stat(path).catch(() => null);
-      if (info !== null && !info.isFile()) throw unwritable(path, "it is no regular file");
+      if (info !== null && !info.isFile()) throw unwritable(path, "it is not a regular file");
     } finally {
       await removeEmptyFolders(made);
     }

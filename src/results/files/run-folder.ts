@@ -196,7 +196,7 @@ async function withNewRuns<T>(
 
 /** The "output" error for a folder that was to be empty and is not. */
 export function notEmpty(folder: string, hint = "Choose a new folder."): PinbenchError {
-  return new PinbenchError("output", `${folder} is there already and is not empty.`, { hint });
+  return new PinbenchError("output", `${folder} already exists and is not empty.`, { hint });
 }
 
 async function readList(path: string): Promise<RunNames> {

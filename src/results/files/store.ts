@@ -22,7 +22,8 @@ const partialSuffix = ".partial";
 /** Finds out before measuring whether `finalize` will be able to write; leaves nothing behind. */
 export async function checkWritable(path: string): Promise<void> {
   await reportingAs(path, async () => {
-    if (path === "" || path.endsWith("/")) throw unwritable(path === "" ? '""' : path, "it is no file name");
+    if (path === "" || path.endsWith("/"))
+      throw unwritable(path === "" ? '""' : path, "it is not a file name");
     const target = await resolveTarget(path);
     if (target.kind === "directory") throw unwritable(path, "it is a folder");
     if (target.kind === "stream") {
@@ -72,7 +73,7 @@ export async function finalize(
   await reportingAs(path, async () => {
     const target = await resolveTarget(path);
     if (target.kind !== "file") {
-      if (typeof text !== "string") throw unwritable(path, "it is no regular file");
+      if (typeof text !== "string") throw unwritable(path, "it is not a regular file");
       await writeToStream(target.path, text);
       return;
     }

@@ -161,16 +161,16 @@ function cannotStart(program: string, error: unknown): unknown {
     return isScript
       ? new PinbenchError(
           "usage",
-          `${program} cannot be run: its first line names a program that is not there.`,
+          `${program} cannot be run: its first line names a program that does not exist.`,
         )
       : new PinbenchError("usage", `There is no command ${program}.`, {
-          hint: "Write what starts the training after --. Many systems call Python python3: -- python3 train.py.",
+          hint: "Write the training command after --. Many systems call Python python3: -- python3 train.py.",
         });
   }
   if (code === "EACCES") {
     const hint = isExecutable(program)
       ? "Its first line names a program that is not executable."
-      : `Make it executable, or write what runs it: python ${program}, or bash ${program}.`;
+      : `Make it executable, or name its interpreter: python ${program}, or bash ${program}.`;
     return new PinbenchError("usage", `${program} is not executable.`, { hint });
   }
   return new PinbenchError("usage", `${program} cannot be started (${code ?? String(error)}).`, {

@@ -135,7 +135,7 @@ export function whyUnseen(pids: readonly number[]): string | null {
     const ends = words.findIndex((word) => !word.startsWith("-") || word === "-c" || word === "-m");
     const flag = words.slice(0, Math.max(0, ends)).find((word) => isolating.test(word));
     if (flag !== undefined) {
-      return `${program} was started with ${flag}, which keeps pinbench out of it: PYTHONPATH and sitecustomize must count.`;
+      return `${program} was started with ${flag}, which keeps pinbench out: Python must read PYTHONPATH and sitecustomize.`;
     }
   }
   const hasTorch = pids.some((pid) => /\/libtorch(_cpu|_python)?\.so/.test(readOf(pid, "maps")));

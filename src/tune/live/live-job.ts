@@ -100,7 +100,9 @@ export class LiveJob {
       this.onNews(member, null);
     },
     garbled: (line) => {
-      this.#fault ??= new Error(`A process of the job said what is no message: ${line.slice(0, 200)}`);
+      this.#fault ??= new Error(
+        `A process of the job sent something that is not a message: ${line.slice(0, 200)}`,
+      );
       this.#over.abort();
     },
   };

@@ -168,12 +168,12 @@ export class LiveProbe implements Probe {
 
 function noteOn(message: HookMessageOf<"safety" | "aside">): string | null {
   if (message.type === "aside") {
-    return `pinbench has left the job alone, as it met with an error of its own: ${message.message}`;
+    return `pinbench left the job alone after an error of its own: ${message.message}`;
   }
   if (message.reason === null) return null;
   return message.workers === "refused"
     ? `no other number of workers was tried: ${message.reason}`
-    : `the job has kept its own number of workers, and others made batches that were thrown away: ${message.reason}`;
+    : `the job has kept its own number of workers; batches of other workers were discarded: ${message.reason}`;
 }
 
 /** Whether a DataLoader is given the same. */

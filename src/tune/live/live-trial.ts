@@ -186,7 +186,7 @@ function hang(setting: LoaderSetting, timeoutNs: number): TrialFailure {
   return {
     fault: "hang",
     message: `The training loop took no further batch within ${timeoutNs / 1e9} s with ${describeSetting(setting)}.`,
-    hint: "Where a step takes so long by right, --timeout allows more.",
+    hint: "If a step really takes this long, raise --timeout.",
     traceback: null,
     everywhere: true,
   };

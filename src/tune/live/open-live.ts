@@ -156,7 +156,7 @@ class Opening {
       throw unseen(
         `The command has iterated no DataLoader within ${formatDuration(startFactor * timeoutNs)}.`,
         whyUnseen(this.job.process.running()) ??
-          `A training that takes so long to begin is waited for with --timeout: four times as long as that.`,
+          `For a training that begins slowly, raise --timeout: the wait is four times as long.`,
       );
     }
     // Where batches come, but none of a loop that trains, it may still be about to.
@@ -168,7 +168,7 @@ class Opening {
       loaders,
       this.options.settings.loader,
       `No training loop took several batches within ${within}.`,
-      "Where a batch or a step takes so long by right, --timeout allows more.",
+      "If a batch or a step really takes this long, raise --timeout.",
     );
   }
 
@@ -179,20 +179,20 @@ class Opening {
     if (loaders.length === 0 && exit?.code !== 0) {
       return unseen(
         `The command ${how} before it iterated a DataLoader.`,
-        "Does it run by itself? It is started as it stands after --.",
+        "Does it run without pinbench? It is started exactly as written after --.",
       );
     }
     if (loaders.length === 0) {
       return unseen(
         `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
-        "A Python with -S, -I or -E does not read PYTHONPATH, by which pinbench gets into it; and a loader must be torch's.",
+        "pinbench needs PYTHONPATH, which Python ignores with -S, -I or -E; and the loader must be torch's.",
       );
     }
     return noTarget(
       loaders,
       this.options.settings.loader,
       `The command ${how} before anything could be measured.`,
-      "A job must train for some seconds: give it more samples or epochs.",
+      "The job must train for some seconds: give it more samples or epochs.",
     );
   }
 }
@@ -212,7 +212,7 @@ function noTarget(
   if (loader !== null && !loaders.some(({ told }) => told.loader === loader)) {
     return unseen(
       `There is no loader ${loader} in the job.`,
-      `In the order of their first iteration there are: ${[...new Set(names)].join(", ")}.`,
+      `In order of first use there are: ${[...new Set(names)].join(", ")}.`,
     );
   }
   const untouchable = loaders.find(({ told }) => told.untouchable && (loader ?? told.loader) === told.loader);
@@ -257,9 +257,9 @@ function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
 function ranksNotes(ranks: number, ranksOfNode: number, worldSize: number): string[] {
   const idle = ranksOfNode - ranks;
   return [
-    ...(idle > 0 ? [`${idle} of ${ranksOfNode} ranks on this node take no batches from such a loader`] : []),
+    ...(idle > 0 ? [`${idle} of ${ranksOfNode} ranks on this node take no batches from this loader`] : []),
     ...(worldSize > ranksOfNode
-      ? [`${worldSize - ranksOfNode} ranks on other nodes are out of reach: they kept their own settings`]
+      ? [`${worldSize - ranksOfNode} ranks on other nodes are out of reach and keep their own settings`]
       : []),
   ];
 }

@@ -32,13 +32,13 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
     }
     if (files.length > limit) {
       throw new PinbenchError("usage", `There are more than ${limit} files in ${path}.`, {
-        hint: "Name one of its folders: a part of the files tells as much.",
+        hint: "Name one of its folders: a part of the files is enough.",
       });
     }
   }
   if (files.length === 0) {
     throw new PinbenchError("usage", `There is no file to read in ${path}.`, {
-      hint: "Files whose names begin with a dot do not count, nor do links.",
+      hint: "Links, and files whose names begin with a dot, do not count.",
     });
   }
   files.sort();

@@ -60,7 +60,7 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
         if (isStuck) {
           throw new PinbenchError(
             "measurement",
-            "The loader of an earlier setting hangs, and none can be run beside it.",
+            "The loader of an earlier setting hangs, and no other can run until it ends.",
           );
         }
         const signal = AbortSignal.any([control.signal, options.signal]);
@@ -133,9 +133,9 @@ function availableStep(
       : { durationNs: stepTime, blocks };
   }
   if (stepTime !== "auto") {
-    throw new PinbenchError("unsupported", `There can be no training step: ${kernelsOff}.`);
+    throw new PinbenchError("unsupported", `There is no training step: ${kernelsOff}.`);
   }
-  notes.push(`No training step stands beside the loader: ${kernelsOff}.`);
+  notes.push(`The loader runs without a training step: ${kernelsOff}.`);
   return null;
 }
 
@@ -272,7 +272,7 @@ function describeProbe(
     filesPerBatch: rank.count,
     ...fileDescriptors(),
     notes: [
-      "This is a model of a loader, with threads of pinbench for workers: no Python runs, and so no global lock holds them up and no process is started.",
+      "This is a model of a loader: its workers are threads of pinbench. No Python runs, so there is no global lock and no process to start.",
       ...dataNotes(options),
       ...stepNotes(options, stepNs),
       ...notes,
@@ -294,8 +294,8 @@ function stepNotes({ stepMode }: ModelProbeOptions, stepNs: number | null): stri
   if (stepNs === null) return [];
   return [
     stepMode === "queued"
-      ? "The loop does not wait for the step: while it runs, the loop takes the next batch."
-      : "The loop waits for each step, as one does that reads the loss: --step-mode queued for one that does not.",
+      ? "The loop takes the next batch while the step runs."
+      : "The loop waits for each step, as a loop that reads the loss does. For a loop that does not wait, use --step-mode queued.",
   ];
 }
 
@@ -304,13 +304,14 @@ function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOpt
   const notes = [
     `Each file becomes a sample of ${sampleBytes} B (the mean file has ${Math.ceil(data.meanBytes)} B).`,
   ];
-  if (sampleCostNs === 0) notes.push("Nothing stands for decoding the files: no time for it was given.");
+  if (sampleCostNs === 0)
+    notes.push("Decoding the files is not part of the model: no --sample-cost was given.");
   if (dropFiles !== null) return notes;
   const total = formatSizeRounded(data.totalBytes);
   notes.push(
     data.totalBytes < memoryTotalBytes()
-      ? `The files have ${total}, which memory holds: once they have been read they come from the page cache, as they would from the second epoch on.`
-      : `The files have ${total}, more than memory holds: storage delivers them in every epoch.`,
+      ? `The files have ${total}, which fit in memory: after the first read they come from the page cache, as in a second epoch.`
+      : `The files have ${total}, more than fits in memory: every epoch reads them from storage.`,
   );
   return notes;
 }

@@ -136,7 +136,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   OUT_OF_SHARED_MEMORY: { fault: "shared-memory-full", hint: memoryHint },
   SHARED_MEMORY_REFUSED: {
     fault: "shared-memory-full",
-    hint: "Workers hand batches over in shared memory (memfd_create), which this system does not give.",
+    hint: "Workers need shared memory (memfd_create), which this system does not give.",
   },
   OUT_OF_HOST_MEMORY: { fault: "out-of-memory", hint: memoryHint },
   TOO_MANY_THREADS: {
@@ -165,7 +165,7 @@ function cudaFault({ code, call, sticky }: NativeError): FaultKind | null {
   return {
     fault: "device-error",
     hint: sticky
-      ? "The device is of no use to this process any more; dmesg and nvidia-smi may tell why."
+      ? "This process can no longer use the device: see dmesg and nvidia-smi."
       : "Other processes may hold the device's memory: nvidia-smi lists them.",
     everywhere: sticky,
   };
@@ -175,7 +175,7 @@ function hang(setting: LoaderSetting, batches: number, timeoutNs: number, isStuc
   return {
     fault: "hang",
     message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}.`,
-    hint: "If a batch takes that long by right, allow more time; else look at the storage that the files are on.",
+    hint: "If a batch really takes this long, allow more time; else check the storage of the files.",
     traceback: null,
     everywhere: isStuck,
   };

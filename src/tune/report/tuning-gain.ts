@@ -29,7 +29,7 @@ export function tuningGain(tuning: Tuning, recommendation: Recommendation): stri
   const waiting = waitingWords(tuning, setting);
   if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
     const whose = capital(startingOwner(tuning));
-    return `${whose} (${describe(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
+    return `${whose} (${describe(setting)}) give ${rate} batches/s, and no other tried setting is worth a change${waiting}.`;
   }
   const given = `${describe(setting)}: ${rate} batches/s`;
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
@@ -71,7 +71,7 @@ function claim(
 
 /**
  * What the best of loaders would bring a running job that waits as it did under this setting, within epochs and at their
- * beginnings: "a loader that never kept the loop waiting would make the job at most 1.23 times as fast". Null where that is
+ * beginnings: "a loader without any waits would make the job at most 1.23 times as fast". Null where that is
  * not known.
  */
 export function perfectLoader(tried: Tuning["tried"][number]): string | null {
@@ -82,8 +82,8 @@ export function perfectLoader(tried: Tuning["tried"][number]): string | null {
   const startShare = starts.length === 0 ? 0 : (median(starts) * tried.score.batchesPerSecond) / 1e9;
   const most = 1 / (1 - Math.min(1, waiting + startShare));
   if (!Number.isFinite(most)) return null;
-  if (most < leastGain) return "no loader could make the job notably faster";
-  return `a loader that never kept the loop waiting would make the job at most ${formatRatio(most, roundUp)} as fast`;
+  if (most < leastGain) return "no loader would make the job notably faster";
+  return `a loader without any waits would make the job at most ${formatRatio(most, roundUp)} as fast`;
 }
 
 /** In a running job, "; the loop waits 19 % of its time for data, then 1 %"; else nothing. */
@@ -120,11 +120,11 @@ export function overlapAssumption(
   if (setting.numWorkers === 0) {
     const others = rateOf((workers) => workers > 0);
     if (others === 0) return null;
-    return `No step stood beside the loader: workers, which make batches during one, would be preferred up to ${least}. A step that blocks can turn this round: --step-time measures it.`;
+    return `Measured without a training step. During one, workers make batches, so they would be preferred up to ${least}. A step that blocks can reverse this: try --step-time.`;
   }
   const without = rateOf((workers) => workers === 0);
   if (without < score.batchesPerSecond) return null;
-  return `No step stood beside the loader: 0 workers bring ${formatRate(without)} batches/s here, but make none during a step that blocks, so workers are preferred up to ${least}.`;
+  return `Measured without a training step: 0 workers bring ${formatRate(without)} batches/s here, but make none during a step that blocks, so workers are preferred up to ${least}.`;
 }
 
 /** "96.9 ±2.2 %"; without the interval where that is open. */

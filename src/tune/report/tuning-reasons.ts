@@ -72,7 +72,7 @@ function betweenEpochs(epochs: NonNullable<Recommendation["epochs"]>, { score }:
   const { batches, betweenNs, firstBatchNs, isMeasured, share } = epochs;
   const seconds = (ns: number) => `${roundUp(ns / 1e9, 2)} s`;
   const lostNs = (share * batches * 1e9) / score.batchesPerSecond;
-  const parts = `its first batch takes ${seconds(firstBatchNs)}${isMeasured ? "" : " (reckoned, not measured)"}`;
+  const parts = `its first batch takes ${seconds(firstBatchNs)}${isMeasured ? "" : " (computed, not measured)"}`;
   const own = `and the script ${seconds(betweenNs)} between two epochs`;
   return `each epoch of ${counted(batches, "batch", "batches")} begins with ${seconds(lostNs)} without a batch: ${roundUp(100 * share, 0)} % of this job's time (${parts}, ${own})`;
 }
@@ -112,11 +112,11 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
       return `the training process makes the batches itself, one every ${every}${others("workers", 1)}`;
     }
     case "unknown":
-      return "what the limit is cannot be told, as it was not timed what making a batch takes there";
+      return "the limit is not known, because making a batch was not timed there";
     default:
       // A running job's copies are a part of its loop.
       if (tuning.probe.kind === "live") {
-        return "what the loop waits for is the hand-over of batches, not the making of samples";
+        return "the loop waits for the hand-over of batches, not for the making of samples";
       }
       return numWorkers === 0
         ? "the training process takes longer to copy a batch than to make it"

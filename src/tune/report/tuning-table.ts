@@ -54,14 +54,14 @@ export function tuningReport(tuning: Tuning, { plots }: Show): Report {
 }
 
 function alerts({ run, method }: Tuning): Note[] {
-  if (run.status === "aborted") return [note("interrupted: this is what was found until then", "warning")];
+  if (run.status === "aborted") return [note("interrupted: these are the results until then", "warning")];
   if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
   if (run.status === "ended") {
-    return [note("the job ended before the search did: this is what was found until then", "warning")];
+    return [note("the job ended before the search: these are the results until then", "warning")];
   }
   if (run.status === "budget") {
     const what = method.search === "grid" ? "grid" : "search";
-    return [note(`the budget was used before the ${what} was done: --budget gives more`, "warning")];
+    return [note(`the budget ended before the ${what} was done: raise --budget`, "warning")];
   }
   return [];
 }
@@ -170,8 +170,7 @@ function recommendationOf({ recommendation, probe }: Tuning, gain: string | unde
 function tuningNotes(tuning: Tuning): Note[] {
   const { tried, probe } = tuning;
   const isRough = tried.some(({ score }) => score?.isSettled === false);
-  const rough =
-    "* a rough figure: the trial ended while batches came that were made before the clock started";
+  const rough = "* a rough figure: the trial ended before all batches made ahead of its start had come";
   return [
     ...failures(tuning),
     ...withoutRate(tuning),
@@ -193,7 +192,7 @@ function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
 }
 
 const copiesKept =
-  "Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.";
+  "Such workers keep their own copies of the data set. If the data set changes between epochs, leave it False.";
 
 /** What workers that persist save, and whom they harm. */
 function persistence({ recommendation, tried, probe }: Tuning, isTried: boolean): Note[] {
@@ -203,7 +202,7 @@ function persistence({ recommendation, tried, probe }: Tuning, isTried: boolean)
     if (!isTried) return [];
     const how = recommendation.epochs?.isMeasured
       ? "persistent_workers=True was tried, and epochs have begun with it"
-      : "what persistent_workers=True saves is reckoned from the starts of workers: no epoch began with it";
+      : "the gain of persistent_workers=True is computed from the starts of workers: no epoch began with it";
     return [note(`${how}. ${copiesKept}`, "muted")];
   }
   const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
@@ -325,7 +324,7 @@ function storage({ tried, probe }: Tuning): Note[] {
 function coldness(trials: readonly TrialRecord[], probe: Tuning["probe"], size: string): Note[] {
   if (trials.length === 0) {
     return [
-      note("whether all trials were cold cannot be told: the system does not count what it reads", "warning"),
+      note("whether all trials were cold is not known: the system does not count its reads", "warning"),
     ];
   }
   const { fileBytesPerBatch } = probe;

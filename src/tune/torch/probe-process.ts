@@ -201,7 +201,7 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   #hear(line: string): void {
     const message = this.#program.read(line);
     if (message === null) {
-      this.#stderr = `The probe said what is no message: ${line.slice(0, keptGarbledCharacters)}`;
+      this.#stderr = `The probe sent something that is not a message: ${line.slice(0, keptGarbledCharacters)}`;
       this.#child.kill("SIGKILL");
     } else this.onMessage(message);
   }

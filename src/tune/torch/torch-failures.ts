@@ -11,7 +11,7 @@ const closedCode = 84;
 /** What to do where the data set closed pinbench's own file descriptor; null for every other end of the process. */
 export function exitHint({ code }: Exit): string | null {
   return code === closedCode
-    ? "os.closerange() and the like close what others have opened: close only what the data set itself opened."
+    ? "os.closerange() and the like close files of others: close only what the data set itself opened."
     : null;
 }
 
@@ -37,8 +37,8 @@ export async function hangFailure(
     message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}${at}.`,
     hint:
       setting.numWorkers === 0
-        ? "If a batch takes that long by right, allow more time."
-        : "A lock, thread or connection made before the workers were forked is often why: make it in each worker.",
+        ? "If a batch really takes this long, allow more time."
+        : "A common cause is a lock, thread or connection made before the workers were forked: make it in each worker.",
     traceback: where?.traceback ?? probe.stderrTail,
     everywhere: false,
   };
@@ -60,7 +60,7 @@ export function deathFailure(probe: ProbeProcess, exit: Exit, setting: LoaderSet
 function usualHint({ signal }: Exit): string {
   if (signal === null) return "The data set, or a library that it uses, ended the process.";
   if (signal !== "SIGKILL") return "A library that the data set uses crashed.";
-  return "Most likely memory ran out, which the kernel log tells (dmesg).";
+  return "Most likely memory ran out: see the kernel log (dmesg).";
 }
 
 /** Python's faulthandler writes all threads, the one that crashed as the current one. */

@@ -104,7 +104,7 @@ class TorchProbe implements Probe {
 }
 
 /** The hint for a Python that cannot run pinbench's program. */
-export const pythonHint = "--python names another Python: the one of the training's environment.";
+export const pythonHint = "Name the Python of the training's environment with --python.";
 
 interface Opened {
   process: ProbeProcess;

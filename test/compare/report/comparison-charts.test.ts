@@ -38,7 +38,7 @@ describe("a comparison's forest plot", () => {
   it("leaves out what has no change, and says so", () => {
     const [chart] = chartsOf({}, { sizeBytes: 4096, change: null, verdict: "missing" });
     expect(chart!.rows).toHaveLength(1);
-    expect(chart!.description).toContain("1 cell without a change is in the table alone");
+    expect(chart!.description).toContain("1 cell without a change is only in the table");
     expect(chartsOf({ change: null, verdict: "missing" })).toEqual([]);
   });
 

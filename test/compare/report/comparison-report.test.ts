@@ -83,7 +83,7 @@ describe("the header of the table", () => {
       "driver: 580.1 before, not known now (not comparable)",
     );
     const overruled = render({ differences: [{ ...driver, blocks: false, isOverruled: true }] });
-    expect(overruled.split("\n")[1]).toBe("! not alike in driver, compared all the same (--allow-mismatch)");
+    expect(overruled.split("\n")[1]).toBe("! different driver, compared anyway (--allow-mismatch)");
     expect(overruled).not.toContain("not comparable");
   });
 
@@ -269,7 +269,7 @@ describe("below the cells in the table", () => {
 
   it("a verdict is explained where no reason is given for it", () => {
     const text = render({ cells: buildMixedCells() }).replaceAll(/\n +/g, " ");
-    expect(text).toMatch(/ not slower: a loss of [^;]*; faster: shown [^;]*; new: in the candidate alone\b/);
+    expect(text).toMatch(/ not slower: a loss of [^;]*; faster: shown [^;]*; new: only in the candidate\b/);
     expect(text).not.toContain("missing: in the baseline");
   });
 

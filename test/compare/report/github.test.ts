@@ -141,7 +141,7 @@ describe("workflow commands", () => {
   it.each<[Comparison["outcome"], string]>([
     ["failed", "A measurement failed"],
     ["not comparable", "Not comparable"],
-    ["inconclusive", "Not decided"],
+    ["inconclusive", "Undecided"],
   ])("are an error of the outcome where it is %s, for no cell has one", (outcome, said) => {
     const [first] = commandsOf({ outcome, notes: ["out of memory"] });
     expect(first).toMatch(new RegExp(`^::error title=pinbench check::${said}.*%0Aout of memory$`));

@@ -61,7 +61,7 @@ describe("a history as a table", () => {
     );
     const told = oneLine(drawn(historyKind, drifting, "table", plain));
     expect(told).toMatch(/drift from check 1 \(.*\) to 80 \(.*\): h2d pinned −7\.\d % \(/);
-    expect(told).toMatch(/step between check 80 .*; nothing that is recorded changed there/);
+    expect(told).toMatch(/step between check 80 .*; no recorded fact changed there/);
     expect(told).toContain(
       "=> 1 of 1 course changed in 120 checks: 1 step and 1 drift, the last at check 81 (2026-03-22 05:00 UTC), to slower figures",
     );
@@ -88,7 +88,7 @@ describe("what is no step and no drift", () => {
     [
       "the newest two checks at half",
       noise.slice(0, 30).map((one, day) => one * (day < 28 ? 1 : 0.5)),
-      /1 step at the end, the last at check 29 .* the last 2 checks, from check 29 \(2026-01-29 05:00 UTC\) on, are slower: h2d pinned −(49|50)\.\d %;.* the newest check is farther from the median of the 29 before than these vary: h2d pinned −(49|50)\.\d %, (24|25)\.\d GB\/s/,
+      /1 step at the end, the last at check 29 .* the last 2 checks, from check 29 \(2026-01-29 05:00 UTC\) on, are slower: h2d pinned −(49|50)\.\d %;.* the newest check differs from the median of the 29 before by more than these vary: h2d pinned −(49|50)\.\d %, (24|25)\.\d GB\/s/,
     ],
     [
       "an outage of three checks",
@@ -140,8 +140,8 @@ describe("what is no step and no drift", () => {
 describe("a history of few checks", () => {
   it.each([
     [0, "=> history holds no check yet"],
-    [1, "=> one check is no course yet: each further one is compared with those before"],
-    [3, "below 8 checks hardly a step can be told from noise"],
+    [1, "=> one check is not a course yet: each further check is compared with those before"],
+    [3, "with fewer than 8 checks, a step can hardly be told from noise"],
     [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
     expect(drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);

@@ -193,7 +193,7 @@ describe("the outcome in a few sentences", () => {
       /^A measurement failed\. Nothing is slower\. .* 3 cells: 1 missing, 2 not slower\.$/,
     );
     expect(outcomeOf({ outcome: "inconclusive", cells: [buildInconclusive()] })).toMatch(
-      /^Not decided, and --strict fails what is not\. Nothing was shown to be slower\. .* 1 cell: 1 cannot be told\.$/,
+      /^Undecided, and --strict fails undecided cells\. Nothing was shown to be slower\. .* 1 cell: 1 cannot be told\.$/,
     );
   });
 

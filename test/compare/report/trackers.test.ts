@@ -86,7 +86,7 @@ describe("github-action-benchmark", () => {
         range: "± 22223",
         extra:
           "not slower: latency +25.0 % (+12.5 to +37.5 %)\n3 runs\n" +
-          "rate of a latency of 5.00 µs a copy, as bigger has to be better",
+          "rate for a latency of 5.00 µs per copy, because bigger must be better",
       },
     ]);
   });

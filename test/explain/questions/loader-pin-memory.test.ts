@@ -44,21 +44,21 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     const pinned = ms(26.4, 0.1);
     expect(told({ pinned })).toMatchObject({
       verdict: "cannot be told",
-      text: expect.stringContaining("Whether that saves or costs anything, the interval does not tell."),
+      text: expect.stringContaining("Whether that saves or costs anything, the interval leaves open."),
     });
   });
 
   it("not to be told where it saves something, and perhaps too little", () => {
     expect(told({ pinned: ms(26.46) })).toMatchObject({
       verdict: "cannot be told",
-      text: expect.stringContaining("a batch; whether it is 2 % of it, the interval does not tell."),
+      text: expect.stringContaining("a batch; whether it is 2 % of it, the interval leaves open."),
     });
   });
 
   it("not here where the difference is too small to have a sign", () => {
     const { verdict, text } = told({ pinned: ms(27).reverse(), uncopied: ms(27.1) });
     expect(verdict).toBe("not here");
-    expect(text).toContain("The difference is too small to tell, and less than 2 %: batches this small");
+    expect(text).toContain("The difference is too small to measure, and less than 2 %: batches this small");
     expect(text).toContain("No copying shows in the time of an epoch");
   });
 
@@ -66,8 +66,8 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     expect(told({ pinned: [], unpinned: [] }, "torch 2.11.0 of /usr/bin/python3 sees no GPU")).toEqual({
       verdict: "cannot be told",
       text: `Making the 79 batches of an epoch takes 25.5 ms, 323 µs each, without copying any.
-This takes a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
-Name another Python with --python: one whose torch has CUDA.`,
+This needs a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
+Name a Python whose torch has CUDA with --python.`,
     });
   });
 });

@@ -35,7 +35,7 @@ describe("that a pinned tensor is no faster in another process is", () => {
       verdict: "true",
       text: `Where it was pinned, a tensor of 64 MiB is copied to the GPU at 54.4 GB/s, 3.68 times the rate of a pageable one.
 In a process that it was sent to, inside an object, it is copied at 14.6 GB/s, 1.01 times the rate of a pageable one: the speed-up is lost.
-The cause: is_pinned() is False there, with an object around the tensor and without one. torch sends a tensor by moving it into shared memory, which nobody has pinned; in the sender, too, is_pinned() is False from then on.
+The cause: is_pinned() is False there, with an object around the tensor and without one. torch sends a tensor by moving it into shared memory, which is not pinned; in the sender, too, is_pinned() is False from then on.
 Registering that memory in the process that received it, with torch.cuda.cudart().cudaHostRegister(), brings it to 54.4 GB/s, 3.73 times the rate; is_pinned() is True again.`,
     });
   });
@@ -59,14 +59,14 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
     const { verdict, text } = told({ parentPinned: at(14.8) });
     expect(verdict).toBe("not here");
     expect(text).toContain(
-      "1.00 times the rate of a pageable one: pinning gains nothing here that could be lost.",
+      "1.00 times the rate of a pageable one: pinning gains nothing here, so nothing can be lost.",
     );
   });
 
   it("not to be told where the intervals are too wide, or too few rounds give none", () => {
     expect(told({ childInObject: at(22, 0.3) })).toMatchObject({
       verdict: "cannot be told",
-      text: expect.stringContaining("the intervals do not tell whether the speed-up is lost."),
+      text: expect.stringContaining("the intervals leave open whether the speed-up is lost."),
     });
     const few = told({ childInObject: at(14.6).slice(0, 3) });
     expect(few.verdict).toBe("cannot be told");
@@ -93,11 +93,11 @@ it("the figures are the rates on both sides, and those of registered memory wher
 
 it("a speed-up that there may not have been cannot be lost", () => {
   expect(told({ parentPinned: at(15.2, 0.05), parentPageable: at(14.8, 0.05) }).text).toContain(
-    "the intervals do not tell whether the speed-up is lost.",
+    "the intervals leave open whether the speed-up is lost.",
   );
   const few = told({ parentPinned: at(54.4).slice(0, 3) });
   expect(few.verdict).toBe("cannot be told");
-  expect(few.text).toContain("the intervals do not tell whether the speed-up is lost.");
+  expect(few.text).toContain("the intervals leave open whether the speed-up is lost.");
 });
 
 it("what arrives unpinned and is as fast all the same is said to be so", () => {
@@ -108,14 +108,14 @@ describe("of the cause is said", () => {
   it.each([
     [
       { isPinnedInChild: true, isPinnedInObject: true },
-      "is_pinned() is True there, so that this is not the cause.",
+      "is_pinned() is True there, so this is not the cause.",
     ],
     [
       { isPinnedInChild: true, isPinnedAfter: true },
       "is_pinned() is False there of the tensor inside the object alone.",
     ],
     [{ isPinnedInObject: true }, "is_pinned() is False there of the tensor by itself alone."],
-    [{ isPinnedAfter: true }, "which nobody has pinned; in the sender it stays pinned."],
+    [{ isPinnedAfter: true }, "which is not pinned; in the sender it stays pinned."],
     [{ isPinnedBefore: false }, "is_pinned() is False even before it is sent: pinning it had no effect."],
   ])("what is_pinned() tells: %o", (changes, said) => {
     expect(told(changes).text).toContain(said);
@@ -136,7 +136,7 @@ describe("of registering is said", () => {
       "hardly makes it faster, if at all: 14.6 GB/s; is_pinned() stays False.",
     );
     expect(told({ childRegistered: at(16, 0.3) }).text).toContain(
-      "do not tell whether that is 1.1 times the rate",
+      "leave open whether that is 1.1 times the rate",
     );
   });
 });

@@ -50,7 +50,7 @@ it("each question is answered by what the user's torch measures", async () => {
   expect(pinned).toContain("The cause: is_pinned() is False there");
   expect(pinned).toContain("brings it to 49.8 GB/s");
   expect(loader).toContain("That costs 9.63 µs a batch: batches this small gain nothing.");
-  expect(nonBlocking).toContain("So it takes a stream of its own for a copy to overlap");
+  expect(nonBlocking).toContain("So a copy needs a stream of its own to overlap");
   for (const answer of answers) {
     expect(sentencesOf(answer)).toContain(`Measured with torch 2.11.0 of ${testPython}, on a GPU`);
   }
@@ -69,7 +69,7 @@ describe("cannot be told, and that is no failure,", () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({ verdict: "cannot be told", failure: null });
       expect(sentencesOf(answer)).toContain(
-        `This takes a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName another Python with --python: one whose torch has CUDA.`,
+        `This needs a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName a Python whose torch has CUDA with --python.`,
       );
     }
     expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0]);
@@ -92,7 +92,7 @@ describe("cannot be told, and that is no failure,", () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({ verdict: "cannot be told", figures: [], failure: null });
       expect(sentencesOf(answer)).toBe(
-        "There is no /nowhere/the user's python.\n--python names another Python: the one of the training's environment.",
+        "There is no /nowhere/the user's python.\nName the Python of the training's environment with --python.",
       );
     }
   });

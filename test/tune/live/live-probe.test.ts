@@ -163,7 +163,7 @@ describe.concurrent("a trial in a running job", () => {
     ["refused", "no other number of workers was tried: it draws"],
     [
       "discarded",
-      "the job has kept its own number of workers, and others made batches that were thrown away: it draws",
+      "the job has kept its own number of workers; batches of other workers were discarded: it draws",
     ],
   ])("says why the job has not got it, where the hook will not have that: %s", async (workers, note) => {
     const safety = { workers, reason: "it draws", withoutWorkers: false };
@@ -185,8 +185,8 @@ describe.concurrent("a trial in a running job", () => {
     const { expect } = test;
     const probe = await openFor(test, { ranks: [0], worldSize: 4, localWorldSize: 2 });
     expect(probe.facts.notes).toEqual([
-      "1 of 2 ranks on this node take no batches from such a loader",
-      "2 ranks on other nodes are out of reach: they kept their own settings",
+      "1 of 2 ranks on this node take no batches from this loader",
+      "2 ranks on other nodes are out of reach and keep their own settings",
     ]);
   });
 });
@@ -207,7 +207,7 @@ describe.concurrent("what cannot be tuned", () => {
       { ranks: 3 },
       /--ranks 3 contradicts the job, which has 2 ranks on this node\./,
     ],
-    [{ garbles: true }, {}, /A process of the job said what is no message: what is this\?/],
+    [{ garbles: true }, {}, /A process of the job sent something that is not a message: what is this\?/],
   ] as [script: object, changes: Partial<TuneSettings>, message: RegExp][])(
     "is named: %j %j",
     async ([script, changes, message], test) => {

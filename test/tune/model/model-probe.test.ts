@@ -29,7 +29,7 @@ describe("what a native probe says of itself", () => {
       stepNs: 5e6,
       filesPerBatch: 1,
       notes: [
-        expect.stringMatching(/threads.*no Python.*global lock/),
+        expect.stringMatching(/threads.*No Python.*no global lock/),
         expect.stringMatching(/waits for each step/),
       ],
     });
@@ -54,7 +54,9 @@ describe("what a native probe says of itself", () => {
       { durationNs: 5e6, blocks: false },
       { durationNs: 5e6, blocks: false },
     ]);
-    expect(probe.facts.notes).toContainEqual(expect.stringMatching(/does not wait for the step/));
+    expect(probe.facts.notes).toContainEqual(
+      expect.stringMatching(/takes the next batch while the step runs/),
+    );
     await probe.close();
   });
 
@@ -116,7 +118,7 @@ describe("what a native probe says of itself", () => {
     const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
     expect(probe.facts.stepNs).toBeNull();
     expect(probe.facts.notes).toContain(
-      "No training step stands beside the loader: this build has no kernels.",
+      "The loader runs without a training step: this build has no kernels.",
     );
     const asked = openModelProbe(probeOptions(fake.driver, { stepTime: 1e6 }));
     await expect(asked).rejects.toMatchObject({ kind: "unsupported" });
@@ -200,7 +202,7 @@ describe("a native probe on the emulated device", () => {
     const data = await listDataFolder(folder);
     const probe = await openModelProbe(probeOptions(await driver(), { data, sampleBytes: 3000 }));
     expect(probe.facts).toMatchObject({ source: `3 files of ${folder}, each read whole`, epochBatches: 1 });
-    expect(probe.facts.notes.join(" ")).toMatch(/sample of 3000 B.*decoding.*page cache/);
+    expect(probe.facts.notes.join(" ")).toMatch(/sample of 3000 B.*Decoding.*not part.*page cache/);
     expect((await probe.measure(setting(), control(4))).failure).toBeNull();
     rmSync(join(folder, "b"));
     const { failure } = await probe.measure(setting(), control(1000));

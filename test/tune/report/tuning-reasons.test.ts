@@ -64,10 +64,10 @@ describe("the first reason says what it brings", () => {
 
   it("where that is what the user has already: that nothing is worth a change", () => {
     expect(gain({ recommendation: { setting: none, score: buildScore(20) } })).toBe(
-      "DataLoader's defaults (0 workers, not pinned) give 20.0 ±1.0 % batches/s, and nothing else that was tried is worth a change.",
+      "DataLoader's defaults (0 workers, not pinned) give 20.0 ±1.0 % batches/s, and no other tried setting is worth a change.",
     );
     expect(gain({ probe: { startingPoint: eight }, startingScore: buildScore(72) })).toBe(
-      "Your DataLoader's own settings (8 workers, not pinned) give 72.0 ±1.0 % batches/s, and nothing else that was tried is worth a change.",
+      "Your DataLoader's own settings (8 workers, not pinned) give 72.0 ±1.0 % batches/s, and no other tried setting is worth a change.",
     );
   });
 
@@ -97,7 +97,7 @@ describe("the first reason says what it brings", () => {
 
     it("nothing of copies, which are a part of the loop: of the hand-over alone", () => {
       const [, second] = reasons(live([3.8, 2], { recommendation: { limit: "hand-over" } }));
-      expect(second).toContain("what the loop waits for is the hand-over of batches, not the making");
+      expect(second).toContain("the loop waits for the hand-over of batches, not for the making");
       expect(second).not.toContain("transfer");
     });
 
@@ -122,9 +122,9 @@ describe("the first reason says what it brings", () => {
         pinning: null,
       } as const;
       expect(reasons(live([0.1, 1], { recommendation }))).toEqual([
-        "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and nothing else that was tried is worth a change; the loop waits less than 1 % of its time for data.",
+        "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and no other tried setting is worth a change; the loop waits less than 1 % of its time for data.",
         "The training step itself is the limit, not the loader.",
-        "Where it began, no loader could make the job notably faster.",
+        "Where it began, no loader would make the job notably faster.",
       ]);
     });
   });
@@ -136,14 +136,14 @@ describe("a third reason says what the choice assumes where no step stood beside
 
   it("where workers are preferred to none that bring more here", () => {
     expect(third({ tried })).toBe(
-      "No step stood beside the loader: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
+      "Measured without a training step: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
     );
   });
 
   it("where none are recommended although workers can be had", () => {
     const recommendation = { setting: none, score: buildScore(80) };
     expect(third({ tried, recommendation })).toMatch(
-      /workers, .* would be preferred up to 1\.25×\. .*--step-time/,
+      /workers make batches, so they would be preferred up to 1\.25×\. .*--step-time/,
     );
     expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
   });
@@ -224,7 +224,7 @@ describe("the second reason says what the limit is", () => {
   });
 
   it("the hand-over, or what stands for it without workers", () => {
-    expect(limit({}, { limit: "unknown" })).toContain("what the limit is cannot be told");
+    expect(limit({}, { limit: "unknown" })).toContain("the limit is not known");
     expect(limit({}, { limit: "hand-over" })).toBe(
       `${given}: the hand-over of batches is the limit, not the transfer.`,
     );
@@ -332,11 +332,11 @@ describe("of a running job", () => {
     const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns: [turn] })];
     const part = { probe: live, tried, recommendation: { setting: own, gain: null } };
     expect(reasons(part)[2]).toBe(
-      "Where it began, a loader that never kept the loop waiting would make the job at most 1.69× as fast.",
+      "Where it began, a loader without any waits would make the job at most 1.69× as fast.",
     );
     const busy = [buildTried(own, 72, { waitNsPerBatch: 0.05e6 })];
     expect(reasons({ ...part, tried: busy })[2]).toBe(
-      "Where it began, no loader could make the job notably faster.",
+      "Where it began, no loader would make the job notably faster.",
     );
   });
 
@@ -366,6 +366,6 @@ describe("of a running job", () => {
       ...part,
       recommendation: { ...part.recommendation, epochs: { ...epochs, isMeasured: false } },
     };
-    expect(reasons(reckoned)[1]).toContain("its first batch takes 0.25 s (reckoned, not measured)");
+    expect(reasons(reckoned)[1]).toContain("its first batch takes 0.25 s (computed, not measured)");
   });
 });

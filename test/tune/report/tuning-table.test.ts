@@ -69,9 +69,9 @@ describe("the header", () => {
 
   it.each([
     ["complete", "adaptive", undefined],
-    ["aborted", "adaptive", "! interrupted: this is what was found until then"],
-    ["budget", "adaptive", "! the budget was used before the search was done: --budget gives more"],
-    ["budget", "grid", "! the budget was used before the grid was done: --budget gives more"],
+    ["aborted", "adaptive", "! interrupted: these are the results until then"],
+    ["budget", "adaptive", "! the budget ended before the search was done: raise --budget"],
+    ["budget", "grid", "! the budget ended before the grid was done: raise --budget"],
   ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
     const text = render({ run: { status }, method: { search } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
@@ -152,7 +152,7 @@ describe("a row of the table", () => {
     const tried = [{ ...buildTried(sixteen, 72), score: rough }];
     const text = render({ tried });
     expect(rowOf(text, 16, false)?.[3]).toBe("72.0 ±? *");
-    expect(flat(text)).toContain("* a rough figure: the trial ended while batches came");
+    expect(flat(text)).toContain("* a rough figure: the trial ended before all batches");
   });
 
   it("is left out with the table, where nothing was tried", () => {
@@ -272,7 +272,7 @@ describe("notes", () => {
     expect(flat(unknown)).toContain(
       "The data set reads other files than those of --data, or their file system",
     );
-    expect(cold(null)).toContain("whether all trials were cold cannot be told");
+    expect(cold(null)).toContain("whether all trials were cold is not known");
   });
 
   it("say why no workers were tried, and what the probe has to say", () => {
@@ -289,7 +289,7 @@ describe("persistent workers", () => {
 
   it("have a note: what they save, and that they keep a data set that is changed between epochs", () => {
     expect(text()).toContain(
-      "persistent_workers=True was not compared with False: it saves starting the workers in every epoch (0.13 s until the first batch here). Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them.",
+      "persistent_workers=True was not compared with False: it saves starting the workers in every epoch (0.13 s until the first batch here). Such workers keep their own copies of the data set. If the data set changes between epochs, leave it False.",
     );
   });
 

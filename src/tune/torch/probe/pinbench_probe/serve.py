@@ -127,7 +127,7 @@ def check_torch():
             said = "%s (Python %s) has no torch." % (sys.executable, version)
         else:
             said = "%s (Python %s) cannot import torch: %s." % (sys.executable, version, str(error).rstrip("."))
-        hint = "--python names another Python: the one of the training's environment."
+        hint = "Name the Python of the training's environment with --python."
         raise Refusal("unavailable", said, hint) from None
     numbers = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in torch.__version__.split(".")[:2])
     if numbers < (1, 13):

@@ -169,5 +169,5 @@ def _not_imported(location, error):
     elif isinstance(error, SystemExit):
         hint = 'Importing it must not start a training: put that under `if __name__ == "__main__":`.'
     elif isinstance(error, ModuleNotFoundError):
-        hint = "--python names another Python: the one of the training's environment."
+        hint = "Name the Python of the training's environment with --python."
     return refuse_for(error, "%s cannot be imported" % shorten(location), "usage", hint)
