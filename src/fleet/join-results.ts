@@ -11,7 +11,7 @@ import type { DeviceFigures, NodeFigures } from "./node-figures.js";
  * - those that have other GPUs at the same places are of two machines that share a name, as containers do. They stay
  *   apart; the older one is called by its first GPU's UUID as well.
  *
- * A copy of a result counts once. Returned are all hosts, each once, by name.
+ * Wrong data stands: a later clean result does not show that the cause is gone. A copy of a result counts once. Returned are all hosts, each once, by name.
  */
 export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
   const byHost = new Map<string, NodeFigures[]>();
@@ -92,7 +92,18 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
     const medianOf = (key: string) => median(ofDevice.flatMap(({ figures }) => figures.get(key) ?? []));
     return { ...device, figures: new Map([...keys].map((key) => [key, medianOf(key)])) };
   });
-  return { ...newest, devices, notes };
+  return { ...newest, ...standing(results), devices, notes };
+}
+
+/** The state of a node that copied wrong data at any time; nothing if it never did. */
+function standing(results: readonly NodeFigures[]): Partial<Pick<NodeFigures, "state" | "reason">> {
+  const wrong = results.filter(({ state }) => state === "wrong data");
+  const last = wrong.sort((a, b) => a.startedAt!.localeCompare(b.startedAt!)).at(-1);
+  if (last === undefined) return {};
+  const isOver = results.some((one) => one.state === "measured" && one.startedAt! > last.startedAt!);
+  const after = " Later copies were right. After a repair, leave older results out with --since";
+  const reason = `${last.reason} (${last.startedAt!.slice(0, 16)}Z).${after}`;
+  return { state: "wrong data", reason: isOver ? reason : last.reason };
 }
 
 /** One node of results that have different GPUs of it. The newest comes first. */

@@ -5,9 +5,16 @@ import { judgeFleet } from "./judge-fleet.js";
 import type { FleetRule } from "./judge-group.js";
 import { readFleet } from "./read-fleet.js";
 
-/** Reads the results at these paths, and says which of their nodes and GPUs are slow. Rejects with a usage error. */
-export async function judgeResults(paths: readonly string[], rule: FleetRule): Promise<FleetDocument> {
-  const { nodes, fresh } = await readFleet(paths);
+/**
+ * Reads the results at these paths, those from before `since` (ISO 8601, UTC) excepted, and says which of their nodes and
+ * GPUs are slow. Rejects with a usage error.
+ */
+export async function judgeResults(
+  paths: readonly string[],
+  rule: FleetRule,
+  since: string | null = null,
+): Promise<FleetDocument> {
+  const { nodes, fresh } = await readFleet(paths, since);
   return judgeFleet({
     version: packageVersion(),
     createdAt: new Date().toISOString(),

@@ -40,9 +40,12 @@ const otherKinds = [
  * Reads results of nodes from files and folders, these with all folders below them. A few files are held in memory at a time,
  * and of each only its figures stay. Other documents of pinbench's in a folder are passed over; a file that cannot be
  * read, or is no result, is a node "unreadable" that is called by the file's name. The lists of `fleet run` say how nodes are called, and
- * which left no result. Rejects with a usage error where a path cannot be read at all, or none of them has a result.
+ * which left no result. Results from before `since` (ISO 8601, UTC) do not count. Rejects with a usage error where a path cannot be read at all, or none of them has a result.
  */
-export async function readFleet(paths: readonly string[]): Promise<FleetFigures> {
+export async function readFleet(
+  paths: readonly string[],
+  since: string | null = null,
+): Promise<FleetFigures> {
   const files: string[] = [];
   for (const path of paths) files.push(...(await filesOf(path)));
   const lists = new Map<string, FleetManifest | null>();
@@ -62,7 +65,7 @@ export async function readFleet(paths: readonly string[]): Promise<FleetFigures>
     return { isFresh: isConfirmation(dirname(file), lists), node: await readNode(file, launched) };
   });
   const nodesOf = (fresh: boolean) =>
-    read.flatMap(({ isFresh, node }) => (isFresh === fresh ? (node ?? []) : []));
+    read.flatMap(({ isFresh, node }) => (isFresh === fresh && isSince(node, since) ? (node ?? []) : []));
   const first = nodesOf(false);
   const fresh = nodesOf(true);
   const results = first.length + fresh.length;
@@ -78,6 +81,11 @@ export async function readFleet(paths: readonly string[]): Promise<FleetFigures>
   const later = new Set(absent.map(({ host }) => host));
   const counting = first.filter(({ host }) => !later.has(host));
   return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results };
+}
+
+/** Whether it began then or later. A file that cannot be read has no time, and counts. */
+function isSince(node: NodeFigures | null, since: string | null): boolean {
+  return since === null || node?.startedAt == null || node.startedAt >= since;
 }
 
 /** Files that are read at once: while one is taken apart, others come from the disk or the network. */

@@ -162,7 +162,14 @@ export const commandSettings = {
     ...shown,
     debug,
   },
-  fleet: fleetReport,
+  fleet: {
+    ...fleetReport,
+    since: setting(
+      "--since <time>",
+      "leave out results from before this time, such as a repair",
+      kind.moment,
+    ),
+  },
   "fleet run": {
     ...launchSettings,
     deadlineNs: {

@@ -72,6 +72,20 @@ export const wait: Kind<number, string> = { ...duration, read: (given) => parseW
 /** Nanoseconds, more than none and a day at most. */
 export const time: Kind<number, string> = { ...duration, read: (given) => parseTime(String(given)) };
 
+/** A time as ISO 8601 in UTC; a date alone is its beginning. */
+export const moment: Kind<string, string> = {
+  form: "text",
+  allowed: "a time such as 2026-11-20 or 2026-11-20T14:00Z",
+  json: { type: "string" },
+  read: (given) => {
+    const milliseconds = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : Number.NaN;
+    if (!Number.isNaN(milliseconds)) return new Date(milliseconds).toISOString();
+    throw new PinbenchError("usage", `"${given}" is not a time.`, {
+      hint: "Write a date or a time in UTC, such as 2026-11-20 or 2026-11-20T14:00Z.",
+    });
+  },
+};
+
 /** How long a training step takes in nanoseconds, or "auto" for about a ResNet-50's. */
 export const stepTime: Kind<number | "auto", string> = {
   ...duration,

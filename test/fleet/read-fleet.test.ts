@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FleetManifest, LaunchedNode } from "../../src/fleet/fleet-manifest.js";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { readFleet } from "../../src/fleet/read-fleet.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { judged, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
-import { buildCell, buildFailed } from "../helpers/result-document.js";
+import { buildCell, buildFailed, buildMismatch } from "../helpers/result-document.js";
 
 let folder: string;
 beforeEach(() => {
@@ -221,6 +222,11 @@ describe("several results of one host", () => {
       document: { run: { id: `run at ${time}`, startedAt: `2026-11-20T${time}:00.000Z` } },
     });
 
+  const withMismatch = (result: ResultDocument): ResultDocument => ({
+    ...result,
+    cells: [...result.cells.slice(1), buildMismatch({ device: 0, sizeBytes: 1024 })],
+  });
+
   it("count once where they are copies of one", async () => {
     write("a.json", at("10:00"));
     write("copy.json", at("10:00"));
@@ -237,6 +243,31 @@ describe("several results of one host", () => {
       ["run at 14:00", ["an older result of it does not count"]],
     ]);
     expect(firstFigure(nodes[0]!)).toBeLessThan(30);
+  });
+
+  it.each([
+    ["a minute", "10:01"],
+    ["hours", "14:00"],
+  ])(
+    "are of a node with wrong data if one had it, also if a clean one followed after %s",
+    async (_, later) => {
+      write("wrong.json", withMismatch(at("10:00")));
+      write("clean.json", at(later));
+      const reason = "copies of GPU 0 came back wrong (2026-11-20T10:00Z). Later copies were right.";
+      const { nodes } = await readFleet([folder]);
+      expect(nodes).toMatchObject([
+        { state: "wrong data", reason: `${reason} After a repair, leave older results out with --since` },
+      ]);
+      const repaired = await readFleet([folder], "2026-11-20T10:00:30.000Z");
+      expect(described(repaired.nodes)).toEqual([["n00", "measured", null]]);
+    },
+  );
+
+  it("are of a node with wrong data if the newest one has it", async () => {
+    write("clean.json", at("10:00"));
+    write("wrong.json", withMismatch(at("14:00")));
+    const { nodes } = await readFleet([folder]);
+    expect(described(nodes)).toEqual([["n00", "wrong data", "copies of GPU 0 came back wrong"]]);
   });
 
   it("are fresh processes where they followed one another: of these the medians count", async () => {

@@ -10,6 +10,6 @@ export async function fleetCommand(
   { operands, given }: Invocation,
 ): Promise<ExitCode> {
   const outputs = await fleetOutputs(flags, operands);
-  const document = (await savedFleet(operands, given)) ?? (await judgeResults(operands, flags));
+  const document = (await savedFleet(operands, given)) ?? (await judgeResults(operands, flags, flags.since));
   return deliverFleet(document, outputs, flags);
 }
