@@ -142,7 +142,7 @@ describe("pinbench fleet", () => {
       [["empty"], /^pinbench: there is no result of a node in empty\. /],
       [["results", "--output", "results/fleet.json"], /lies in the input results, which writing would spoil/],
       [["results", "--output", "fleet.pdf"], /names no format/],
-      [["results", "--output", "fleet.svg"], /--chart does not say which/],
+      [["results", "--output", "fleet.svg"], /--chart does not name it/],
       [[], /the argument "path" is missing/],
     ] as const) {
       const { exitCode, stderr, stdout } = await callCli(["fleet", ...args], { cwd });

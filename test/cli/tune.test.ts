@@ -98,7 +98,9 @@ describe("pinbench tune of generated samples", () => {
     expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
     expect(tuning.probe.notes.join(" ")).toContain("The loop takes the next batch while the step runs");
     // --step alone has no effect here, and is not what is advised.
-    expect(tuning.probe.notes.at(-1)).toMatch(/stand-in .*: --torch and --step FILE:FUNCTION put your own/);
+    expect(tuning.probe.notes.at(-1)).toMatch(
+      /step is simulated.*: --torch and --step FILE:FUNCTION put your own/,
+    );
     for (const { trials } of tuning.tried) {
       for (const { makeNsPerBatch } of trials) expect(makeNsPerBatch).toBeGreaterThan(0);
     }
