@@ -182,7 +182,8 @@ describe("pinbench doctor of an emulated device", () => {
   it("with --quick compares every copy whose rate counts, and says so", async () => {
     const { diagnosis } = await examined(machine(healthyLink), "--quick");
     const { made, proven } = diagnosis.devices[0]!.copies!;
-    expect({ proven, areMany: made >= 54 }).toEqual({ proven: made, areMany: true });
+    expect(made).toBeGreaterThan(0);
+    expect(proven).toBe(made);
   });
 
   it("sees with --quick that every fifth copy from the device is wrong", async () => {

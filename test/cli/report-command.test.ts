@@ -72,8 +72,8 @@ describe("pinbench report", () => {
     copyFileSync(quick, again);
     const { read } = await report(quick, again, jsonFile(buildTuning()));
     const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title!);
-    expect(titles[0]).toMatch(/^1\. NVIDIA H200, .* UTC \(.*quick\.json\)$/);
-    expect(titles[1]).toMatch(/^2\. NVIDIA H200, .* UTC \(.*again\.json\)$/);
+    expect(titles[0]).toMatch(/^1\. .*quick\.json: NVIDIA H200, .* UTC$/);
+    expect(titles[1]).toMatch(/^2\. .*again\.json: NVIDIA H200, .* UTC$/);
     expect(titles[2]).toMatch(/^3\. Tuning of .* UTC$/);
   });
 
