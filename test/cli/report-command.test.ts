@@ -67,14 +67,14 @@ describe("pinbench report", () => {
     expect(chaptersIn(read("report.html"))).toBe(5);
   });
 
-  it("says from which file a document is in titles that would be the same", async () => {
+  it("says from which file each of several documents is", async () => {
     const again = join(temporaryFolder(), "again.json");
     copyFileSync(quick, again);
     const { read } = await report(quick, again, jsonFile(buildTuning()));
     const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title!);
     expect(titles[0]).toMatch(/^1\. .*quick\.json: NVIDIA H200, .* UTC$/);
     expect(titles[1]).toMatch(/^2\. .*again\.json: NVIDIA H200, .* UTC$/);
-    expect(titles[2]).toMatch(/^3\. Tuning of .* UTC$/);
+    expect(titles[2]).toMatch(/^3\. .*document\.json: Tuning of .* UTC$/);
   });
 
   it("shows the runs of a folder that measured the same as those of several processes", async () => {

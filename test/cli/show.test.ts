@@ -43,7 +43,11 @@ it("shows all cells with --all, and calls them by their ids with --ids", async (
 
 it("names the formats that a document has if the one that is asked for is none of them", async () => {
   const finished = await callCli(["show", fileOf("diagnosis"), "--format", "csv"]);
-  expectSentence(finished, 2, /has no format csv\. Use one of table, json, markdown, html, nhc, nagios, openmetrics\./);
+  expectSentence(
+    finished,
+    2,
+    /has no format csv\. Use one of table, json, markdown, html, nhc, nagios, openmetrics\./,
+  );
 });
 
 it("refuses what pinbench did not write", async () => {

@@ -51,7 +51,7 @@ describe("tune()", () => {
   });
 
   it.each([
-    [{}, /^There are no data/],
+    [{}, /^There is no data to tune for/],
     [{ ...small, batchSize: 0 }, /^"0" is not a batch size/],
     [{ ...small, budget: "soon" }, /^"soon" is not a duration/],
     [{ ...small, workers: 4 }, /^There is no option workers/],
