@@ -10,6 +10,12 @@ import { kindOf, type NodeFigures } from "./node-figures.js";
 export interface CellLevels {
   key: string;
   kind: FigureKind;
+  /** What the GPUs are compared with: their like, or what is known of their kind. */
+  against: "like" | "reference";
+  /** The least drop that counts. */
+  least: number;
+  /** The cells whose drops were put together; none where it is one cell. */
+  members: readonly CellLevels[];
   /** A GPU each, in the order of nodes and of their GPUs. */
   gpus: readonly GpuLevel[];
   /** A node each that has a figure. */
@@ -20,8 +26,15 @@ export interface CellLevels {
   nodeNoise: FigureNoise;
   /** Null where the nodes lie on one level. */
   parts: TwoParts | null;
-  /** Places at which the GPUs of all nodes lie elsewhere than those at other places, by their change of the logarithm. */
-  oddPlaces: ReadonlyMap<string, number>;
+  /** Places at which the GPUs of all nodes lie elsewhere than those at other places. */
+  oddPlaces: ReadonlyMap<string, PlaceLevel>;
+}
+
+/** A place whose GPUs lie elsewhere: by its change of the logarithm, and how many of its GPUs do. */
+export interface PlaceLevel {
+  change: number;
+  changed: number;
+  gpus: number;
 }
 
 /** A GPU's figure of a cell; `node` and `device` are indices into the group's nodes and the node's GPUs. */
@@ -49,107 +62,171 @@ export interface TwoParts {
   fastCentre: number;
 }
 
+/** What is known of a GPU's kind: the logarithm of the speed that a healthy one has, and how far below it one may lie. */
+export interface KnownLevel {
+  speed: number;
+  tolerated: number;
+}
+
+/** What is known of a cell of a GPU; null for nothing. */
+export type KnownOf = (node: number, device: number, key: string) => KnownLevel | null;
+
 /** With fewer GPUs at a place, their median may be that of slow ones: all of them must lie elsewhere. */
 const enoughForPlaces = 5;
 
-/** Each of two parts has at least this share of the nodes, and so many; a smaller slow one is outliers. */
-const leastPart = { share: 0.25, nodes: 2 };
+/** A slow part has at least this share of the nodes; a smaller one is outliers. A fast one may be smaller: nothing is fast by a fault. */
+const leastPart = { slow: 0.25, fast: 0.1 };
 /** By how many standard deviations within the parts these are apart at least. */
 const leastGap = 6;
 
+interface Speed {
+  node: number;
+  device: number;
+  speed: number;
+  place: string;
+  model: string;
+  /** Slower than what is known of its kind allows. */
+  isIll: boolean;
+}
+
 /**
  * The levels of a cell in a group, `threshold` being the least relative loss that counts; null where nobody has a figure.
+ * GPUs that are slow by what is known of their kind have no part in the centre and in the noise.
  */
 export function cellLevels(
   nodes: readonly NodeFigures[],
   key: string,
   placeOf: PlaceOf,
   threshold: number,
+  knownOf: KnownOf = () => null,
 ): CellLevels | null {
   const kind = kindOf(key);
-  const isTime = kind.unit === "us";
-  const speeds: { node: number; device: number; speed: number; place: string; model: string }[] = [];
-  nodes.forEach(({ devices }, node) => {
-    devices.forEach(({ figures, name }, device) => {
-      const figure = figures.get(key);
-      if (figure === undefined || !(figure > 0)) return;
-      const speed = isTime ? -Math.log(figure) : Math.log(figure);
-      speeds.push({ node, device, speed, place: placeOf(node, device), model: name });
-    });
-  });
-  if (speeds.length === 0) return null;
   const least = -Math.log1p(-threshold);
+  const speeds = speedsOf(nodes, key, placeOf, least, knownOf);
+  if (speeds.length === 0) return null;
   const models = [...new Set(speeds.map(({ model }) => model))];
-  const parts = twoParts(speedsByNode(speeds), least, kind, models);
+  const isWell = speeds.some(({ isIll }) => !isIll) ? ({ isIll }: Speed) => !isIll : () => true;
+  const overall = median(speeds.filter(isWell).map(({ speed }) => speed));
+  const offsetOf = new Map(
+    models.map((model) => {
+      const ofModel = speeds.filter((one) => one.model === model);
+      const well = ofModel.filter(isWell);
+      const own = median((well.length > 0 ? well : ofModel).map(({ speed }) => speed));
+      return [model, models.length === 1 ? 0 : own - overall] as const;
+    }),
+  );
+  const plain = speeds.map((one) => ({ ...one, speed: one.speed - offsetOf.get(one.model)! }));
+  const first = placesElsewhere(plain.filter(isWell), least, kind, models);
+  const withoutPlace = plain.map((one) => ({
+    node: one.node,
+    speed: one.speed - (first.odd.get(one.place)?.change ?? 0),
+  }));
+  const parts = twoParts(
+    byNode(withoutPlace, ({ speed }) => speed),
+    least,
+    kind,
+    models,
+  );
   const slowOnes = new Set(parts?.slow);
   const isSlow = ({ node }: { node: number }) => slowOnes.has(node);
   // A slow part that is the smaller one is held against the fast one. Else nobody's figures say which of the two is
   // healthy, and nodes are held against their own part.
   const isFastLarger = parts !== null && parts.fast.length > parts.slow.length;
   const shift = parts === null || isFastLarger ? 0 : parts.slowCentre - parts.fastCentre;
+  const well = plain.filter((one) => isWell(one) && !isSlow(one));
+  const { odd, centre } =
+    parts === null
+      ? first
+      : placesElsewhere(well.length > 0 ? well : plain.filter((one) => !isSlow(one)), least, kind, models);
 
-  const centres = new Map<string, number>();
-  for (const model of models) {
-    const ofModel = speeds.filter((one) => one.model === model);
-    const healthy = ofModel.filter((one) => !isSlow(one));
-    centres.set(model, median((healthy.length > 0 ? healthy : ofModel).map(({ speed }) => speed)));
-  }
-  const oddPlaces = placesElsewhere(
-    speeds
-      .filter((one) => !isSlow(one))
-      .map(({ node, place, speed, model }) => ({ node, place, speed: speed - centres.get(model)! })),
-    least / 2,
-    kind,
-    models,
-  );
   const gpus = speeds.map(({ node, device, speed, place, model }) => {
-    const centre = centres.get(model)! + (oddPlaces.get(place) ?? 0) + (slowOnes.has(node) ? shift : 0);
-    return { node, device, centre, drop: centre - speed };
+    const own =
+      centre + offsetOf.get(model)! + (odd.get(place)?.change ?? 0) + (slowOnes.has(node) ? shift : 0);
+    return { node, device, centre: own, drop: own - speed };
   });
   const ofNodes = nodeLevels(gpus);
-  const dropsOf = (levels: readonly { node: number; drop: number }[]) =>
-    levels.filter((one) => !(isFastLarger && isSlow(one))).map(({ drop }) => drop);
+  const illNodes = new Set(ofNodes.map(({ node }) => node));
+  for (const { node, isIll } of speeds) if (!isIll) illNodes.delete(node);
+  const noiseOfDrops = (drops: readonly number[]) => noiseOf(drops, kind, models);
+  const counts = (one: { node: number }) => !(isFastLarger && isSlow(one));
   return {
     key,
     kind,
+    against: "like",
+    least,
+    members: [],
     gpus,
     nodes: ofNodes,
-    centre:
-      models.length === 1
-        ? centres.get(models[0]!)!
-        : median(speeds.filter((one) => !isSlow(one)).map(({ speed }) => speed)),
-    gpuNoise: noiseOf(dropsOf(gpus), kind, models),
-    nodeNoise: noiseOf(dropsOf(ofNodes), kind, models),
+    centre,
+    gpuNoise: noiseOfDrops(
+      gpus.filter((one, i) => counts(one) && isWell(speeds[i]!)).map(({ drop }) => drop),
+    ),
+    nodeNoise: noiseOfDrops(
+      ofNodes.filter((one) => counts(one) && !illNodes.has(one.node)).map(({ drop }) => drop),
+    ),
     parts,
-    oddPlaces,
+    oddPlaces: odd,
   };
 }
 
-function speedsByNode(speeds: readonly { node: number; speed: number }[]): { node: number; speed: number }[] {
-  const byNode = new Map<number, number[]>();
-  for (const { node, speed } of speeds) {
-    const ofNode = byNode.get(node);
-    if (ofNode === undefined) byNode.set(node, [speed]);
-    else ofNode.push(speed);
-  }
-  return [...byNode].map(([node, ofNode]) => ({ node, speed: median(ofNode) }));
+function speedsOf(
+  nodes: readonly NodeFigures[],
+  key: string,
+  placeOf: PlaceOf,
+  least: number,
+  knownOf: KnownOf,
+): Speed[] {
+  const isTime = kindOf(key).unit === "us";
+  return nodes.flatMap(({ devices }, node) =>
+    devices.flatMap(({ figures, name: model }, device) => {
+      const figure = figures.get(key);
+      if (figure === undefined || !(figure > 0)) return [];
+      const speed = isTime ? -Math.log(figure) : Math.log(figure);
+      const known = knownOf(node, device, key);
+      const isIll = known !== null && known.speed - speed > Math.max(least, known.tolerated);
+      return [{ node, device, speed, place: placeOf(node, device), model, isIll }];
+    }),
+  );
 }
 
-function nodeLevels(gpus: readonly GpuLevel[]): NodeLevel[] {
-  const byNode = new Map<number, GpuLevel[]>();
-  for (const gpu of gpus) {
-    const ofNode = byNode.get(gpu.node);
-    if (ofNode === undefined) byNode.set(gpu.node, [gpu]);
-    else ofNode.push(gpu);
+/** The median of each node's values. */
+function byNode<One extends { node: number }>(
+  ones: readonly One[],
+  take: (one: One) => number,
+): { node: number; speed: number }[] {
+  const values = new Map<number, number[]>();
+  for (const one of ones) {
+    const ofNode = values.get(one.node);
+    if (ofNode === undefined) values.set(one.node, [take(one)]);
+    else ofNode.push(take(one));
   }
-  return [...byNode].map(([node, ofNode]) => ({
-    node,
-    centre: median(ofNode.map(({ centre }) => centre)),
-    drop: median(ofNode.map(({ drop }) => drop)),
-  }));
+  return [...values].map(([node, ofNode]) => ({ node, speed: median(ofNode) }));
 }
 
-/** The widest gap between nodes that leaves enough of them on either side, if it is one. */
+/** The nodes of these GPUs: the medians of what their GPUs have. */
+export function nodeLevels(gpus: readonly GpuLevel[]): NodeLevel[] {
+  const centres = byNode(gpus, ({ centre }) => centre);
+  const drops = byNode(gpus, ({ drop }) => drop);
+  return centres.map(({ node, speed }, i) => ({ node, centre: speed, drop: drops[i]!.speed }));
+}
+
+/**
+ * The widest gap between values in ascending order that leaves `fewest` of them on either side: how many lie below it,
+ * and how wide it is.
+ */
+function widestGap(
+  sorted: readonly number[],
+  fewest: { below: number; above: number },
+): { at: number; gap: number } {
+  let widest = { at: 0, gap: 0 };
+  for (let at = fewest.below; at <= sorted.length - fewest.above; ++at) {
+    const gap = sorted[at]! - sorted[at - 1]!;
+    if (gap > widest.gap) widest = { at, gap };
+  }
+  return widest;
+}
+
+/** Two parts of the nodes with a gap between them that is no noise. */
 function twoParts(
   nodes: readonly { node: number; speed: number }[],
   least: number,
@@ -157,13 +234,12 @@ function twoParts(
   models: readonly string[],
 ): TwoParts | null {
   const sorted = [...nodes].sort((a, b) => a.speed - b.speed);
-  const fewest = Math.max(leastPart.nodes, Math.ceil(leastPart.share * sorted.length));
-  let at = 0;
-  let gap = 0;
-  for (let first = fewest; first <= sorted.length - fewest; ++first) {
-    const here = sorted[first]!.speed - sorted[first - 1]!.speed;
-    if (here > gap) [at, gap] = [first, here];
-  }
+  const { length } = sorted;
+  const below = length === 2 ? 1 : Math.max(2, Math.ceil(leastPart.slow * length));
+  const { at, gap } = widestGap(
+    sorted.map(({ speed }) => speed),
+    { below, above: Math.ceil(leastPart.fast * length) },
+  );
   if (gap < least) return null;
   const [slow, fast] = [sorted.slice(0, at), sorted.slice(at)];
   const slowCentre = median(slow.map(({ speed }) => speed));
@@ -202,37 +278,66 @@ export function placesOf(nodes: readonly NodeFigures[]): PlaceOf {
 /** A place is told from others where it differs by so many errors of its median. */
 const leastPlaceErrors = 5;
 
-/** Places whose GPUs lie farther than `least` from the others on most nodes, on all of a few: so they are built. */
+/**
+ * Where the GPUs of most places lie, and the places whose GPUs lie farther than `least` from that. Of GPUs on two levels at
+ * one place, the upper level is the place's: those below it are slow, and no design.
+ */
 function placesElsewhere(
-  speeds: readonly { node: number; place: string; speed: number }[],
+  speeds: readonly { place: string; speed: number }[],
   least: number,
   kind: FigureKind,
   models: readonly string[],
-): Map<string, number> {
+): { odd: Map<string, PlaceLevel>; centre: number } {
   const byPlace = new Map<string, number[]>();
   for (const { place, speed } of speeds) {
     const there = byPlace.get(place);
     if (there === undefined) byPlace.set(place, [speed]);
     else there.push(speed);
   }
-  const nodes = new Set(speeds.map(({ node }) => node)).size;
-  const isKnown = (gpus: number) => gpus >= enoughForPlaces || (gpus >= 2 && gpus === nodes);
+  const all = speeds.map(({ speed }) => speed);
+  const most = Math.max(...[...byPlace.values()].map(({ length }) => length));
+  const isKnown = (gpus: number) => gpus >= enoughForPlaces || (gpus >= 2 && gpus === most);
   const known = [...byPlace].filter(([, there]) => isKnown(there.length));
-  if (byPlace.size < 2 || known.length === 0) return new Map();
-  const usual = known.map(([place, there]) => ({ place, there, change: changeOfPlace(there) }));
-  if (!usual.some(({ change }) => Math.abs(change) > least)) return new Map();
-  const within = usual.flatMap(({ there, change }) => there.map((speed) => speed - change));
+  if (byPlace.size < 2 || known.length === 0) return { odd: new Map(), centre: median(all) };
+  const within = known.flatMap(([, there]) => there.map((speed) => speed - median(there)));
   const deviation = deviationOf(noiseOf(within, kind, models));
-  const elsewhere = usual.filter(({ there, change }) => {
+  const usual = known.map(([place, there]) => ({
+    place,
+    there,
+    level: levelOfPlace(there, Math.max(least, leastGap * deviation)),
+  }));
+  const centre = middleLevel(usual);
+  const elsewhere = usual.flatMap(({ place, there, level }) => {
+    const change = nearestOfFew(there, level, centre);
     const error = deviation * Math.sqrt(Math.PI / 2 / there.length);
-    return Math.abs(change) > Math.max(least, leastPlaceErrors * error);
+    if (Math.abs(change) <= Math.max(least / 2, leastPlaceErrors * error)) return [];
+    const changed = there.filter((speed) => (speed - centre) / change > 0.5).length;
+    return [[place, { change, changed, gpus: there.length }] as const];
   });
-  return new Map(elsewhere.map(({ place, change }) => [place, change]));
+  const odd = new Map(elsewhere);
+  const others = speeds.filter(({ place }) => !odd.has(place));
+  return { odd, centre: others.length === 0 ? centre : median(others.map(({ speed }) => speed)) };
 }
 
-/** By how much a place lies elsewhere: of few GPUs by as much as the nearest of them does, if all lie on one side. */
-function changeOfPlace(there: readonly number[]): number {
-  if (there.length >= enoughForPlaces) return median(there);
-  const [lowest, highest] = [Math.min(...there), Math.max(...there)];
-  return highest < 0 ? highest : Math.max(0, lowest);
+/** The median of a place's GPUs, or of the upper ones where a gap of `leastWide` divides them. */
+function levelOfPlace(there: readonly number[], leastWide: number): number {
+  const sorted = [...there].sort((a, b) => a - b);
+  const above = sorted.length <= 3 ? 1 : Math.max(2, Math.ceil(leastPart.fast * sorted.length));
+  const { at, gap } = widestGap(sorted, { below: 1, above });
+  return median(gap >= leastWide ? sorted.slice(at) : sorted);
+}
+
+/** The level of the place that the middle GPU is at: never one between two levels. */
+function middleLevel(usual: readonly { there: readonly number[]; level: number }[]): number {
+  const levels = usual.flatMap(({ there, level }) => there.map(() => level)).sort((a, b) => a - b);
+  return levels[Math.floor(levels.length / 2)]!;
+}
+
+/** By how much a place lies elsewhere: of few GPUs by as much as the nearest of its level does, if all of these lie on one side. */
+function nearestOfFew(there: readonly number[], level: number, centre: number): number {
+  const change = level - centre;
+  if (there.length >= enoughForPlaces) return change;
+  const ofLevel = there.filter((speed) => speed >= level || Math.abs(speed - level) < Math.abs(change) / 2);
+  const nearest = Math.min(...ofLevel.map((speed) => (speed - centre) * Math.sign(change)));
+  return Math.sign(change) * Math.max(0, nearest);
 }

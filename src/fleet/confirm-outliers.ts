@@ -44,9 +44,19 @@ export function confirm(
   };
   const judged = outliers.map((one) => {
     const cells = again(one);
-    const isSlowAgain = cells.some(
-      ({ drop, pValue }) => drop > confirming.shareOfThreshold * least && pValue < confirming.level,
+    const isSlow = (drop: number, pValue: number) =>
+      drop > confirming.shareOfThreshold * least && pValue < confirming.level;
+    const ofTogether = [...new Set(one.cells.map(({ together }) => together?.levels ?? null))].some(
+      (levels) => {
+        const own = cells.filter(({ together }) => together?.levels === levels);
+        if (levels === null || own.length === 0) return false;
+        const drop = median(own.map((cell) => cell.drop));
+        return isSlow(drop, chanceOfDrop(drop, one.device === null ? levels.nodeNoise : levels.gpuNoise));
+      },
     );
+    // What several cells have shown together, one of them by itself does not confirm.
+    const isSlowAgain =
+      ofTogether || cells.some(({ drop, pValue, together }) => together === null && isSlow(drop, pValue));
     return { ...one, confirmed: cells.length === 0 ? null : isSlowAgain };
   });
   const suspected = suspects.flatMap((one) => again(one).map((cell) => ({ one, cell })));
@@ -71,7 +81,7 @@ export function confirm(
 function cellAgain(
   node: NodeFigures,
   { node: index, device }: SlowOne,
-  { levels }: SlowCell,
+  { levels, together }: SlowCell,
   fresh: NodeFigures,
 ): (SlowCell & { pValue: number }) | null {
   const gpus = levels.gpus.filter((gpu) => gpu.node === index && (device === null || gpu.device === device));
@@ -84,7 +94,8 @@ function cellAgain(
   if (again.length === 0) return null;
   const drop = median(again.map((one) => one.drop));
   const pValue = chanceOfDrop(drop, device === null ? levels.nodeNoise : levels.gpuNoise);
-  return { levels, centre: median(again.map(({ centre }) => centre)), drop, pValue, adjustedPValue: pValue };
+  const centre = median(again.map((one) => one.centre));
+  return { levels, centre, drop, pValue, adjustedPValue: pValue, together };
 }
 
 /** The GPU in another result of its node, which may have measured some of the node's GPUs alone. */

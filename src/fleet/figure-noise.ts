@@ -34,31 +34,57 @@ const mostRecordedDegrees = 4;
 /** The error of a median of n normal values is that of a mean of 2 n / pi. */
 const medianInflation = Math.PI / 2;
 
-/** What is recorded of such figures on such GPUs. */
-function recordedNoise(kind: FigureKind, deviceNames: readonly string[]): FigureNoise {
+/**
+ * The part of a process's variance that all its cells share, at most: medians over 20 cells of the 45 recorded processes have
+ * 4 to 12 % of the variance of one cell (results/nvidia-h200/noise.json), of which 8 % are what a median of 20 leaves.
+ */
+const sharedByCells = 0.1;
+
+/**
+ * A median over cells is off by far only if half of them are: the tail of its distribution is as much thinner, and with it the degrees of
+ * freedom more, by one for each so many cells. In medians over 10 and 20 cells of the recorded processes none is off by more
+ * than 7 and 3 standard deviations; of those over 3 cells one is by 10, as outliers hit neighbouring cells.
+ */
+const cellsATail = 5;
+const mostTails = 3;
+
+/** What is recorded of such figures on such GPUs; of the median over several cells, if they are. */
+function recordedNoise(kind: FigureKind, deviceNames: readonly string[], cells: number): FigureNoise {
   const recorded = standInFor(parseCellId(`d0/${kind.cell}`), kind.unit);
   const factor = areRecorded(deviceNames) ? 1 : varianceFactorOfBound;
   const { shared, own } = recordedOccasionNoise[recorded]!;
+  const ofCell = recordedSpread[recorded]!;
+  const left = Math.min(1, medianInflation / cells);
   const betweenMachines = {
-    variance: shared.variance + own.variance,
+    variance: shared.variance + left * own.variance,
     degreesOfFreedom: Math.min(mostRecordedDegrees, shared.degreesOfFreedom + own.degreesOfFreedom),
   };
   return {
     betweenMachines: times(betweenMachines, factor),
-    ofProcess: times(recordedSpread[recorded]!, factor),
+    ofProcess: {
+      variance: ofCell.variance * factor * (sharedByCells + (1 - sharedByCells) * left),
+      degreesOfFreedom: ofCell.degreesOfFreedom * Math.max(1, Math.min(mostTails, cells / cellsATail)),
+    },
   };
+}
+
+/** The noise of a figure beside a level that allows for the differences between machines: what its one process is off by. */
+export function processNoise(kind: FigureKind, deviceNames: readonly string[]): FigureNoise {
+  const { betweenMachines, ofProcess } = recordedNoise(kind, deviceNames, 1);
+  return { betweenMachines: { ...betweenMachines, variance: 0 }, ofProcess };
 }
 
 /**
  * The noise of figures of one kind, from logarithms of what healthy GPUs (or nodes) reach relative to their centre, slow
- * ones among them: fewer than half. `residuals` may be empty.
+ * ones among them: fewer than half. `residuals` may be empty. `cells`: each is a median over so many cells of a GPU.
  */
 export function noiseOf(
   residuals: readonly number[],
   kind: FigureKind,
   deviceNames: readonly string[],
+  cells = 1,
 ): FigureNoise {
-  const { betweenMachines: prior, ofProcess } = recordedNoise(kind, deviceNames);
+  const { betweenMachines: prior, ofProcess } = recordedNoise(kind, deviceNames, cells);
   const own = robustVariance([residuals]);
   if (own === null) return { betweenMachines: prior, ofProcess };
   const moderated = moderate(own, prior);
@@ -84,16 +110,32 @@ export function chanceOfDrop(drop: number, { betweenMachines, ofProcess }: Figur
 /** A figure is never lower than this share of its centre and still one of the same thing. */
 const largestLoss = 0.99;
 
+/** Of losses that are said to be found, so many are missed. */
+const missed = 0.01;
+
 /**
- * The least relative loss of a figure (0.1 is 10 %), no less than `threshold`, at which the chance is below `level`; null
+ * The least relative loss (0.1 is 10 %) that is found in all but `missed` of the cases, where figures are called slow that have
+ * lost `threshold` or more with a chance below `level`: what is called slow, and what a slow figure may be higher by. Null
  * where that takes more than nearly all of it.
+ */
+export function leastLossFound(noise: FigureNoise, level: number, threshold: number): number | null {
+  const shown = leastLossShown(noise, level, threshold);
+  const above = leastLossShown(noise, missed, 0);
+  if (shown === null || above === null) return null;
+  const loss = 1 - (1 - shown) * (1 - above);
+  return loss < largestLoss ? loss : null;
+}
+
+/**
+ * The least relative loss of a figure, no less than `threshold`, at which the chance is below `level`; null where that
+ * takes more than nearly all of it.
  */
 export function leastLossShown(noise: FigureNoise, level: number, threshold: number): number | null {
   const isShown = (loss: number) => chanceOfDrop(-Math.log1p(-loss), noise) < level;
   if (isShown(threshold)) return threshold;
   if (!isShown(largestLoss)) return null;
   let [low, high] = [threshold, largestLoss];
-  while (high - low > 1e-3) {
+  while (high - low > 1e-4) {
     const middle = (low + high) / 2;
     if (isShown(middle)) high = middle;
     else low = middle;

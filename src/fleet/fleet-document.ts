@@ -86,6 +86,18 @@ const groupSchema = z.object({
   cells: z.array(groupCellSchema),
   /** Whether nodes lie on two levels, so that a centre says little: the nodes of the slow one. Null where they do not. */
   slowPart: z.object({ hosts: z.array(z.string()).min(1), reason: z.string() }).nullable(),
+  /** Places (slots) whose GPUs are slow on many nodes: on how many, of how many, by how much, and a sentence. */
+  slowPlaces: z
+    .array(
+      z.object({
+        place: z.string(),
+        nodes: count,
+        of: count,
+        change: z.number().min(-1).max(0),
+        reason: z.string(),
+      }),
+    )
+    .default([]),
   /** One sentence where the group as a whole is below the reference; null where it is not, or there is none. */
   slowAsAWhole: z.string().nullable(),
   /** One sentence where there are too few nodes to tell an outlier, with what could be found; null where there are enough. */
@@ -113,6 +125,11 @@ const outlierSchema = z.object({
   device: count.nullable(),
   uuid: z.string().nullable(),
   cells: z.array(outlierCellSchema).min(1),
+  /** If no cell shows it by itself: the kind of memory, how many cells it has, and the median change over these. */
+  together: z
+    .object({ memory: z.string(), cells: count, change: z.number().min(-1).max(0) })
+    .nullable()
+    .default(null),
   /** Whether fresh processes on the node found it slow again; null where none did measure. */
   confirmed: z.boolean().nullable(),
   /** One sentence for people: what is slow, and by how much. */

@@ -10,7 +10,7 @@ import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
 /** With fewer nodes in a group, little can be told of one of them. */
 const enoughNodes = 5;
 
-const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
+export const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
 const digits = (figure: number) => String(+figure.toPrecision(3));
 const unitText = { "GB/s": "GB/s", us: "µs" } as const;
 const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
@@ -35,17 +35,25 @@ export function cellText({ cell, moved }: FigureKind): string {
   ].join(" ");
 }
 
-/** What is slow about a GPU or, where `device` is null, a node: the cell that lost most, and in how many others it did. */
+/**
+ * What is slow about a GPU or, where `device` is null, a node: what its cells of a kind have lost together, or else the cell
+ * that lost most, and in how many others it did.
+ */
 export function outlier(
   { host, devices }: NodeFigures,
   device: DeviceFigures | null,
   cells: FleetOutlier["cells"],
+  together: FleetOutlier["together"],
 ): string {
   const [most] = cells;
   if (most === undefined) throw new RangeError("an outlier is slow in a cell");
   const { figure, centre, change, unit } = most;
   const measured = (device?.figures ?? devices[0]!.figures).size;
   const who = device === null ? `${host} as a whole` : `${host}'s GPU ${device.ordinal}`;
+  if (together !== null) {
+    const { change, memory } = together;
+    return `${who} is ${percent(-change)} slower over all ${together.cells} ${memory} cells (median); most of all ${percent(-most.change)} in ${cellText(most)}.`;
+  }
   const figures = `${digits(figure)} instead of ${digits(centre)} ${unitText[unit]}`;
   const where = cells.length === 1 ? "" : `, in ${cells.length} of ${measured} cells; most of all`;
   const loss =
@@ -147,26 +155,40 @@ function twoNodes([a, b]: readonly NodeFigures[], cells: readonly FleetGroupCell
   return `${slow.host} is ${percent(-apart.change)} slower than ${fast.host} in ${cellText(apart.kind)}`;
 }
 
-/**
- * Places whose GPUs are slower on most nodes than those at the fastest place, a sentence each with the cell that shows it
- * most; and faster ones, where it is a few places that are faster.
- */
-export function oddPlaces(cells: readonly CellLevels[]): string[] {
-  const most = new Map<string, { kind: FigureKind; change: number }>();
-  for (const { kind, oddPlaces: odd } of cells) {
-    const fastest = Math.max(0, ...odd.values());
-    const hasSlower = [...odd.values()].some((change) => change < 0);
-    for (const [place, change] of odd) {
+/** A place whose GPUs are slower than those at others on nearly all nodes, in the cell that shows it most. */
+export interface OddPlace {
+  place: string;
+  levels: CellLevels;
+  /** How much slower than the fastest place, or, where it is a few places that are faster, how much faster than the others. */
+  change: number;
+  changed: number;
+  gpus: number;
+}
+
+export function oddPlaces(cells: readonly CellLevels[]): OddPlace[] {
+  const most = new Map<string, OddPlace>();
+  for (const levels of cells) {
+    const fastest = Math.max(0, ...[...levels.oddPlaces.values()].map(({ change }) => change));
+    const hasSlower = [...levels.oddPlaces.values()].some(({ change }) => change < 0);
+    for (const [place, { change, changed, gpus }] of levels.oddPlaces) {
       if (hasSlower && change > 0) continue;
       const apart = change < 0 ? change - fastest : change;
-      if (Math.abs(apart) > Math.abs(most.get(place)?.change ?? 0)) most.set(place, { kind, change: apart });
+      if (Math.abs(apart) <= Math.abs(most.get(place)?.change ?? 0)) continue;
+      most.set(place, { place, levels, change: apart, changed, gpus });
     }
   }
-  return [...most].map(([place, { kind, change }]) => {
-    const than = change < 0 ? "slower" : "faster";
-    const where = place.startsWith("GPU ") ? place : `the GPU at ${place}`;
-    return `On most nodes ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(kind)}: so they are built, and it is held against its like.`;
-  });
+  return [...most.values()];
+}
+
+/** What an odd place is, and that nothing says why: a node's figures do not tell a design from a fault of all nodes. */
+export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace, isWithin: boolean): string {
+  const than = change < 0 ? "slower" : "faster";
+  const where = place.startsWith("GPU ") ? place : `the GPU at ${place}`;
+  const on = changed === gpus ? `On all ${gpus} nodes` : `On ${changed} of ${gpus} nodes`;
+  const why = isWithin
+    ? "All of them are within what healthy machines reach"
+    : "Whether they are built so, the figures do not tell";
+  return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with its like.`;
 }
 
 /** What a node lacks that its group has. */

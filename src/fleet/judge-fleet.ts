@@ -1,13 +1,28 @@
 import type { CellLevels } from "./cell-levels.js";
 import { confirm } from "./confirm-outliers.js";
-import { deviationOf, leastLossShown } from "./figure-noise.js";
+import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type { FleetDocument, FleetGroup, FleetGroupCell, FleetNode, FleetOutlier } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
-import { type FleetRule, figureOf, type GroupJudgement, judgeGroup, type SlowOne } from "./judge-group.js";
+import {
+  type FleetRule,
+  figureOf,
+  type GroupJudgement,
+  judgeGroup,
+  type SlowOne,
+  testsOf,
+} from "./judge-group.js";
+import { kindName } from "./kind-levels.js";
 import { keyOf, linkText, type NodeFigures } from "./node-figures.js";
 import { groupNodes, type NodeGroup } from "./node-groups.js";
 import { evidenceOf } from "./outlier-evidence.js";
-import { type ReferenceOf, shareOfReference, slowAsAWhole } from "./reference-share.js";
+import {
+  type GroupReference,
+  groupReference,
+  type ReferenceOf,
+  referenceOfCell,
+  slowAsAWhole,
+} from "./reference-share.js";
+import { slowPlaces } from "./slow-places.js";
 
 /** All that a fleet is judged by. */
 export interface FleetRequest {
@@ -32,13 +47,14 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   const groupOf = new Map(groups.flatMap(({ nodes }, group) => nodes.map((node) => [node, group] as const)));
   const fresh = new Map(request.fresh.map((node) => [node.host, node]));
   const judged = groups.map((group, index) => {
-    const judgement = judgeGroup(group.nodes, rule);
+    const reference = groupReference(group, request.referenceOf);
+    const judgement = judgeGroup(group.nodes, rule, reference.knownOf);
     const freshOf = (node: number) => fresh.get(group.nodes[node]!.host) ?? null;
     const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
     const inOrder = request.nodes.filter((node) => groupOf.get(node) === index);
     return {
-      group: describeGroup(group, inOrder, judgement, request),
+      group: describeGroup(group, inOrder, judgement, reference, rule),
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
       suspects: judgement.suspects.map(({ node }) => group.nodes[node]!.host),
@@ -96,15 +112,17 @@ function describeGroup(
   group: NodeGroup,
   inOrder: readonly NodeFigures[],
   judgement: GroupJudgement,
-  request: FleetRequest,
+  reference: GroupReference,
+  rule: FleetRule,
 ): FleetGroup {
   const { nodes } = group;
   const { levels } = judgement;
   const cells = levels.map((one) => {
     const key = keyOf(one.kind);
     const values = inOrder.flatMap(({ devices }) => devices.map(({ figures }) => figures.get(key) ?? null));
-    return { ...cellOf(one, group, judgement, request), values };
+    return { ...cellOf(one, judgement, reference, rule), values };
   });
+  const places = slowPlaces(nodes, judgement, reference);
   const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
   return {
     facts: group.facts,
@@ -112,9 +130,14 @@ function describeGroup(
     devices: nodes.reduce((sum, { devices }) => sum + devices.length, 0),
     cells,
     slowPart: widest === undefined ? null : wording.slowPart(widest, nodes),
-    slowAsAWhole: slowAsAWhole(cells, group, request.rule, request.referenceOf),
+    slowAsAWhole: slowAsAWhole(
+      cells.map((cell, i) => ({ cell, levels: levels[i]! })),
+      reference,
+      rule.threshold,
+    ),
     tooFew: wording.tooFew(nodes, cells),
-    notes: [...group.notes, ...wording.oddPlaces(levels)],
+    slowPlaces: places.slowPlaces,
+    notes: [...group.notes, ...places.notes],
   };
 }
 
@@ -125,9 +148,9 @@ function gapOf({ parts, gpuNoise }: CellLevels): number {
 
 function cellOf(
   levels: CellLevels,
-  group: NodeGroup,
-  { tests }: GroupJudgement,
-  { rule, referenceOf }: FleetRequest,
+  { levelOf }: GroupJudgement,
+  reference: GroupReference,
+  { threshold }: FleetRule,
 ): Omit<FleetGroupCell, "values"> {
   const speeds = levels.gpus.map(({ centre, drop }) => centre - drop);
   const ends = [Math.min, Math.max].map((end) =>
@@ -137,7 +160,7 @@ function cellOf(
     ),
   );
   const centre = figureOf(levels, levels.centre);
-  const isTold = levels.gpus.length >= 3;
+  const known = referenceOfCell(levels, reference);
   return {
     ...levels.kind,
     figures: levels.gpus.length,
@@ -145,8 +168,8 @@ function cellOf(
     lowest: Math.min(...ends),
     highest: Math.max(...ends),
     logDeviation: deviationOf(levels.gpuNoise),
-    leastLoss: isTold ? leastLossShown(levels.gpuNoise, rule.significance / tests, rule.threshold) : null,
-    shareOfReference: shareOfReference(levels.kind, centre, group, referenceOf),
+    leastLoss: testsOf(levels) === 0 ? null : leastLossFound(levels.gpuNoise, levelOf(levels), threshold),
+    shareOfReference: known === null ? null : centre / known.rate,
   };
 }
 
@@ -160,14 +183,25 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
     change: Math.expm1(-drop),
     adjustedPValue,
   }));
+  const together = togetherOf(one);
   return {
     host: node.host,
     group: index,
     device: device?.ordinal ?? null,
     uuid: device?.uuid ?? null,
     cells,
+    together,
     confirmed,
-    reason: wording.outlier(node, device, cells),
+    reason: wording.outlier(node, device, cells, together),
     evidence: evidenceOf(node, device, group),
   };
+}
+
+/** What cells have shown together, where none has by itself: of the kind that has lost most. */
+function togetherOf({ cells }: SlowOne): FleetOutlier["together"] {
+  if (cells.some(({ together }) => together === null)) return null;
+  const [most] = cells.flatMap(({ together }) => together ?? []).sort((a, b) => b.drop - a.drop);
+  if (most === undefined) return null;
+  const { levels, drop } = most;
+  return { memory: kindName(levels), cells: levels.members.length, change: Math.expm1(-drop) };
 }

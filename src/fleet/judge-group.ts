@@ -1,7 +1,15 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
-import { type CellLevels, cellLevels, type NodeLevel, placesOf } from "./cell-levels.js";
-import { chanceOfDrop, type FigureNoise, leastLossShown } from "./figure-noise.js";
+import {
+  type CellLevels,
+  cellLevels,
+  type KnownOf,
+  type NodeLevel,
+  nodeLevels,
+  placesOf,
+} from "./cell-levels.js";
+import { chanceOfDrop, type FigureNoise, leastLossShown, processNoise } from "./figure-noise.js";
+import { kindsTogether } from "./kind-levels.js";
 import type { NodeFigures } from "./node-figures.js";
 
 /** By what an outlier is one. */
@@ -27,13 +35,19 @@ export interface SlowCell {
   centre: number;
   drop: number;
   adjustedPValue: number;
+  /** The cells of its kind together, where these have shown it; null where it was the cell by itself. */
+  together: { levels: CellLevels; drop: number } | null;
 }
 
 /** What a group's figures say. */
 export interface GroupJudgement {
   levels: readonly CellLevels[];
-  /** How many figures were held against a centre: what p-values are corrected for. */
-  tests: number;
+  /** The evidence of several cells put together, by kind of memory. */
+  together: readonly CellLevels[];
+  /** Cells beside what is known of the GPU's kind. */
+  known: readonly CellLevels[];
+  /** The level that the p-value of one figure must be below. */
+  levelOf: (levels: CellLevels) => number;
   /** The largest drop first, as in the two below. */
   outliers: readonly SlowOne[];
   /** Not shown to be slow, and lower than one figure in the whole group is by chance. */
@@ -53,39 +67,84 @@ const fewestFigures = 3;
 /** So much of a node's GPUs are slow where the node is, and so far below their centre for a share of its drop. */
 const nodeShare = { gpus: 0.75, drop: 0.5 };
 
-/** Holds each GPU, and each node of several, of a group against the group's centre, cell by cell. */
-export function judgeGroup(nodes: readonly NodeFigures[], rule: FleetRule): GroupJudgement {
+/**
+ * How the three families of tests share the significance: each cell by itself, cells together, and cells beside what is known
+ * of the kind, whose tolerance keeps healthy ones away already. Those that a group does not have leave theirs to the others.
+ */
+const shares = { cell: 0.45, together: 0.45, known: 0.1 } as const;
+
+/**
+ * Judges each GPU, and each node of several, of a group: by what is known of its kind, cell by cell beside its like, and by
+ * all cells of a kind together.
+ */
+export function judgeGroup(
+  nodes: readonly NodeFigures[],
+  rule: FleetRule,
+  knownOf: KnownOf = () => null,
+): GroupJudgement {
   const keys = new Set<string>();
   for (const { devices } of nodes)
     for (const { figures } of devices) for (const key of figures.keys()) keys.add(key);
   const placeOf = placesOf(nodes);
+  const models = [...new Set(nodes.flatMap(({ devices }) => devices.map(({ name }) => name)))];
   const levels = [...keys]
-    .map((key) => cellLevels(nodes, key, placeOf, rule.threshold))
+    .map((key) => cellLevels(nodes, key, placeOf, rule.threshold, knownOf))
     .filter((one) => one !== null);
+  const together = kindsTogether(levels, models);
+  const known = levels.flatMap((one) => besideKnown(one, knownOf, models));
+  const families = { cell: levels, together, known };
+  const testsIn = (family: readonly CellLevels[]) => family.reduce((sum, one) => sum + testsOf(one), 0);
+  const names = (["cell", "together", "known"] as const).filter((name) => testsIn(families[name]) > 0);
+  const sum = names.reduce((total, name) => total + shares[name], 0);
+  const significant: Test[] = [];
+  const low: Test[] = [];
+  for (const name of names) {
+    const tests = testsIn(families[name]);
+    const share = shares[name] / sum;
+    const below = families[name].flatMap((one) => (testsOf(one) === 0 ? [] : testsBelow(one, tests)));
+    const adjusted = holm(
+      below.map(({ pValue }) => pValue),
+      tests,
+    );
+    below.forEach((test, i) => {
+      test.adjustedPValue = Math.min(1, adjusted[i]! / share);
+    });
+    significant.push(...below.filter((test) => test.adjustedPValue < rule.significance));
+    low.push(...below);
+  }
   const least = leastDrop(rule);
-  const tests = levels.reduce((sum, one) => sum + testsOf(one), 0);
-  const below = levels.flatMap((one) => (testsOf(one) === 0 ? [] : testsBelow(one, tests, rule)));
-  const adjusted = holm(
-    below.map(({ pValue }) => pValue),
-    tests,
-  );
-  below.forEach((test, i) => {
-    test.adjustedPValue = adjusted[i]!;
-  });
-  const outliers = slowOnes(
-    nodes,
-    levels,
-    below.filter((test) => test.adjustedPValue < rule.significance),
-    least,
-  );
+  const outliers = slowOnes(nodes, significant, least);
   const named = new Set(outliers.map(({ node }) => node));
   const suspects = slowOnes(
     nodes,
-    levels,
-    below.filter((test) => !named.has(test.node)),
+    low.filter((test) => !named.has(test.node)),
     least,
   );
-  return { levels, tests, outliers, suspects };
+  const levelOf = (one: CellLevels) => {
+    const name = one.against === "reference" ? "known" : one.members.length > 0 ? "together" : "cell";
+    return (rule.significance * (shares[name] / sum)) / testsIn(families[name]);
+  };
+  return { levels, together, known, levelOf, outliers, suspects };
+}
+
+/** A cell's GPUs beside what is known of their kind; nothing where that is nothing. */
+function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly string[]): CellLevels[] {
+  let { least } = levels;
+  const gpus = levels.gpus.flatMap(({ node, device, centre, drop }) => {
+    const known = knownOf(node, device, levels.key);
+    if (known === null) return [];
+    least = Math.max(least, known.tolerated);
+    return [{ node, device, centre: known.speed, drop: known.speed - (centre - drop) }];
+  });
+  if (gpus.length === 0) return [];
+  const noise = processNoise(levels.kind, models);
+  return [
+    {
+      ...levels,
+      ...{ against: "reference", least, gpus, nodes: nodeLevels(gpus) },
+      ...{ gpuNoise: noise, nodeNoise: noise, parts: null, oddPlaces: new Map() },
+    },
+  ];
 }
 
 /** The least drop of the logarithm of a figure that counts. */
@@ -93,14 +152,14 @@ export function leastDrop({ threshold }: FleetRule): number {
   return -Math.log1p(-threshold);
 }
 
-/** Whether nodes are held against one another, and not only their GPUs. */
-function judgesNodes({ gpus, nodes }: CellLevels): boolean {
-  return gpus.length > nodes.length && nodes.length >= fewestFigures;
+/** Whether nodes are held against something, and not only their GPUs. */
+function judgesNodes({ against, gpus, nodes }: CellLevels): boolean {
+  return gpus.length > nodes.length && (against === "reference" || nodes.length >= fewestFigures);
 }
 
 /** How many figures of a cell are held against its centre: its GPUs', and those of nodes of several. */
-function testsOf(levels: CellLevels): number {
-  if (levels.gpus.length < fewestFigures) return 0;
+export function testsOf(levels: CellLevels): number {
+  if (levels.against === "like" && levels.gpus.length < fewestFigures) return 0;
   return levels.gpus.length + (judgesNodes(levels) ? levels.nodes.length : 0);
 }
 
@@ -108,16 +167,16 @@ function testsOf(levels: CellLevels): number {
  * The tests of figures with p-values of 1 over the number of tests, or less, that have lost what counts: the others are
  * not told, and are most.
  */
-function testsBelow(levels: CellLevels, tests: number, { threshold }: FleetRule): Test[] {
+function testsBelow(levels: CellLevels, tests: number): Test[] {
   const below = (ones: readonly (NodeLevel & { device?: number })[], noise: FigureNoise) => {
-    const least = leastLossShown(noise, 1 / tests, threshold);
+    const least = leastLossShown(noise, 1 / tests, -Math.expm1(-levels.least));
     if (least === null) return [];
     return ones
       .filter(({ drop }) => drop > -Math.log1p(-least))
       .map((one) => ({
         ...{ levels, node: one.node, device: one.device ?? null, centre: one.centre, drop: one.drop },
         pValue: chanceOfDrop(one.drop, noise),
-        adjustedPValue: 1,
+        ...{ adjustedPValue: 1, together: null },
       }));
   };
   const ofGpus = below(levels.gpus, levels.gpuNoise);
@@ -125,20 +184,15 @@ function testsBelow(levels: CellLevels, tests: number, { threshold }: FleetRule)
 }
 
 /** Who the slow figures belong to: in each cell a node where nearly all of its GPUs are slow alike, else single GPUs. */
-function slowOnes(
-  nodes: readonly NodeFigures[],
-  levels: readonly CellLevels[],
-  slow: readonly Test[],
-  least: number,
-): SlowOne[] {
+function slowOnes(nodes: readonly NodeFigures[], slow: readonly Test[], least: number): SlowOne[] {
   const found = new Map<string, { node: number; device: number | null; cells: SlowCell[] }>();
-  const add = (node: number, device: number | null, { levels, centre, drop, adjustedPValue }: SlowCell) => {
+  const add = (node: number, device: number | null, cell: SlowCell) => {
     const name = `${node} ${device}`;
     const one = found.get(name) ?? { node, device, cells: [] };
-    one.cells.push({ levels, centre, drop, adjustedPValue });
+    one.cells.push(...cellsOf(node, device, cell));
     found.set(name, one);
   };
-  for (const ofCell of levels) {
+  for (const ofCell of new Set(slow.map(({ levels }) => levels))) {
     const tests = slow.filter((test) => test.levels === ofCell);
     for (const node of new Set(tests.map((test) => test.node))) {
       const own = tests.filter((test) => test.node === node);
@@ -151,9 +205,39 @@ function slowOnes(
       for (const test of ofGpus) add(node, test.device, test);
     }
   }
-  const ones = [...found.values()];
-  for (const { cells } of ones) cells.sort((a, b) => b.drop - a.drop);
-  return ones.sort((a, b) => b.cells[0]!.drop - a.cells[0]!.drop);
+  const ones = [...found.values()].map((one) => ({ ...one, cells: eachOnce(one.cells) }));
+  const worstOfNode = new Map(ones.filter(({ device }) => device === null).map((one) => [one.node, one]));
+  const isOwn = ({ node, device, cells }: SlowOne) => {
+    const whole = device === null ? undefined : worstOfNode.get(node);
+    return whole === undefined || cells[0]!.drop > whole.cells[0]!.drop + least;
+  };
+  return ones.filter(isOwn).sort((a, b) => b.cells[0]!.drop - a.cells[0]!.drop);
+}
+
+/** The single cells of a slow one: of cells together those in which it has lost something. */
+function cellsOf(node: number, device: number | null, cell: SlowCell): SlowCell[] {
+  const { levels, drop: whole, adjustedPValue } = cell;
+  if (levels.members.length === 0) return [cell];
+  return levels.members.flatMap((member) => {
+    const gpus = member.gpus.filter((one) => one.node === node && (device === null || one.device === device));
+    if (gpus.length === 0) return [];
+    const centre = median(gpus.map((one) => one.centre));
+    const drop = median(gpus.map((one) => one.drop));
+    if (drop <= 0) return [];
+    return [{ levels: member, centre, drop, adjustedPValue, together: { levels, drop: whole } }];
+  });
+}
+
+/** Each cell once, the largest drop first: shown by itself rather than together, and by what is known rather than by its like. */
+function eachOnce(cells: readonly SlowCell[]): SlowCell[] {
+  const rank = ({ levels, together }: SlowCell) =>
+    levels.against === "reference" ? 2 : together === null ? 1 : 0;
+  const best = new Map<string, SlowCell>();
+  for (const cell of cells) {
+    const other = best.get(cell.levels.key);
+    if (other === undefined || rank(cell) > rank(other)) best.set(cell.levels.key, cell);
+  }
+  return [...best.values()].sort((a, b) => b.drop - a.drop);
 }
 
 /** The node's own test, or what stands for it where its GPUs alone are shown to be slow; null where it is not the node. */
@@ -167,7 +251,7 @@ function wholeNode(levels: CellLevels, node: number, slow: readonly Test[]): Slo
   const ofGpus = slow.filter(({ device }) => device !== null);
   if (own === undefined && ofGpus.length < nodeShare.gpus * gpus.length) return null;
   const adjustedPValue = Math.min(...slow.map((test) => test.adjustedPValue));
-  return { levels, centre: median(gpus.map((one) => one.centre)), drop, adjustedPValue };
+  return { levels, centre: median(gpus.map((one) => one.centre)), drop, adjustedPValue, together: null };
 }
 
 /** The figure of a speed's logarithm: a latency is the inverse of its speed. */

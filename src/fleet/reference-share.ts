@@ -2,29 +2,60 @@ import { type Expectation, type expectationOf, leastReferenceBytes } from "../do
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
-import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
+import type { CellLevels, KnownOf } from "./cell-levels.js";
+import type { FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
-import type { FleetRule } from "./judge-group.js";
+import { kindOf } from "./node-figures.js";
 import type { NodeGroup } from "./node-groups.js";
 
 /** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
 export type ReferenceOf = typeof expectationOf;
 
-/** The centre of a group's cell as a share of what healthy machines reach; null where nothing is known of such a cell. */
-export function shareOfReference(
-  kind: FigureKind,
-  centre: number,
-  group: NodeGroup,
-  referenceOf: ReferenceOf | null,
-): number | null {
-  const reference = referenceOfGroup(group, referenceOf);
-  if (reference === null || kind.unit === "us") return null;
-  const cell = parseCellId(`d0/${kind.cell}`);
+/** What is known of each GPU of a group: of its kind, or, for kinds that nobody recorded, of links like its own. */
+export interface GroupReference {
+  of: (node: number, device: number, key: string) => { rate: number; expectation: Expectation } | null;
+  /** Only of kinds that were recorded: what a GPU is judged by. */
+  knownOf: KnownOf;
+}
+
+/** The reference of a group's GPUs, each by its own name and link. */
+export function groupReference(group: NodeGroup, referenceOf: ReferenceOf | null): GroupReference {
+  const emulated = group.facts.backend === "emulated";
+  const usual = group.nodes.flatMap(({ devices }) => devices).find((one) => one.linkCapability !== null);
+  const expectations = new Map<string, Expectation | null>();
+  const of: GroupReference["of"] = (node, device, key) => {
+    const { name, linkCapability } = group.nodes[node]!.devices[device]!;
+    // A GPU whose link can do less than those of its group is held against what theirs can.
+    const link = usual?.linkCapability ?? linkCapability;
+    if (referenceOf === null || link === null) return null;
+    const about = `${name} gen${link.generation} x${link.width}`;
+    let expectation = expectations.get(about);
+    if (expectation === undefined) {
+      expectation = referenceOf({ name, emulated }, link);
+      expectations.set(about, expectation);
+    }
+    const rate = expectation === null ? null : rateOf(expectation, key);
+    return rate === null ? null : { rate, expectation: expectation! };
+  };
+  const knownOf: KnownOf = (node, device, key) => {
+    const reference = of(node, device, key);
+    if (reference === null || reference.expectation.isOfKind === false) return null;
+    const { rate, expectation } = reference;
+    return { speed: Math.log(rate), tolerated: -Math.log1p(-expectation.tolerance) };
+  };
+  return { of, knownOf };
+}
+
+/** The rate that is expected in a cell, in GB/s; null where nothing is known of such a cell. */
+function rateOf(expectation: Expectation, key: string): number | null {
+  const { cell: id, unit } = kindOf(key);
+  if (unit === "us") return null;
+  const cell = parseCellId(`d0/${id}`);
   if (!isReferenceCell(cell)) return null;
-  const { together } = reference;
+  const { together } = expectation;
   if (cell.together !== undefined && cell.together.length !== together?.devices) return null;
-  const rates = cell.together === undefined ? reference : together!;
-  return centre / rates[cell.direction as "h2d" | "d2h"];
+  const rates = cell.together === undefined ? expectation : together!;
+  return rates[cell.direction as "h2d" | "d2h"];
 }
 
 function isReferenceCell(cell: Cell): boolean {
@@ -35,27 +66,44 @@ function isReferenceCell(cell: Cell): boolean {
   return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastReferenceBytes;
 }
 
-/** One sentence where the group as a whole is slower than healthy machines are; null where it is not, or they are not known. */
-export function slowAsAWhole(
-  cells: readonly FleetGroupCell[],
-  group: NodeGroup,
-  rule: FleetRule,
-  referenceOf: ReferenceOf | null,
-): string | null {
-  const reference = referenceOfGroup(group, referenceOf);
-  if (reference === null) return null;
-  const least = 1 - Math.max(rule.threshold, reference.tolerance);
-  const slow = cells
-    .filter(({ shareOfReference: share }) => share !== null && share < least)
-    .sort((a, b) => a.shareOfReference! - b.shareOfReference!);
-  const [most] = slow;
-  if (most === undefined) return null;
-  const share = `${Math.round(100 * most.shareOfReference!)} %`;
-  return `All of them together are slow: ${+most.centre.toPrecision(3)} GB/s in ${cellText(most)} is ${share} of what healthy machines reach (${reference.source}).`;
+/** The first GPU of a group's cell that something is known of. */
+export function referenceOfCell(
+  levels: CellLevels,
+  reference: GroupReference,
+): ReturnType<GroupReference["of"]> {
+  for (const { node, device } of levels.gpus) {
+    const one = reference.of(node, device, levels.key);
+    if (one !== null) return one;
+  }
+  return null;
 }
 
-function referenceOfGroup({ facts, nodes }: NodeGroup, referenceOf: ReferenceOf | null): Expectation | null {
-  const device = nodes[0]?.devices.find(({ linkCapability }) => linkCapability !== null);
-  if (referenceOf === null || device === undefined) return null;
-  return referenceOf({ name: device.name, emulated: facts.backend === "emulated" }, device.linkCapability!);
+/** One sentence where all GPUs of a group are slower than healthy ones are; null where one is not, or they are not known. */
+export function slowAsAWhole(
+  cells: readonly { cell: FleetGroupCell; levels: CellLevels }[],
+  reference: GroupReference,
+  threshold: number,
+): string | null {
+  const slow = cells
+    .flatMap(({ cell, levels }) => {
+      const known = referenceOfCell(levels, reference);
+      if (known === null) return [];
+      const share = cell.highest / known.rate;
+      return share < 1 - Math.max(threshold, known.expectation.tolerance) ? [{ cell, known, share }] : [];
+    })
+    .sort((a, b) => a.share - b.share);
+  const [most] = slow;
+  if (most === undefined) return null;
+  const { cell, known } = most;
+  const { rate, expectation } = known;
+  const digits = (figure: number) => String(+figure.toPrecision(3));
+  const [low, high] = [digits(cell.lowest), digits(cell.highest)];
+  const reached = low === high ? low : `${low} to ${high}`;
+  const who = cell.figures === 1 ? "Its only GPU is" : `All ${cell.figures} GPUs are`;
+  const figures = `${who} slow: ${reached} GB/s in ${cellText(cell)}`;
+  const [from, to] = [cell.lowest, cell.highest].map((figure) => Math.round((100 * figure) / rate));
+  const share = `${from === to ? from : `${from} to ${to}`} %`;
+  return expectation.isOfKind === false
+    ? `${figures}, ${share} of what other GPUs fill of such a link (${expectation.source}).`
+    : `${figures}, ${share} of what healthy machines reach (${expectation.source}).`;
 }

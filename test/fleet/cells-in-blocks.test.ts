@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { cellText } from "../../src/fleet/fleet-wording.js";
+import { keyOf } from "../../src/fleet/node-figures.js";
 import type { NodeGroup } from "../../src/fleet/node-groups.js";
-import { shareOfReference } from "../../src/fleet/reference-share.js";
+import { groupReference } from "../../src/fleet/reference-share.js";
 
 const plain = "h2d/pinned/67108864/w1/throughput/wall/cold";
 const figure = (cell: string) => ({ cell, moved: "h2d", unit: "GB/s" }) as const;
@@ -11,9 +12,9 @@ describe("cells of scattered blocks, in a fleet", () => {
     const devices = [{ name: "NVIDIA H200", linkCapability: { generation: 5, width: 16 } }];
     const group = { facts: { backend: "cuda" }, nodes: [{ devices }] } as unknown as NodeGroup;
     const referenceOf = () => ({ h2d: 55, d2h: 55, together: null, tolerance: 0.05, source: "recordings" });
-    const shareOf = (cell: string) => shareOfReference(figure(cell), 11, group, referenceOf);
-    expect(shareOf(plain)).toBeCloseTo(0.2);
-    expect(shareOf(`${plain}/blocks-4096-loop`)).toBeNull();
+    const reference = groupReference(group, referenceOf);
+    expect(reference.of(0, 0, keyOf(figure(plain)))?.rate).toBe(55);
+    expect(reference.of(0, 0, keyOf(figure(`${plain}/blocks-4096-loop`)))).toBeNull();
   });
 
   it("have their block and way in their names", () => {

@@ -19,7 +19,9 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     ]);
     const [pinned, pageable, latency] = group!.cells;
     expect(pinned!.centre).toBeCloseTo(55, 0);
-    expect(pinned!.leastLoss).toBe(0.05);
+    // What is called slow, and what a slow GPU's figure may be higher by.
+    expect(pinned!.leastLoss).toBeGreaterThan(0.05);
+    expect(pinned!.leastLoss).toBeLessThan(0.07);
     expect(pageable!.leastLoss).toBeGreaterThan(0.15);
     expect(pageable!.logDeviation).toBeGreaterThan(pinned!.logDeviation);
     expect(latency!.centre).toBeCloseTo(2, 1);
@@ -173,13 +175,13 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
 });
 
 describe("places", () => {
-  it("whose GPU is slower on all nodes are how these are built, and held against one another", () => {
+  it("whose GPU is slower on all nodes are told, and held against one another", () => {
     const builtSo = { speed: pinnedAt(0.8, 1) };
     const parts = Object.fromEntries(nodeResults(12).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(12, parts));
     expect(fleet.outliers).toEqual([]);
-    expect(fleet.groups[0]!.notes).toEqual([
-      "On most nodes the GPU at 0000:20:00.0 is 20 % slower than others in h2d pinned 64 MiB: so they are built, and it is held against its like.",
+    expect(fleet.groups[0]!.slowPlaces.map(({ reason }) => reason)).toEqual([
+      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. Whether they are built so, the figures do not tell; each is compared with its like.",
     ]);
     const slower = judged(nodeResults(12, { ...parts, n04: { speed: pinnedAt(0.6, 1) } }));
     expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n04", 1]]);
@@ -191,7 +193,9 @@ describe("places", () => {
     const parts = Object.fromEntries(nodeResults(count).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(count, parts));
     expect(fleet.outliers).toEqual([]);
-    expect(fleet.groups[0]!.notes.join()).toContain("the GPU at 0000:80:00.0 is 12 % slower");
+    expect(fleet.groups[0]!.slowPlaces[0]!.reason).toContain(
+      `Slot 7 (0000:80:00.0) is slow in all ${count} nodes: 12 % slower`,
+    );
     const slower = judged(nodeResults(count, { ...parts, n01: { gpus: 8, speed: pinnedAt(0.5, 7) } }));
     expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n01", 7]]);
   });
@@ -344,7 +348,7 @@ describe("a reference of what healthy machines reach", () => {
     const [group] = judged(nodeResults(6, parts), { referenceOf }).groups;
     expect(group!.cells[0]!.shareOfReference).toBeCloseTo(0.5, 1);
     expect(group!.slowAsAWhole).toMatch(
-      /^All of them together are slow: 27\.\d GB\/s in h2d pinned 64 MiB is 50 % of what healthy machines reach \(recordings\)\.$/,
+      /^All 12 GPUs are slow: 27\.\d( to 27\.\d)? GB\/s in h2d pinned 64 MiB, 50 % of what healthy machines reach \(recordings\)\.$/,
     );
   });
 

@@ -84,10 +84,14 @@ export async function deliverFleet(
 }
 
 /**
- * 1 where any node or GPU is slow, or a part of a group is and its figures do not tell which; else 4 where any node has no
+ * 1 where any node or GPU is slow, or a part of a group or a slot is and its figures do not tell which; else 4 where any node has no
  * figures that count; else 0.
  */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
-  if (outliers.length > 0 || groups.some(({ slowPart }) => slowPart !== null)) return ExitCode.regression;
+  if (outliers.length > 0 || groups.some(isSlowSomewhere)) return ExitCode.regression;
   return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
+}
+
+function isSlowSomewhere({ slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
+  return slowPart !== null || slowPlaces.length > 0;
 }

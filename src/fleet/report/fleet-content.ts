@@ -78,7 +78,8 @@ function noneSlow(document: FleetDocument, judged: number): string {
   const gpus = counted(countGpus(document), "GPU");
   // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
   const isDoubtful = document.groups.some(
-    ({ slowAsAWhole, slowPart }) => slowAsAWhole !== null || slowPart !== null,
+    ({ slowAsAWhole, slowPart, slowPlaces }) =>
+      slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,
   );
   return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than its like" : "slow"}`;
 }
@@ -106,7 +107,8 @@ function lackingNotes(document: FleetDocument): Note[] {
 
 /** Groups that are slow as a whole, or fall into two parts. */
 function wholeNotes({ groups }: FleetDocument): Note[] {
-  return groups.flatMap(({ slowAsAWhole, slowPart }, index) => [
+  return groups.flatMap(({ slowAsAWhole, slowPart, slowPlaces }, index) => [
+    ...slowPlaces.flatMap(({ reason }) => groupNote(reason, index, groups, "failure")),
     ...groupNote(slowPart?.reason ?? null, index, groups, "failure"),
     ...groupNote(slowAsAWhole, index, groups, "warning"),
   ]);

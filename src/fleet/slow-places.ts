@@ -1,0 +1,104 @@
+import { parseCellId } from "../results/cell-id.js";
+import { type PlaceOf, placesOf } from "./cell-levels.js";
+import type { FleetGroup } from "./fleet-document.js";
+import { cellText, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
+import type { GroupJudgement, SlowOne } from "./judge-group.js";
+import type { NodeFigures } from "./node-figures.js";
+import type { GroupReference } from "./reference-share.js";
+
+type SlowPlace = FleetGroup["slowPlaces"][number];
+
+/** On so many nodes, and this share of them, GPUs at one place are slow where the place is. */
+const leastOfPlace = { nodes: 2, share: 0.25 };
+
+/**
+ * Places (slots) whose GPUs are slow on many nodes, and notes on places that differ and are no finding. Slow are GPUs that
+ * were named, and places where all are slower than at other places: in pinned copies, which the GPU's own engine makes, unless
+ * what is known of the kind says that they are healthy. In other copies places differ by design, as CPUs are near to some.
+ */
+export function slowPlaces(
+  nodes: readonly NodeFigures[],
+  { levels, outliers }: Pick<GroupJudgement, "levels" | "outliers">,
+  { knownOf }: GroupReference,
+): { slowPlaces: SlowPlace[]; notes: string[] } {
+  const placeOf = placesOf(nodes);
+  const nameOf = placeNames(nodes, placeOf);
+  const ofOutliers = placesOfOutliers(nodes, outliers, placeOf, nameOf);
+  const known = new Set(ofOutliers.map(({ place }) => place));
+  const odd = oddPlaces(levels);
+  const isWithin = ({ levels: { gpus, key } }: OddPlace) =>
+    gpus.every((gpu) => knownOf(gpu.node, gpu.device, key));
+  const isSlow = (one: OddPlace) => {
+    const { memory, mode } = parseCellId(`d0/${one.levels.kind.cell}`);
+    return one.change < 0 && memory === "pinned" && mode === "throughput" && !isWithin(one);
+  };
+  return {
+    slowPlaces: [
+      ...ofOutliers,
+      ...odd.filter((one) => isSlow(one) && !known.has(one.place)).map((one) => byOddPlace(one, nameOf)),
+    ],
+    notes: odd.filter((one) => !isSlow(one)).map((one) => oddPlaceText(one, isWithin(one))),
+  };
+}
+
+function byOddPlace(one: OddPlace, nameOf: (place: string) => string): SlowPlace {
+  const { place, levels, change, changed, gpus } = one;
+  const loss = percent(-Math.expm1(change));
+  return {
+    place,
+    nodes: changed,
+    of: gpus,
+    change: Math.expm1(change),
+    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. Whether they are built so, the figures do not tell; each is compared with its like.`,
+  };
+}
+
+function placesOfOutliers(
+  nodes: readonly NodeFigures[],
+  outliers: readonly SlowOne[],
+  placeOf: PlaceOf,
+  nameOf: (place: string) => string,
+): SlowPlace[] {
+  const byPlace = new Map<string, SlowOne[]>();
+  for (const one of outliers) {
+    if (one.device === null) continue;
+    const place = placeOf(one.node, one.device);
+    byPlace.set(place, [...(byPlace.get(place) ?? []), one]);
+  }
+  return [...byPlace].flatMap(([place, slow]) => {
+    const there = nodes.filter(({ devices }, node) =>
+      devices.some((_, device) => placeOf(node, device) === place),
+    );
+    if (slow.length < leastOfPlace.nodes || slow.length < leastOfPlace.share * there.length) return [];
+    const losses = slow.map(({ cells }) => -Math.expm1(-cells[0]!.drop)).sort((a, b) => a - b);
+    const [least, most] = [losses[0]!, losses.at(-1)!];
+    const range = percent(least) === percent(most) ? percent(most) : `${percent(least)} to ${percent(most)}`;
+    return [
+      {
+        ...{ place, nodes: slow.length, of: there.length, change: -most },
+        reason: `${onNodes(nameOf(place), slow.length, there.length)}: ${range} slower in ${cellText(slow[0]!.cells[0]!.levels.kind)}.`,
+      },
+    ];
+  });
+}
+
+function onNodes(name: string, nodes: number, of: number): string {
+  return `${name} is slow in ${nodes === of ? `all ${of}` : `${nodes} of ${of}`} nodes`;
+}
+
+/** "Slot 5 (0000:60:00.0)" of a place whose GPUs have one ordinal, else its address. */
+function placeNames(nodes: readonly NodeFigures[], placeOf: PlaceOf): (place: string) => string {
+  const ordinals = new Map<string, Set<number>>();
+  nodes.forEach(({ devices }, node) => {
+    devices.forEach(({ ordinal }, device) => {
+      const place = placeOf(node, device);
+      ordinals.set(place, (ordinals.get(place) ?? new Set()).add(ordinal));
+    });
+  });
+  return (place) => {
+    const [ordinal, ...others] = ordinals.get(place) ?? [];
+    const isOne = ordinal !== undefined && others.length === 0;
+    if (place.startsWith("GPU ")) return `Slot ${place.slice("GPU ".length)}`;
+    return isOne ? `Slot ${ordinal} (${place})` : `Slot ${place}`;
+  };
+}
