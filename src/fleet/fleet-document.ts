@@ -19,11 +19,16 @@ export const nodeStates = [
   "not compared",
 ] as const;
 
+/** What to do: keep jobs away, reset the GPU or the node, look again later, or nothing. */
+const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
+
 const nodeSchema = z.object({
   host: z.string(),
   state: z.enum(nodeStates),
   /** One sentence: why it is not `measured`; null where it is. */
   reason: z.string().nullable(),
+  /** Because of its state; what is slow of it has an action of its own. */
+  action,
   /** The file that was read; null where there is none. */
   file: z.string().nullable(),
   /** Of the run whose figures stand; the latest where several processes of one occasion were joined. */
@@ -85,7 +90,7 @@ const groupSchema = z.object({
   devices: count,
   cells: z.array(groupCellSchema),
   /** Whether nodes lie on two levels, so that a centre says little: the nodes of the slow one. Null where they do not. */
-  slowPart: z.object({ hosts: z.array(z.string()).min(1), reason: z.string() }).nullable(),
+  slowPart: z.object({ hosts: z.array(z.string()).min(1), reason: z.string(), action }).nullable(),
   /** Places (slots) whose GPUs are slow on many nodes: on how many, of how many, by how much, and a sentence. */
   slowPlaces: z
     .array(
@@ -95,6 +100,22 @@ const groupSchema = z.object({
         of: count,
         change: z.number().min(-1).max(0),
         reason: z.string(),
+        action,
+      }),
+    )
+    .default([]),
+  /**
+   * The losses that are found in 99 of 100 cases, by kind of memory: of a GPU beside its like in any one cell, in all cells
+   * of the kind, and below what is known of its kind of GPU; null where that finds nothing.
+   */
+  found: z
+    .array(
+      z.object({
+        memory: z.string(),
+        cells: count,
+        inOneCell: ratio.nullable(),
+        inAllCells: ratio.nullable(),
+        belowReference: ratio.nullable(),
       }),
     )
     .default([]),
@@ -134,6 +155,7 @@ const outlierSchema = z.object({
   confirmed: z.boolean().nullable(),
   /** One sentence for people: what is slow, and by how much. */
   reason: z.string(),
+  action,
   /** What its result tells besides, a sentence each: a link that is narrower than its group's, another governor. */
   evidence: z.array(z.string()),
 });
@@ -154,6 +176,19 @@ export const fleetSchema = z.object({
   }),
   nodes: z.array(nodeSchema),
   groups: z.array(groupSchema),
+  /** Labels and facts that slow nodes have more often than chance gives: how many slow ones do, and how many nodes. */
+  shared: z
+    .array(
+      z.object({
+        trait: z.string(),
+        value: z.string(),
+        slow: count,
+        nodes: count,
+        chance: z.number().min(0).max(1),
+        reason: z.string(),
+      }),
+    )
+    .default([]),
   /** The slowest first; what fresh processes found to be as fast as its group is in `cleared`. */
   outliers: z.array(outlierSchema),
   /** What looked slow, and was not slow when fresh processes measured it again. */
@@ -164,6 +199,8 @@ export const fleetSchema = z.object({
 
 /** What `fleet` says of many nodes. */
 export type FleetDocument = z.infer<typeof fleetSchema>;
+/** What to do about a finding. */
+export type Action = z.infer<typeof action>;
 /** A node, and what became of it. */
 export type FleetNode = z.infer<typeof nodeSchema>;
 /** Nodes that are alike. */

@@ -13,7 +13,7 @@ const enoughNodes = 5;
 export const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
 const digits = (figure: number) => String(+figure.toPrecision(3));
 const unitText = { "GB/s": "GB/s", us: "µs" } as const;
-const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+export const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** A cell in words, short enough for a sentence: "h2d pinned 64 MiB", with what it has beyond a plain one. */
 export function cellText({ cell, moved }: FigureKind): string {
@@ -61,8 +61,15 @@ export function outlier(
   return `${who} ${loss}${where}${cells.length === 1 ? " in" : ""} ${cellText(most)}: ${figures}.`;
 }
 
-/** Where the nodes of a group lie on two levels: who is on the slow one, and which fact goes with it, if one does. */
-export function slowPart(levels: CellLevels, nodes: readonly NodeFigures[]): FleetGroup["slowPart"] {
+/**
+ * Where the nodes of a group lie on two levels: who is on the slow one, and which fact goes with it, if one does. `named` are
+ * the nodes that are outliers.
+ */
+export function slowPart(
+  levels: CellLevels,
+  nodes: readonly NodeFigures[],
+  named: ReadonlySet<number>,
+): FleetGroup["slowPart"] {
   const { parts, kind } = levels;
   if (parts === null) return null;
   const { slow, fast } = parts;
@@ -75,10 +82,13 @@ export function slowPart(levels: CellLevels, nodes: readonly NodeFigures[]): Fle
   const what =
     slow.length < fast.length
       ? "The slow ones are held against the others"
-      : "Which part is healthy, their figures do not tell";
+      : slow.every((node) => named.has(node))
+        ? "The slow ones are below what healthy machines reach"
+        : "Which part is healthy, their figures do not tell";
   return {
     hosts: slow.map((node) => nodes[node]!.host).sort(),
     reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
+    action: "monitor",
   };
 }
 

@@ -1,3 +1,4 @@
+import { actionOnNode, actionOnOutlier } from "./actions.js";
 import type { CellLevels } from "./cell-levels.js";
 import { confirm } from "./confirm-outliers.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
@@ -14,7 +15,7 @@ import {
 import { kindName } from "./kind-levels.js";
 import { keyOf, linkText, type NodeFigures } from "./node-figures.js";
 import { groupNodes, type NodeGroup } from "./node-groups.js";
-import { evidenceOf } from "./outlier-evidence.js";
+import { evidenceOf, isTrainedDown } from "./outlier-evidence.js";
 import {
   type GroupReference,
   groupReference,
@@ -22,6 +23,7 @@ import {
   referenceOfCell,
   slowAsAWhole,
 } from "./reference-share.js";
+import { sharedTraits } from "./shared-traits.js";
 import { slowPlaces } from "./slow-places.js";
 
 /** All that a fleet is judged by. */
@@ -77,6 +79,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
       return { ...nodeOf(node, index, lacking), ...wrongAgain(fresh.get(node.host)) };
     }),
     groups: judged.map(({ group }) => group),
+    shared: sharedTraits(request.nodes, outliers),
     outliers,
     cleared,
     suspects: [...new Set([...toMeasure, ...judged.flatMap(({ suspects }) => suspects)])],
@@ -84,9 +87,13 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
 }
 
 /** A node whose fresh process copied wrong data is no healthy one, whatever its first one did. */
-function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason">> {
+function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason" | "action">> {
   if (fresh?.state !== "wrong data") return {};
-  return { state: fresh.state, reason: `${fresh.reason} when it was measured again` };
+  return {
+    state: fresh.state,
+    action: actionOnNode(fresh.state),
+    reason: `${fresh.reason} when it was measured again`,
+  };
 }
 
 /** What the node lacks of what most of its group have. */
@@ -98,7 +105,7 @@ function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): stri
 function nodeOf(node: NodeFigures, group: number | null, lacking: readonly string[]): FleetNode {
   const { host, state, reason, file, runId, startedAt, wallNs, labels, devices, notes } = node;
   return {
-    ...{ host, state, reason, file, runId, startedAt, wallNs, group },
+    ...{ host, state, reason, action: actionOnNode(state), file, runId, startedAt, wallNs, group },
     labels: { ...labels },
     devices: devices.map(({ ordinal, name, uuid, pciBusId, link }) => {
       return { ordinal, name, uuid, pciBusId, link: linkText(link) };
@@ -122,6 +129,7 @@ function describeGroup(
     const values = inOrder.flatMap(({ devices }) => devices.map(({ figures }) => figures.get(key) ?? null));
     return { ...cellOf(one, judgement, reference, rule), values };
   });
+  const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
   const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
   return {
@@ -129,13 +137,15 @@ function describeGroup(
     nodes: nodes.length,
     devices: nodes.reduce((sum, { devices }) => sum + devices.length, 0),
     cells,
-    slowPart: widest === undefined ? null : wording.slowPart(widest, nodes),
+    slowPart: widest === undefined ? null : wording.slowPart(widest, nodes, named),
     slowAsAWhole: slowAsAWhole(
       cells.map((cell, i) => ({ cell, levels: levels[i]! })),
       reference,
       rule.threshold,
     ),
-    tooFew: wording.tooFew(nodes, cells),
+    // What is known of the kind tells of any number of nodes.
+    tooFew: judgement.known.length > 0 ? null : wording.tooFew(nodes, cells),
+    found: lossesFound(judgement, rule),
     slowPlaces: places.slowPlaces,
     notes: [...group.notes, ...places.notes],
   };
@@ -193,8 +203,32 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
     together,
     confirmed,
     reason: wording.outlier(node, device, cells, together),
+    action: actionOnOutlier({ cells, confirmed, isTrainedDown: isTrainedDown(node, device) }),
     evidence: evidenceOf(node, device, group),
   };
+}
+
+/** The losses that are found, by kind of memory. */
+function lossesFound(
+  { levels, together, known, levelOf }: GroupJudgement,
+  { threshold }: FleetRule,
+): FleetGroup["found"] {
+  const lossOf = (one: CellLevels, least: number) =>
+    testsOf(one) === 0 ? null : leastLossFound(one.gpuNoise, levelOf(one), least);
+  // What is said of any cell, is true of the noisiest one.
+  const largest = (losses: readonly (number | null)[]) =>
+    losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
+  return [...new Set(levels.map(kindName))].map((memory) => {
+    const ofKind = (ones: readonly CellLevels[]) => ones.filter((one) => kindName(one) === memory);
+    const cells = ofKind(levels);
+    return {
+      memory,
+      cells: cells.length,
+      inOneCell: largest(cells.map((one) => lossOf(one, threshold))),
+      inAllCells: largest(ofKind(together).map((one) => lossOf(one, threshold))),
+      belowReference: largest(ofKind(known).map((one) => lossOf(one, -Math.expm1(-one.least)))),
+    };
+  });
 }
 
 /** What cells have shown together, where none has by itself: of the kind that has lost most. */

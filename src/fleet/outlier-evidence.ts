@@ -23,6 +23,14 @@ export function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { no
   return [...linkEvidence(node, device, nodes), ...usualOnes];
 }
 
+/** Whether a link of the GPU, or of the node, ran at less than card and slot can do. */
+export function isTrainedDown(node: NodeFigures, device: DeviceFigures | null): boolean {
+  return (device === null ? node.devices : [device]).some(
+    ({ link, linkCapability }) =>
+      link !== null && linkCapability !== null && rateOf(link) < rateOf(linkCapability),
+  );
+}
+
 function linkEvidence(
   node: NodeFigures,
   device: DeviceFigures | null,

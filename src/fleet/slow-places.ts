@@ -49,6 +49,7 @@ function byOddPlace(one: OddPlace, nameOf: (place: string) => string): SlowPlace
     nodes: changed,
     of: gpus,
     change: Math.expm1(change),
+    action: "monitor",
     reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. Whether they are built so, the figures do not tell; each is compared with its like.`,
   };
 }
@@ -75,7 +76,7 @@ function placesOfOutliers(
     const range = percent(least) === percent(most) ? percent(most) : `${percent(least)} to ${percent(most)}`;
     return [
       {
-        ...{ place, nodes: slow.length, of: there.length, change: -most },
+        ...{ place, nodes: slow.length, of: there.length, change: -most, action: "monitor" },
         reason: `${onNodes(nameOf(place), slow.length, there.length)}: ${range} slower in ${cellText(slow[0]!.cells[0]!.levels.kind)}.`,
       },
     ];

@@ -1,3 +1,4 @@
+import { actionOnNode } from "../../src/fleet/actions.js";
 import {
   type FigureKind,
   type FleetDocument,
@@ -39,6 +40,7 @@ export function buildNode(host: string, part: Partial<FleetNode> = {}): FleetNod
     host,
     state: "measured",
     reason: null,
+    action: "none",
     file: `results/${host}.json`,
     runId: `run-${host}`,
     startedAt: "2026-11-22T09:00:00.000Z",
@@ -66,6 +68,7 @@ export function buildLacking(
   return buildNode(host, {
     state,
     reason,
+    action: actionOnNode(state),
     file: null,
     runId: null,
     startedAt: null,
@@ -85,6 +88,7 @@ export function buildOutlier(host: string, part: Partial<FleetOutlier> = {}): Fl
     together: null,
     confirmed: null,
     reason: `GPU 1 of ${host} copies 50 % slower to the device than its group.`,
+    action: "isolate",
     evidence: [],
     ...part,
   };
@@ -143,6 +147,7 @@ export function buildFleet(
         slowPart: null,
         slowAsAWhole: null,
         slowPlaces: [],
+        found: [],
         tooFew: null,
         notes: [],
         ...group,
@@ -150,6 +155,7 @@ export function buildFleet(
     ],
     outliers,
     cleared: [],
+    shared: [],
     suspects: [...new Set(outliers.map(({ host }) => host))],
     ...rest,
   });

@@ -42,7 +42,12 @@ const mostNamed = 3;
 
 /** Which nodes are slow, which have no figures, and which groups are slow as a whole, in that order. */
 export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
-  return [slowNote(document, nameOf), ...lackingNotes(document), ...wholeNotes(document)];
+  return [
+    slowNote(document, nameOf),
+    ...lackingNotes(document),
+    ...document.shared.slice(0, mostNamed).map(({ reason }) => note(withoutFullStop(reason), "warning")),
+    ...wholeNotes(document),
+  ];
 }
 
 function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
@@ -66,8 +71,12 @@ function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: N
   const worst = worstOutlier(outliers);
   const slowest = worstCell(worst);
   const others = outliers.length - 1;
+  const together =
+    worst.together === null
+      ? ""
+      : `, ${lossText(worst.together.change)} over all ${worst.together.cells} ${worst.together.memory} cells`;
   const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
-  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)})`;
+  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}): ${worst.action}`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {
@@ -93,12 +102,17 @@ function lackingNotes(document: FleetDocument): Note[] {
   return [
     ...(wrong.length === 0
       ? []
-      : [note(`${counted(wrong.length, "node")} copied wrong data: ${nodesText(wrong)}`, "mismatch")]),
+      : [
+          note(
+            `${counted(wrong.length, "node")} copied wrong data: ${nodesText(wrong)}: ${wrong[0]!.action}`,
+            "mismatch",
+          ),
+        ]),
     ...(count === 0
       ? []
       : [
           note(
-            `${count} of ${counted(document.nodes.length, "node")} ${count === 1 ? "has" : "have"} no figures: ${listed(states)}`,
+            `${count} of ${counted(document.nodes.length, "node")} ${count === 1 ? "has" : "have"} no figures: ${listed(states)}: reset, then measure again`,
             "failure",
           ),
         ]),
@@ -137,11 +151,28 @@ export function fleetFacts(document: FleetDocument): Fact[] {
     ["Nodes", `${nodes.length}: ${listed(states)}`],
     ["GPUs", `${countGpus(document)} in ${counted(groups.length, "group")} of like nodes`],
     ...(first === undefined || last === undefined ? [] : [["Measured", period(first, last)] as const]),
+    ...groups.slice(0, mostNamed).flatMap((group, index) => foundFact(group, index, groups)),
     [
       "Rule",
       `threshold ${formatSetting(rule.threshold)}, significance ${formatSetting(rule.significance)} over all nodes and cells of a group`,
     ],
   ];
+}
+
+/** What it takes to be named in a group, for each kind of memory. */
+function foundFact({ found }: FleetGroup, index: number, groups: readonly unknown[]): Fact[] {
+  const loss = (share: number) => `${roundUp(100 * share, 2)} %`;
+  const texts = found.flatMap(({ memory, cells, inOneCell, inAllCells, belowReference }) => {
+    const ways = [
+      ...(inAllCells === null ? [] : [`${loss(inAllCells)} in all ${cells} cells`]),
+      ...(inOneCell === null ? [] : [`${loss(inOneCell)} in one cell`]),
+      ...(belowReference === null ? [] : [`${loss(belowReference)} below healthy machines of its kind`]),
+    ];
+    return [`${memory} ${ways.length === 0 ? "nothing" : ways.join(" or ")}`];
+  });
+  if (texts.length === 0) return [];
+  const name = groups.length > 1 ? `Finds in group ${index + 1}` : "Finds losses of";
+  return [[name, texts.join("; ")]];
 }
 
 function period(first: string, last: string): string {
@@ -175,9 +206,11 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
         numberColumn("its group"),
         spared(numberColumn("cells"), 1),
         ...(isConfirming ? [wordColumn("again")] : []),
+        spared(wordColumn("measured"), 2),
+        wordColumn("do"),
       ],
       keepsRepeats: true,
-      rows: outliers.map((outlier) => outlierRow(outlier, document.groups, isConfirming, nameOf)),
+      rows: outliers.map((outlier) => outlierRow(outlier, document, isConfirming, nameOf)),
       footnote: "cells: how many of the group's cells are slow there, of which the row shows the slowest",
     },
   ];
@@ -185,13 +218,14 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
 
 function outlierRow(
   outlier: FleetOutlier,
-  groups: readonly FleetGroup[],
+  { groups, nodes }: FleetDocument,
   isConfirming: boolean,
   nameOf: NameOfFleetCell,
 ): Figure[] {
   const worst = worstCell(outlier);
   const isCleared = outlier.confirmed === false;
   const tone = isCleared ? "muted" : "plain";
+  const startedAt = nodes.find(({ host }) => host === outlier.host)?.startedAt ?? null;
   return [
     figure(outlier.host, "", tone),
     figure(outlier.device === null ? "all" : String(outlier.device), "", tone),
@@ -207,6 +241,8 @@ function outlierRow(
     ...(isConfirming
       ? [figure(againText[String(outlier.confirmed) as keyof typeof againText], "", tone)]
       : []),
+    startedAt === null ? absentFigure : figure(timeText(startedAt), "", tone),
+    figure(outlier.action, "", tone),
   ];
 }
 
@@ -221,12 +257,19 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
       figure(String(members.length)),
       figure(nodesText(members)),
       reason === "" ? absentFigure : figure(reason),
+      figure(members[0]!.action),
     ]),
   );
   if (rows.length === 0) return [];
   // Beside the names that they are about, however long.
   const sentences = { ...wordColumn("why"), mostLines: 4 };
-  const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), sentences];
+  const columns = [
+    wordColumn("state"),
+    numberColumn("nodes"),
+    wordColumn("which"),
+    sentences,
+    wordColumn("do"),
+  ];
   return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
 }
 

@@ -94,7 +94,11 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
   });
 
   it("are comments for the slower part of a group, of which figures do not tell whether it is at fault", () => {
-    const slowPart = { hosts: ["n01", "n02"], reason: "The nodes fall into two parts." };
+    const slowPart = {
+      hosts: ["n01", "n02"],
+      reason: "The nodes fall into two parts.",
+      action: "monitor" as const,
+    };
     expect(drain({ group: { slowPart } })).toBe(
       `# these are the slower of two parts of their group
 # scontrol update nodename="n[01-02]" state=drain reason="pinbench: slower part of its group"

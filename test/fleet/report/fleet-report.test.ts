@@ -21,23 +21,23 @@ const answerOf = (text: string) =>
 describe("the answer of a fleet", () => {
   it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
     expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
-      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1) and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1)",
-      "1 node copied wrong data: n100",
-      "3 of 100 nodes have no figures: 1 late and 2 missing",
+      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1): isolate and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1): isolate",
+      "1 node copied wrong data: n100: isolate",
+      "3 of 100 nodes have no figures: 1 late and 2 missing: reset, then measure again",
     ]);
   });
 
   it("counts several slow GPUs of a node as one node", () => {
     const outliers = [0, 1].map((device) => buildOutlier("n02", { device }));
     expect(answerOf(table({ outliers }))[0]).toBe(
-      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1)",
+      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1): isolate",
     );
   });
 
   it("names three nodes, and counts the others", () => {
     const nodes = ["n1", "n2", "n3", "n4", "n5"];
     const [first = ""] = answerOf(table({ nodes, outliers: nodes.map((host) => buildOutlier(host)) }));
-    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*\) and 2 more$/);
+    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*\): isolate and 2 more$/);
   });
 
   it("is that none is slow, or that so few nodes cannot tell", () => {
@@ -51,14 +51,18 @@ describe("the answer of a fleet", () => {
     const nodes = [buildLacking("n1", "missing", "Nothing came.")];
     expect(answerOf(table({ nodes }))).toEqual([
       "no node has figures to judge",
-      "1 of 1 node has no figures: 1 missing",
+      "1 of 1 node has no figures: 1 missing: reset, then measure again",
     ]);
   });
 
   it("tells a group that is slow as a whole, and one that falls into two parts", () => {
     const group = {
       slowAsAWhole: "It reaches 71 % of what healthy machines do.",
-      slowPart: { hosts: ["n01", "n02"], reason: "The nodes fall into two parts." },
+      slowPart: {
+        hosts: ["n01", "n02"],
+        reason: "The nodes fall into two parts.",
+        action: "monitor" as const,
+      },
     };
     expect(answerOf(table({ group })).slice(1)).toEqual([
       "The nodes fall into two parts",
@@ -70,7 +74,7 @@ describe("the answer of a fleet", () => {
 describe("the tables of a fleet", () => {
   it("have what was cleared behind what is slow, and say what measuring again has found", () => {
     const text = drawn(fleetKind, buildMixedFleet(), "table", wide);
-    expect(text).toMatch(/n007 .* slow again\n.*n042 .* slow again\n.*n063 .* not slow\n/);
+    expect(text).toMatch(/n007 .* slow again .* isolate\n.*n042 .* slow again .*\n.*n063 .* not slow .*\n/);
     expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/ again$/m);
   });
 
