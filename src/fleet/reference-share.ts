@@ -3,7 +3,7 @@ import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
-import type { FleetGroupCell } from "./fleet-document.js";
+import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import { kindOf } from "./node-figures.js";
 import type { NodeGroup } from "./node-groups.js";
@@ -48,14 +48,18 @@ export function groupReference(group: NodeGroup, referenceOf: ReferenceOf | null
 
 /** The rate that is expected in a cell, in GB/s; null where nothing is known of such a cell. */
 function rateOf(expectation: Expectation, key: string): number | null {
-  const { cell: id, unit } = kindOf(key);
-  if (unit === "us") return null;
-  const cell = parseCellId(`d0/${id}`);
-  if (!isReferenceCell(cell)) return null;
+  const cell = referenceCell(kindOf(key));
+  if (cell === null) return null;
   const { together } = expectation;
   if (cell.together !== undefined && cell.together.length !== together?.devices) return null;
   const rates = cell.together === undefined ? expectation : together!;
   return rates[cell.direction as "h2d" | "d2h"];
+}
+
+/** The cell of these figures, if a reference is about such ones: plain pinned copies of much; else null. */
+export function referenceCell({ cell: id, unit }: FigureKind): Cell | null {
+  const cell = parseCellId(`d0/${id}`);
+  return unit !== "us" && isReferenceCell(cell) ? cell : null;
 }
 
 function isReferenceCell(cell: Cell): boolean {

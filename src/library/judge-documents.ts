@@ -154,5 +154,6 @@ export async function fleet({ results, ...options }: FleetOptions): Promise<Flee
   if (paths.length === 0 || !paths.every((path) => typeof path === "string")) {
     throw new PinbenchError("usage", "The option results must be a path, or a list of them.");
   }
-  return judgeResults(paths, { ...defaultsOf(fleetSettings), ...readOptions(fleetSettings, options) });
+  const rule = { ...defaultsOf(fleetSettings), ...readOptions(fleetSettings, options) };
+  return (await judgeResults(paths, rule)).document;
 }

@@ -169,6 +169,11 @@ export const commandSettings = {
       "leave out results from before this time, such as a repair",
       kind.moment,
     ),
+    writeReference: setting(
+      "--write-reference <file>",
+      "also write what healthy GPUs here reach, for --reference of fleet and doctor",
+      kind.text,
+    ),
   },
   "fleet run": {
     ...launchSettings,

@@ -264,6 +264,11 @@ export const fleetSettings = {
       showsDefault: true,
     },
   ),
+  reference: setting(
+    "--reference <file>",
+    "judge GPUs first by this reference of the site's own machines (see --write-reference)",
+    kind.text,
+  ),
 } as const;
 
 /** What `check` does with a baseline. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { readSiteReference } from "../../doctor/expectation.js";
 import { counted, listed } from "../../draw/words.js";
 import { type ExitCode, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
@@ -53,6 +54,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   refuseNodeLabel(labels);
   const report = { ...flags, output: [], chart: null };
   const outputs = await fleetOutputs(report, []);
+  if (flags.reference !== null) await readSiteReference(flags.reference);
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   if (configuration.path !== null) note(configurationNote(configuration.path));
   await checkNewFolder(folder, holdsSomething);
@@ -76,7 +78,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
       note(`interrupted: ${folder} has what was measured until then.`);
       return interruption.exitCode;
     }
-    let fleet = await judgeResults([folder], flags);
+    let fleet = (await judgeResults([folder], flags)).document;
     if (flags.confirm && fleet.suspects.length > 0) {
       fleet = await confirmed(fleet, { folder, planFor, order, untilMs }, flags, watched);
     }
@@ -125,7 +127,7 @@ async function confirmed(
   await reportingAs(freshFolder, () => makeFolder(freshFolder));
   watched.note(`measuring again on ${listed(suspects)}.`);
   await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
-  return judgeResults([folder], flags);
+  return (await judgeResults([folder], flags)).document;
 }
 
 /** Runs a fleet with its progress on stderr, and says what its launcher complained of. */
