@@ -6,9 +6,9 @@ import { references, simulateFleet } from "./simulated-fleet.mjs";
 /** What `pinbench fleet` goes by where nobody says. */
 export const usualRule = { significance: 0.01, threshold: 0.05 };
 
-export function judge(nodes, fresh = []) {
+export function judge(nodes, fresh = [], referenceOf = null) {
   const createdAt = "2026-01-01T00:00:00.000Z";
-  return judgeFleet({ version: "0", createdAt, nodes, fresh, rule: usualRule, referenceOf: null });
+  return judgeFleet({ version: "0", createdAt, nodes, fresh, rule: usualRule, referenceOf });
 }
 
 /** The GPUs that pinbench calls slow, as "node gpu": all of a node's where it is the node. */

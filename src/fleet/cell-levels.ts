@@ -78,6 +78,8 @@ const enoughForPlaces = 5;
 const leastPart = { slow: 0.25, fast: 0.1 };
 /** By how many standard deviations within the parts these are apart at least. */
 const leastGap = 6;
+/** So few nodes do not show their own spread: they must be apart by this much, whatever was recorded elsewhere. */
+const few = { nodes: 3, gap: -Math.log1p(-0.25) };
 
 interface Speed {
   node: number;
@@ -240,7 +242,7 @@ function twoParts(
     sorted.map(({ speed }) => speed),
     { below, above: Math.ceil(leastPart.fast * length) },
   );
-  if (gap < least) return null;
+  if (gap < (length <= few.nodes ? Math.max(least, few.gap) : least)) return null;
   const [slow, fast] = [sorted.slice(0, at), sorted.slice(at)];
   const slowCentre = median(slow.map(({ speed }) => speed));
   const fastCentre = median(fast.map(({ speed }) => speed));

@@ -28,7 +28,7 @@ export function siteReferenceOf(
     return (
       node?.state === "measured" &&
       group !== undefined &&
-      group.slowPart === null &&
+      (group.slowPart?.hosts ?? []).every((one) => slow.has(one)) &&
       group.slowAsAWhole === null &&
       group.slowPlaces.length === 0 &&
       !slow.has(host)

@@ -93,6 +93,7 @@ function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
 }
 
-function isSlowSomewhere({ slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
-  return slowPart !== null || slowPlaces.length > 0;
+/** Of two nodes one is always the slower, and their own spread is not known: that is told, and no finding. */
+function isSlowSomewhere({ nodes, slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
+  return (slowPart !== null && nodes > 2) || slowPlaces.length > 0;
 }

@@ -168,7 +168,7 @@ function foundFact({ found }: FleetGroup, index: number, groups: readonly unknow
       ...(inOneCell === null ? [] : [`${loss(inOneCell)} in one cell`]),
       ...(belowReference === null ? [] : [`${loss(belowReference)} below healthy machines of its kind`]),
     ];
-    return [`${memory} ${ways.length === 0 ? "nothing" : ways.join(" or ")}`];
+    return [`${memory} ${ways.length === 0 ? "none" : ways.join(" or ")}`];
   });
   if (texts.length === 0) return [];
   const name = groups.length > 1 ? `Finds in group ${index + 1}` : "Finds losses of";
@@ -203,7 +203,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
         numberColumn("slower by"),
         wordColumn("slowest in"),
         numberColumn("figure"),
-        numberColumn("its group"),
+        numberColumn("expected"),
         spared(numberColumn("cells"), 1),
         ...(isConfirming ? [wordColumn("again")] : []),
         spared(wordColumn("measured"), 2),
