@@ -97,6 +97,13 @@ const trialSchema = z.object({
    * has none; null where it was not timed.
    */
   makeNsPerBatch: nanoseconds.nullable().default(null),
+  /** The part of it that the collate function takes a worker; absent where it was not timed. */
+  collateNsPerBatch: nanoseconds.optional(),
+  /**
+   * What handing a batch over takes a worker after it is made, in CPU time of the thread that does it: pickling, moving
+   * tensors to shared memory, and writing to the pipe. Absent where it was not timed.
+   */
+  handOverNsPerBatch: nanoseconds.optional(),
   /**
    * How many workers delivered each sample, as an IterableDataset that does not share them out has it: the score counts
    * each once. 1 where they share them, null where it cannot be told; not there where it cannot happen.
