@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { Tuning } from "../../../src/results/tuning.js";
 import { formatRate } from "../../../src/tune/report/tuning-gain.js";
 import { tuningReasons } from "../../../src/tune/report/tuning-reasons.js";
-import { buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+import { buildScore, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const reasons = (part: TuningPart = {}) => tuningReasons(buildTuning(part));
 const none = usualSetting(0, false);
@@ -213,6 +214,23 @@ describe("the second reason says what the limit is", () => {
     expect(limit({ tried: failed }, { limit: "workers" })).toMatch(/all 8 workers are busy\.$/);
   });
 
+  it("the part that takes most of a worker's time, where it is not the samples", () => {
+    const timed = (collateNsPerBatch: number, handOverNsPerBatch: number) =>
+      limit(
+        {
+          tried: [buildTried(eight, 72, { makeNsPerBatch: 80e6, collateNsPerBatch, handOverNsPerBatch })],
+        },
+        { limit: "workers" },
+      );
+    expect(timed(60e6, 20e6)).toBe(
+      `${given}: collate takes 60 % of a worker's time; all 8 workers are busy.`,
+    );
+    expect(timed(10e6, 120e6)).toBe(
+      `${given}: the hand-over takes 60 % of a worker's time; all 8 workers are busy.`,
+    );
+    expect(timed(40e6, 20e6)).toBe(`${given}: making samples is the limit; all 8 workers are busy.`);
+  });
+
   it("the training process", () => {
     const recommendation = { limit: "process", setting: none, score: buildScore(72) } as const;
     expect(limit({ tried }, recommendation)).toBe(
@@ -238,6 +256,46 @@ describe("the second reason says what the limit is", () => {
     expect(limit(part, { limit: "workers", dataShareOfStep: 0.496 })).toBe(
       `${given}: making samples is the limit; all 8 workers are busy; the data add 6.9 ms to a 7 ms step.`,
     );
+  });
+});
+
+describe("what a batch's time in a worker goes to", () => {
+  const timed = { makeNsPerBatch: 115e6, collateNsPerBatch: 20e6, handOverNsPerBatch: 5e6 };
+  const linesOf = (tried: Tuning["tried"], recommendation: TuningPart["recommendation"] = {}) =>
+    tuningReasons(buildTuning({ tried, recommendation })).filter((line) => line.includes("a batch takes"));
+
+  it("is the middle of what trials of the recommended setting have", () => {
+    const trials = [timed, { ...timed, makeNsPerBatch: 95e6 }, { ...timed, makeNsPerBatch: 400e6 }];
+    const one = { ...buildTried(eight, 72), trials: trials.map((part) => buildTrial(part)) };
+    expect(
+      linesOf([buildTried(usualSetting(2, false), 30, { ...timed, collateNsPerBatch: 1e6 }), one]),
+    ).toEqual([
+      "With 8 workers, a batch takes a worker 120 ms: 95 ms samples, 20 ms collate, 5 ms hand-over.",
+    ]);
+  });
+
+  it("is that of the nearest number of workers, where the recommended setting's are the script's own", () => {
+    const tried = [
+      buildTried(eight, 72, { makeNsPerBatch: 90e6 }),
+      buildTried(usualSetting(12, false), 72, timed),
+      buildTried(usualSetting(1, false), 10, { ...timed, handOverNsPerBatch: 0.04e6 }),
+    ];
+    expect(linesOf(tried)).toEqual([expect.stringMatching(/^With 12 workers/)]);
+    expect(linesOf(tried, { setting: usualSetting(0, false) })).toEqual([
+      "With 1 worker, a batch takes the worker 116 ms: 95 ms samples, 20 ms collate, 0.04 ms hand-over.",
+    ]);
+  });
+
+  it("has no collate of its own where the data set makes whole batches", () => {
+    const { collateNsPerBatch: _, ...whole } = timed;
+    expect(linesOf([buildTried(eight, 72, whole)])).toEqual([
+      "With 8 workers, a batch takes a worker 120 ms: 115 ms samples and collate together, 5 ms hand-over.",
+    ]);
+  });
+
+  it("is not told where it was not timed", () => {
+    expect(linesOf([buildTried(eight, 72, { makeNsPerBatch: 115e6 })])).toEqual([]);
+    expect(linesOf([buildTried(usualSetting(0, false), 72, timed)])).toEqual([]);
   });
 });
 
