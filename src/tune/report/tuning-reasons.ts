@@ -3,6 +3,7 @@ import { capital, counted } from "../../draw/words.js";
 import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
+import { readsStorage } from "../storage-reads.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
 /** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */
@@ -17,6 +18,7 @@ export function tuningReasons(tuning: Tuning): string[] {
     ...workerTime(tuning, recommendation),
     ...(assumption === null ? [] : [assumption]),
     ...slowRank(tuning, recommendation),
+    ...storageLimit(tuning, recommendation),
   ];
 }
 
@@ -27,6 +29,30 @@ function bestOfLoaders({ probe, tried }: Tuning): string | null {
   const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
   const most = start === undefined ? null : perfectLoader(start);
   return most === null ? null : `Where it began, ${most}.`;
+}
+
+/** From this share of what storage gives, it is the limit. */
+const fullStorageShare = 0.85;
+
+/** "Storage gives 1.9 GB/s at most, the loader takes 1.7: more workers gain nothing." */
+function storageLimit(
+  { storage, tried, probe, machine }: Tuning,
+  { setting, score }: Recommendation,
+): string[] {
+  const chosen = tried.find((one) => settingKey(one.setting) === settingKey(setting));
+  const taken = (chosen?.trials ?? []).flatMap((trial) =>
+    // What workers were reading at the end is part of the bytes, and not of the batches.
+    readsStorage(trial, probe)
+      ? [trial.storageReadBytes! / (trial.arrivalsNs.length + setting.numWorkers)]
+      : [],
+  );
+  if (storage === undefined || taken.length === 0) return [];
+  const takes = median(taken) * score.batchesPerSecond * machine.ranks;
+  const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
+  const verdict = takes < fullStorageShare * storage.bytesPerSecond ? "" : ": more workers gain nothing";
+  return [
+    `Storage gives ${gbps(storage.bytesPerSecond)} GB/s at most (${counted(storage.threads, "thread")} that only read), the loader takes ${gbps(takes)}${verdict}.`,
+  ];
 }
 
 /** Means of a batch in a worker, in ns; `collate` is null where the data set makes whole batches. */

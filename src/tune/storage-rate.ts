@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { lstat } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
+import { readText } from "../host/files.js";
+import { loadAddon } from "../native/load.js";
+import type { StorageRate } from "../results/tuning.js";
+import { listDataFolder } from "./model/data-folder.js";
+
+/** Threads of each reading, until one more doubling gains less than `leastGain`. */
+const threadCounts = [1, 2, 4, 8, 16];
+const leastGain = 1.05;
+/** Of one reading: all of them take 3 s and 2 GB at most. */
+const mostMs = 500;
+const mostBytes = 400e6;
+const mostFiles = 20_000;
+/** Reading less takes too short a time for a rate. */
+const leastBytes = 64e6;
+/** Large files are read by several threads. */
+const pieceBytes = 2 ** 24;
+/** Of what was read, storage must have delivered so much: the rest was in memory in spite of being dropped. */
+const coldShare = 0.5;
+
+interface Piece {
+  file: string;
+  start: number;
+  bytes: number;
+}
+
+/** A thread's program: takes pieces in turn with the others, reads them, and throws away what it has read. */
+const reader = `
+const { closeSync, openSync, readSync } = require("node:fs");
+const { parentPort } = require("node:worker_threads");
+const buffer = Buffer.allocUnsafeSlow(2 ** 20);
+parentPort.on("message", ({ pieces, turn, ms }) => {
+  const end = Date.now() + ms;
+  for (let at = Atomics.add(turn, 0, 1); at < pieces.length && Date.now() < end; at = Atomics.add(turn, 0, 1)) {
+    const { file, start, bytes } = pieces[at];
+    try {
+      const descriptor = openSync(file, "r");
+      try {
+        for (let done = 0, got = 1; done < bytes && got > 0 && Date.now() < end; done += got) {
+          got = readSync(descriptor, buffer, 0, Math.min(buffer.length, bytes - done), start + done);
+        }
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {}
+  }
+  parentPort.postMessage(null);
+});
+parentPort.postMessage(null);
+`;
+
+/**
+ * What storage gives of the files below a folder, read without decoding and in no order by one thread, then by more. Null
+ * where that cannot be told: too few bytes, no compiled module to drop pages with, or files that stay in memory. Never rejects.
+ */
+export async function storageRate(folder: string, signal: AbortSignal): Promise<StorageRate | null> {
+  const threads: Worker[] = [];
+  try {
+    const { addon } = loadAddon();
+    const { files, totalBytes } = await listDataFolder(folder);
+    if (totalBytes < leastBytes) return null;
+    const order = shuffled(files);
+    const rates: StorageRate[] = [];
+    for (const count of threadCounts) {
+      const pieces = await nextPieces(order);
+      await addon.dropFromPageCache([...new Set(pieces.map(({ file }) => file))]);
+      while (threads.length < count) threads.push(await startThread());
+      if (signal.aborted) return null;
+      const bytesPerSecond = await read(threads, pieces);
+      if (bytesPerSecond === null) return null;
+      rates.push({ bytesPerSecond, threads: count });
+      if (isSaturated(rates)) break;
+    }
+    return fastest(rates);
+  } catch {
+    return null;
+  } finally {
+    await Promise.all(threads.map((thread) => thread.terminate()));
+  }
+}
+
+/** Whether the last doubling of threads gained nothing. */
+export function isSaturated(rates: readonly StorageRate[]): boolean {
+  const [before, last] = rates.slice(-2);
+  return last !== undefined && last.bytesPerSecond < leastGain * before!.bytesPerSecond;
+}
+
+function fastest(rates: readonly StorageRate[]): StorageRate {
+  return rates.reduce((best, one) => (one.bytesPerSecond > best.bytesPerSecond ? one : best));
+}
+
+function shuffled(files: readonly string[]): string[] {
+  const keyed = files.map((file) => ({ file, key: Math.random() }));
+  return keyed.sort((a, b) => a.key - b.key).map(({ file }) => file);
+}
+
+/** Takes files from the front of `order`, and puts them at its end. */
+async function nextPieces(order: string[]): Promise<Piece[]> {
+  const pieces: Piece[] = [];
+  let bytes = 0;
+  for (let taken = 0; taken < Math.min(order.length, mostFiles) && bytes < mostBytes; ++taken) {
+    const file = order.shift()!;
+    order.push(file);
+    const { size } = await lstat(file);
+    for (let start = 0; start < size && bytes < mostBytes; start += pieceBytes) {
+      const piece = { file, start, bytes: Math.min(pieceBytes, size - start) };
+      pieces.push(piece);
+      bytes += piece.bytes;
+    }
+  }
+  return pieces;
+}
+
+async function startThread(): Promise<Worker> {
+  const thread = new Worker(reader, { eval: true });
+  await once(thread, "message");
+  return thread;
+}
+
+/** Bytes a second that storage delivered; null where the kernel does not count them, or too many were in memory. */
+async function read(threads: readonly Worker[], pieces: readonly Piece[]): Promise<number | null> {
+  const turn = new Int32Array(new SharedArrayBuffer(4));
+  const before = storageBytes();
+  const startedMs = performance.now();
+  await Promise.all(
+    threads.map((thread) => {
+      const done = once(thread, "message");
+      thread.postMessage({ pieces, turn, ms: mostMs });
+      return done;
+    }),
+  );
+  const seconds = (performance.now() - startedMs) / 1e3;
+  const after = storageBytes();
+  if (before === null || after === null) return null;
+  const readBytes = pieces.slice(0, turn[0]).reduce((sum, { bytes }) => sum + bytes, 0);
+  return after - before < coldShare * Math.min(readBytes, mostBytes) ? null : (after - before) / seconds;
+}
+
+function storageBytes(): number | null {
+  const text = /^read_bytes: (\d+)$/m.exec(readText("/", "proc/self/io") ?? "")?.[1];
+  return text === undefined ? null : Number(text);
+}
