@@ -17,6 +17,8 @@ const mostFiles = 20_000;
 const leastBytes = 64e6;
 /** Large files are read by several threads. */
 const pieceBytes = 2 ** 24;
+/** Storage that hangs is waited for no longer than this. */
+const patienceMs = 10_000;
 /** Of what was read, storage must have delivered so much: the rest was in memory in spite of being dropped. */
 const coldShare = 0.5;
 
@@ -33,6 +35,7 @@ const { parentPort } = require("node:worker_threads");
 const buffer = Buffer.allocUnsafeSlow(2 ** 20);
 parentPort.on("message", ({ pieces, turn, ms }) => {
   const end = Date.now() + ms;
+  let total = 0;
   for (let at = Atomics.add(turn, 0, 1); at < pieces.length && Date.now() < end; at = Atomics.add(turn, 0, 1)) {
     const { file, start, bytes } = pieces[at];
     try {
@@ -40,15 +43,16 @@ parentPort.on("message", ({ pieces, turn, ms }) => {
       try {
         for (let done = 0, got = 1; done < bytes && got > 0 && Date.now() < end; done += got) {
           got = readSync(descriptor, buffer, 0, Math.min(buffer.length, bytes - done), start + done);
+          total += got;
         }
       } finally {
         closeSync(descriptor);
       }
     } catch {}
   }
-  parentPort.postMessage(null);
+  parentPort.postMessage(total);
 });
-parentPort.postMessage(null);
+parentPort.postMessage(0);
 `;
 
 /**
@@ -57,6 +61,7 @@ parentPort.postMessage(null);
  */
 export async function storageRate(folder: string, signal: AbortSignal): Promise<StorageRate | null> {
   const threads: Worker[] = [];
+  const ending = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   try {
     const { addon } = loadAddon();
     const { files, totalBytes } = await listDataFolder(folder);
@@ -66,9 +71,8 @@ export async function storageRate(folder: string, signal: AbortSignal): Promise<
     for (const count of threadCounts) {
       const pieces = await nextPieces(order);
       await addon.dropFromPageCache([...new Set(pieces.map(({ file }) => file))]);
-      while (threads.length < count) threads.push(await startThread());
-      if (signal.aborted) return null;
-      const bytesPerSecond = await read(threads, pieces);
+      while (threads.length < count) threads.push(await startThread(ending));
+      const bytesPerSecond = await read(threads, pieces, ending);
       if (bytesPerSecond === null) return null;
       rates.push({ bytesPerSecond, threads: count });
       if (isSaturated(rates)) break;
@@ -77,7 +81,7 @@ export async function storageRate(folder: string, signal: AbortSignal): Promise<
   } catch {
     return null;
   } finally {
-    await Promise.all(threads.map((thread) => thread.terminate()));
+    for (const thread of threads) void thread.terminate();
   }
 }
 
@@ -113,29 +117,37 @@ async function nextPieces(order: string[]): Promise<Piece[]> {
   return pieces;
 }
 
-async function startThread(): Promise<Worker> {
+async function startThread(signal: AbortSignal): Promise<Worker> {
   const thread = new Worker(reader, { eval: true });
-  await once(thread, "message");
+  // One that ends between two readings says nothing in the next, which is given up then.
+  thread.on("error", () => undefined);
+  await once(thread, "message", { signal });
   return thread;
 }
 
 /** Bytes a second that storage delivered; null where the kernel does not count them, or too many were in memory. */
-async function read(threads: readonly Worker[], pieces: readonly Piece[]): Promise<number | null> {
+async function read(
+  threads: readonly Worker[],
+  pieces: readonly Piece[],
+  signal: AbortSignal,
+): Promise<number | null> {
   const turn = new Int32Array(new SharedArrayBuffer(4));
   const before = storageBytes();
   const startedMs = performance.now();
-  await Promise.all(
-    threads.map((thread) => {
-      const done = once(thread, "message");
+  const read = await Promise.all(
+    threads.map(async (thread) => {
+      const done = once(thread, "message", { signal });
       thread.postMessage({ pieces, turn, ms: mostMs });
-      return done;
+      const [bytes]: number[] = await done;
+      return bytes!;
     }),
   );
   const seconds = (performance.now() - startedMs) / 1e3;
   const after = storageBytes();
   if (before === null || after === null) return null;
-  const readBytes = pieces.slice(0, turn[0]).reduce((sum, { bytes }) => sum + bytes, 0);
-  return after - before < coldShare * Math.min(readBytes, mostBytes) ? null : (after - before) / seconds;
+  const deliveredBytes = after - before;
+  const isCold = deliveredBytes > coldShare * read.reduce((sum, bytes) => sum + bytes, 0);
+  return isCold ? deliveredBytes / seconds : null;
 }
 
 function storageBytes(): number | null {

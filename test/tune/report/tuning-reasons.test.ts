@@ -3,6 +3,7 @@ import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { Tuning } from "../../../src/results/tuning.js";
 import { formatRate } from "../../../src/tune/report/tuning-gain.js";
 import { tuningReasons } from "../../../src/tune/report/tuning-reasons.js";
+import { evenly } from "../../helpers/tune.js";
 import { buildScore, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const reasons = (part: TuningPart = {}) => tuningReasons(buildTuning(part));
@@ -296,6 +297,29 @@ describe("what a batch's time in a worker goes to", () => {
   it("is not told where it was not timed", () => {
     expect(linesOf([buildTried(eight, 72, { makeNsPerBatch: 115e6 })])).toEqual([]);
     expect(linesOf([buildTried(usualSetting(0, false), 72, timed)])).toEqual([]);
+  });
+});
+
+describe("what storage gives", () => {
+  const storage = { bytesPerSecond: 1.9e9, threads: 4 };
+  /** 8 workers that make 72 batches a second, of so many bytes of files each. */
+  const lineOf = (bytesPerBatch: number, part: Partial<Tuning> = {}, machine: TuningPart["machine"] = {}) => {
+    const trial = { arrivalsNs: evenly(92, 14e6), storageReadBytes: 100 * bytesPerBatch };
+    const tuning = { ...buildTuning({ machine, tried: [buildTried(eight, 72, trial)] }), storage, ...part };
+    return tuningReasons(tuning).find((line) => line.startsWith("Storage"));
+  };
+
+  it("is the limit where the loader takes nearly all of it", () => {
+    expect(lineOf(1.7e9 / 72)).toBe(
+      "Storage gives 1.90 GB/s at most (4 threads that only read), the loader takes 1.70: more workers gain nothing.",
+    );
+    expect(lineOf(1.6e9 / 72)).toMatch(/the loader takes 1\.60\.$/);
+    expect(lineOf(0.85e9 / 72, {}, { ranks: 2 })).toMatch(/takes 1\.70: more workers gain nothing\.$/);
+  });
+
+  it("is not told where it, or what the loader reads, was not measured", () => {
+    expect(lineOf(1.7e9 / 72, { storage: undefined })).toBeUndefined();
+    expect(lineOf(0)).toBeUndefined();
   });
 });
 
