@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { lstat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { readText } from "../host/files.js";
@@ -62,6 +62,8 @@ parentPort.postMessage(0);
 export async function storageRate(folder: string, signal: AbortSignal): Promise<StorageRate | null> {
   const threads: Worker[] = [];
   const ending = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  // All threads listen to it at once.
+  setMaxListeners(0, ending);
   try {
     const { addon } = loadAddon();
     const { files, totalBytes } = await listDataFolder(folder);

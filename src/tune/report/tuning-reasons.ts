@@ -40,12 +40,13 @@ function storageLimit(
   { setting, score }: Recommendation,
 ): string[] {
   const chosen = tried.find((one) => settingKey(one.setting) === settingKey(setting));
-  const taken = (chosen?.trials ?? []).flatMap((trial) =>
+  const taken = (chosen?.trials ?? []).flatMap((trial) => {
     // What workers were reading at the end is part of the bytes, and not of the batches.
-    readsStorage(trial, probe)
-      ? [trial.storageReadBytes! / (trial.arrivalsNs.length + setting.numWorkers)]
-      : [],
-  );
+    const batches = trial.arrivalsNs.length + setting.numWorkers;
+    // A second epoch comes from the page cache.
+    const isOneEpoch = probe.epochBatches === null || batches <= probe.epochBatches;
+    return isOneEpoch && readsStorage(trial, probe) ? [trial.storageReadBytes! / batches] : [];
+  });
   if (storage === undefined || taken.length === 0) return [];
   const takes = median(taken) * score.batchesPerSecond * machine.ranks;
   const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);

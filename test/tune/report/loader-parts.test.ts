@@ -50,9 +50,9 @@ describe("what a batch's time in a worker goes to", () => {
 describe("what storage gives", () => {
   const storage = { bytesPerSecond: 1.9e9, threads: 4 };
   /** 8 workers that make 72 batches a second, of so many bytes of files each. */
-  const lineOf = (bytesPerBatch: number, part: Partial<Tuning> = {}, machine: TuningPart["machine"] = {}) => {
+  const lineOf = (bytesPerBatch: number, part: Partial<Tuning> = {}, also: TuningPart = {}) => {
     const trial = { arrivalsNs: evenly(92, 14e6), storageReadBytes: 100 * bytesPerBatch };
-    const tuning = { ...buildTuning({ machine, tried: [buildTried(eight, 72, trial)] }), storage, ...part };
+    const tuning = { ...buildTuning({ ...also, tried: [buildTried(eight, 72, trial)] }), storage, ...part };
     return tuningReasons(tuning).find((line) => line.startsWith("Storage"));
   };
 
@@ -61,11 +61,16 @@ describe("what storage gives", () => {
       "Storage gives 1.90 GB/s at most (4 threads that only read), the loader takes 1.70: more workers gain nothing.",
     );
     expect(lineOf(1.6e9 / 72)).toMatch(/the loader takes 1\.60\.$/);
-    expect(lineOf(0.85e9 / 72, {}, { ranks: 2 })).toMatch(/takes 1\.70: more workers gain nothing\.$/);
+    expect(lineOf(0.85e9 / 72, {}, { machine: { ranks: 2 } })).toMatch(
+      /takes 1\.70: more workers gain nothing\.$/,
+    );
   });
 
   it("is not told where it, or what the loader reads, was not measured", () => {
     expect(lineOf(1.7e9 / 72, { storage: undefined })).toBeUndefined();
     expect(lineOf(0)).toBeUndefined();
+    // A second epoch's files come from memory.
+    expect(lineOf(1.7e9 / 72, {}, { probe: { epochBatches: 100 } })).toBeDefined();
+    expect(lineOf(1.7e9 / 72, {}, { probe: { epochBatches: 99 } })).toBeUndefined();
   });
 });
