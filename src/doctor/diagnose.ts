@@ -119,7 +119,7 @@ function deviceFails(device: DeviceExamination): Found[] {
       cost: null,
       fix: outOfMemory
         ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
-        : "See the kernel log and nvidia-smi, and reset the device or reboot.",
+        : "Check the kernel log and nvidia-smi, then reset the device or reboot.",
       sureness: "certain",
       ...(outOfMemory && { action: "monitor" }),
     },

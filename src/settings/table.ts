@@ -186,7 +186,7 @@ export const measuringSettings = {
   ),
   verify: setting(
     "--verify [copies]",
-    "check copied data: the last copy (default) or every copy (slow)",
+    "check copied data: the last copy (default), or each one with `every` (slow)",
     kind.verifying,
     {
       default: true,
@@ -275,7 +275,7 @@ export const checkSettings = {
   ),
   runs: setting(
     "--runs <count>",
-    "fresh processes to measure with (5), and as many again to confirm a slow cell (up to 24)",
+    "fresh processes (5); slow cells get as many again to confirm, at most 24 in doubt",
     kind.count("number of runs", 1, 1000),
   ),
   confirmAfterNs: setting(

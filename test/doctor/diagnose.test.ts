@@ -344,8 +344,7 @@ describe("what a verdict claims", () => {
     const diagnosis = diagnosisOf({ after: { eccErrors: 3 } });
     expect(diagnosis).toMatchObject({
       verdict: "faulty",
-      reason:
-        "Copies are as fast as they should be, but the device's memory had errors that could not be corrected.",
+      reason: "Copies are as fast as they should be, but the device's memory had uncorrectable errors.",
       findings: [{ cause: "memory-errors", action: "reset", fix: expect.stringContaining("Drain the node") }],
     });
     expect(nodeState(diagnosis)).toBe("critical");
