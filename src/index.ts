@@ -27,7 +27,7 @@ export type {
 export type { PlanOptions, RunOptions, RunProgress } from "./library/run-copies.js";
 export type { TuneOptions } from "./library/tune-loading.js";
 export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
-export type { DeviceEntry, DevicesReport } from "./report/devices-report.js";
+export type { DeviceEntry, DevicesReport } from "./report/describe-devices.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";

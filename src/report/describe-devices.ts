@@ -3,11 +3,43 @@ import { upstreamPath } from "../host/pci-topology.js";
 import { numaNodeOfPciDevice } from "../host/topology.js";
 import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";
+import type { BuildInfo } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
 import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
+import type { HostRecord, ResultDocument } from "../results/schema.js";
 import type { BackendChoice } from "../settings/choices.js";
-import type { DevicesReport } from "./devices-report.js";
+
+/** What `pinbench devices` found; its `--json` prints this object as it is. */
+export interface DevicesReport {
+  backend: ResultDocument["backend"];
+  /** Set for the emulated device. */
+  notice: string | null;
+  /** `library` is the path or name it was opened by. */
+  driver: { library: string; version: string | null; cudaVersion: string; nvmlError: string | null };
+  devices: DeviceEntry[];
+  host: HostRecord;
+  features: Feature[];
+  build: BuildInfo & { version: string };
+}
+
+/** A device as the driver describes it, and its place in this machine. */
+export interface DeviceEntry extends DeviceFacts {
+  numaNode: number | null;
+  /** The bridges above it, as `DeviceRecord` has them. */
+  upstreamPath: string[] | null;
+  /** Of the link as it is now: at rest it may run below what it does under load. */
+  linkLimitGBps: number | null;
+}
+
+/** Something that this build can or cannot do with this driver and device, such as timing with events. */
+export interface Feature {
+  name: string;
+  on: boolean;
+  /** Why it is off, or what limits it; null where there is nothing to say. */
+  reason: string | null;
+}
 
 /** The devices, their driver and this machine. Opens the driver but no device, so it costs the GPU nothing. Throws PinbenchError. */
 export async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {
