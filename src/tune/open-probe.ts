@@ -6,7 +6,7 @@ import { loadAddon } from "../native/load.js";
 import { emulatedNotice } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { TuneSettings } from "../settings/settings.js";
-import { tuneSettings } from "../settings/table.js";
+import { tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
 import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";

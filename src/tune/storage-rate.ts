@@ -1,10 +1,13 @@
 import { once, setMaxListeners } from "node:events";
 import { lstat } from "node:fs/promises";
+import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { readText } from "../host/files.js";
 import { loadAddon } from "../native/load.js";
+import { packageRoot } from "../package-facts.js";
 import type { StorageRate } from "../results/tuning.js";
 import { listDataFolder } from "./model/data-folder.js";
+import type { Piece, Reading } from "./storage-reader.js";
 
 /** Threads of each reading, until one more doubling gains less than `leastGain`. */
 const threadCounts = [1, 2, 4, 8, 16];
@@ -19,41 +22,8 @@ const leastBytes = 64e6;
 const pieceBytes = 2 ** 24;
 /** Storage that hangs is waited for no longer than this. */
 const patienceMs = 10_000;
-/** Of what was read, storage must have delivered so much: the rest was in memory in spite of being dropped. */
+/** The least share of what was read that storage must have delivered: the rest was still in memory. */
 const coldShare = 0.5;
-
-interface Piece {
-  file: string;
-  start: number;
-  bytes: number;
-}
-
-/** A thread's program: takes pieces in turn with the others, reads them, and throws away what it has read. */
-const reader = `
-const { closeSync, openSync, readSync } = require("node:fs");
-const { parentPort } = require("node:worker_threads");
-const buffer = Buffer.allocUnsafeSlow(2 ** 20);
-parentPort.on("message", ({ pieces, turn, ms }) => {
-  const end = Date.now() + ms;
-  let total = 0;
-  for (let at = Atomics.add(turn, 0, 1); at < pieces.length && Date.now() < end; at = Atomics.add(turn, 0, 1)) {
-    const { file, start, bytes } = pieces[at];
-    try {
-      const descriptor = openSync(file, "r");
-      try {
-        for (let done = 0, got = 1; done < bytes && got > 0 && Date.now() < end; done += got) {
-          got = readSync(descriptor, buffer, 0, Math.min(buffer.length, bytes - done), start + done);
-          total += got;
-        }
-      } finally {
-        closeSync(descriptor);
-      }
-    } catch {}
-  }
-  parentPort.postMessage(total);
-});
-parentPort.postMessage(0);
-`;
 
 /**
  * What storage gives of the files below a folder, read without decoding and in no order by one thread, then by more. Null
@@ -120,7 +90,7 @@ async function nextPieces(order: string[]): Promise<Piece[]> {
 }
 
 async function startThread(signal: AbortSignal): Promise<Worker> {
-  const thread = new Worker(reader, { eval: true });
+  const thread = new Worker(join(packageRoot, "dist/program/storage-reader.js"));
   // One that ends between two readings says nothing in the next, which is given up then.
   thread.on("error", () => undefined);
   await once(thread, "message", { signal });
@@ -139,7 +109,7 @@ async function read(
   const read = await Promise.all(
     threads.map(async (thread) => {
       const done = once(thread, "message", { signal });
-      thread.postMessage({ pieces, turn, ms: mostMs });
+      thread.postMessage({ pieces, turn, ms: mostMs } satisfies Reading);
       const [bytes]: number[] = await done;
       return bytes!;
     }),

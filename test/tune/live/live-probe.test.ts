@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, type TestContext, vi } from "vite
 import { torchDefault, usualSetting } from "../../../src/results/loader-setting.js";
 import type { TuneSettings } from "../../../src/settings/settings.js";
 import { defaultsOf } from "../../../src/settings/settings.js";
-import { tuneSettings } from "../../../src/settings/table.js";
+import { tuneSettings } from "../../../src/settings/tune-settings.js";
 import type { LiveJob } from "../../../src/tune/live/live-job.js";
 import type { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
