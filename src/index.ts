@@ -1,6 +1,11 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
 import { forCallers } from "./library/announced.js";
-import { explain as answer, doctor as examine, pin as obtain } from "./library/examine-machine.js";
+import {
+  explain as answer,
+  doctor as examine,
+  listDevices,
+  pin as obtain,
+} from "./library/examine-machine.js";
 import { history as follow, compare as judge, fleet as judgeFleet } from "./library/judge-documents.js";
 import { run as measure } from "./library/run-copies.js";
 import { tune as search } from "./library/tune-loading.js";
@@ -11,7 +16,7 @@ export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { ExplainedAnswer, Explanation } from "./explain/explanation.js";
 export type { FleetDocument, FleetOutlier } from "./fleet/fleet-document.js";
-export type { DoctorOptions, ExplainOptions, PinOptions } from "./library/examine-machine.js";
+export type { DevicesOptions, DoctorOptions, ExplainOptions, PinOptions } from "./library/examine-machine.js";
 export type {
   CompareOptions,
   FleetOptions,
@@ -22,6 +27,7 @@ export type {
 export type { PlanOptions, RunOptions, RunProgress } from "./library/run-copies.js";
 export type { TuneOptions } from "./library/tune-loading.js";
 export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
+export type { DeviceEntry, DevicesReport } from "./report/describe-devices.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
@@ -30,6 +36,8 @@ export type { List, Quantity } from "./settings/units.js";
 export const run = forCallers(measure);
 /** Compares results as `pinbench compare` does. A regression does not reject: see its `outcome`. */
 export const compare = forCallers(judge);
+/** Lists the devices as `pinbench devices` does, and measures nothing. */
+export const devices = forCallers(listDevices);
 /** Examines the machine as `pinbench doctor` does. What costs bandwidth does not reject: see its `verdict`. */
 export const doctor = forCallers(examine);
 /** Measures what pinned memory costs to obtain as `pinbench pin` does: see `recommendation`. */
@@ -38,7 +46,7 @@ export const pin = forCallers(obtain);
 export const explain = forCallers(answer);
 /** Finds slow nodes as `pinbench fleet` does. Slow nodes do not reject: see `outliers`. */
 export const fleet = forCallers(judgeFleet);
-/** Tells the course of past checks as `pinbench history` does. */
+/** Finds steps and drifts in past checks as `pinbench history` does. */
 export const history = forCallers(follow);
 /** Finds the settings of a loader as `pinbench tune` does: see `recommendation`. */
 export const tune = forCallers(search);

@@ -2,8 +2,14 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { dirname, join, relative } from "node:path";
 import { inRoot } from "./project.mjs";
 
-/** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes. */
-const entries = ["cli/main.js", "index.js", "fleet/launch/launch-guard.js", "tune/live/job-guard.js"];
+/** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes or threads. */
+const entries = [
+  "cli/main.js",
+  "index.js",
+  "fleet/launch/launch-guard.js",
+  "tune/live/job-guard.js",
+  "tune/storage-reader.js",
+];
 
 const licencesFile = "dist/program/LICENSES";
 
@@ -24,7 +30,14 @@ export async function bundleProgram(dist) {
       throw new Error(message);
     },
   });
-  const { output } = await bundle.write({ dir: target, chunkFileNames: "[name].js", comments: false });
+  // Names stay as they are, for the traces of errors.
+  const minify = { compress: true, mangle: false, codegen: { removeWhitespace: true } };
+  const { output } = await bundle.write({
+    dir: target,
+    chunkFileNames: "[name].js",
+    comments: false,
+    minify,
+  });
   await bundle.close();
   copyTypes(dist, "index.d.ts", join(target, "types"));
   const modules = output.flatMap(({ moduleIds = [] }) => moduleIds);

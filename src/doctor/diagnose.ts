@@ -1,11 +1,11 @@
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
-import { leastLostShare } from "../results/over-time.js";
 import { actionOf, byWeight, findCauses } from "./causes/causes.js";
-import { costOf, gigabytes } from "./causes/cost.js";
+import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./causes/cost.js";
 import { isRefuted, linksOf } from "./causes/path-links.js";
 import { type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
-import type { Diagnosis, Finding } from "./diagnosis.js";
+import { blameSharing, slowCopies } from "./causes/slow-copies.js";
+import type { Diagnosis, Finding, Found } from "./diagnosis.js";
 import {
   type DeviceExamination,
   type Examination,
@@ -25,20 +25,13 @@ export interface DiagnosisContext {
   labels: Readonly<Record<string, string>>;
 }
 
-/** What devices are measured for. */
-const ways = ["h2d", "d2h"] as const;
-type Way = (typeof ways)[number];
-
-const wayName: Readonly<Record<Way, string>> = { h2d: "to the device", d2h: "from the device" };
-
-/** A finding before it is known what to do with the node, but for those that say so. */
-type Found = Omit<Finding, "action"> & Partial<Pick<Finding, "action">>;
-
 /** What an examination comes to. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [] } = examination;
   const shared = findCauses(examination);
-  const known = shared.findings.map((finding) => (devices.length > 1 ? named(finding) : finding));
+  const slow = devices.flatMap((device) => slowCopies(device, examination));
+  const { causes, rest } = blameSharing(shared.findings, slow);
+  const known = causes.map((finding) => (devices.length > 1 ? named(finding) : finding));
   const found: Found[] = [
     // What cannot be worked around comes before all costs.
     ...devices.flatMap(wrongData),
@@ -47,7 +40,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
       ...known,
       ...devices.flatMap((device) => slowTogether(device, known)),
       ...devices.flatMap((device) => unexplained(device, shared)),
-      ...devices.flatMap((device) => slowCopies(device, examination)),
+      ...rest,
     ]),
   ];
   const findings = found.map((finding) => ({ action: actionOf(finding), ...finding }));
@@ -84,11 +77,6 @@ function named(finding: Found): Found {
   return { ...finding, summary: `Device ${device}: ${summary.replace(/^The /, "the ")}` };
 }
 
-/** What a device's copies are called where nothing else is said of them. */
-function nameOf({ facts }: DeviceExamination): string {
-  return `device ${facts.ordinal} (${facts.name})`;
-}
-
 function wrongData(device: DeviceExamination): Found[] {
   const { wrongCopies = 0, facts } = device;
   if (wrongCopies === 0) return [];
@@ -119,7 +107,7 @@ function deviceFails(device: DeviceExamination): Found[] {
       cost: null,
       fix: outOfMemory
         ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
-        : "See the kernel log and nvidia-smi, and reset the device or reboot.",
+        : "Check the kernel log and nvidia-smi, then reset the device or reboot.",
       sureness: "certain",
       ...(outOfMemory && { action: "monitor" }),
     },
@@ -133,7 +121,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
   if (isToldOf) return [];
   // In a virtual machine they may share a bridge that is not shown: then that is how the machine is built.
   const isWaySeen = device.path.ports.length > 1;
-  const losses = ways.flatMap((way) => {
+  const losses = linkDirections.flatMap((way) => {
     const lost = shortfallTogetherGBps(device, way);
     return lost === null
       ? []
@@ -148,7 +136,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
       summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
       evidence: losses.map(
         ({ way, found, usual }) =>
-          `${wayName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
+          `${directionName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
       ),
       cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "together"),
       fix: isWaySeen
@@ -163,7 +151,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
 function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
-  const left = ways.filter((way) => rest[way] !== null);
+  const left = linkDirections.filter((way) => rest[way] !== null);
   if (left.length === 0) return [];
   const losses = shared.losses.get(facts.ordinal);
   const isPart = left.some((way) => (losses?.[way]?.explained ?? 0) > 0);
@@ -178,7 +166,7 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       evidence: left.map((way) => {
         const explained = losses?.[way]?.explained ?? 0;
         const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
-        return `${wayName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
+        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
       }),
       cost: costOf(rest, "measured"),
       fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
@@ -193,39 +181,6 @@ function isOfKind({ reference }: Pick<DeviceExamination, "reference">): boolean 
   return reference?.isOfKind !== false;
 }
 
-/**
- * Single copies that take many times as long: medians are as they should be, and a program gets less. Copies of an emulated
- * device without a link are the CPU's own, which other programs interrupt.
- */
-function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Found[] {
-  const { measured, facts, expected } = device;
-  const losses = ways.flatMap((way) => {
-    const share = measured.slowShare?.[way] ?? 0;
-    const rate = measured.pinned[way];
-    const isOfLink = !emulated || expected[way] !== null;
-    return rate === null || !isOfLink || share < leastLostShare
-      ? []
-      : [{ way, share, rate, lost: rate * share }];
-  });
-  if (losses.length === 0) return [];
-  const most = Math.max(...losses.map(({ share }) => share));
-  return [
-    {
-      cause: "slow-copies",
-      device: facts.ordinal,
-      weight: "costs",
-      summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}, while its median is not affected.`,
-      evidence: losses.map(
-        ({ way, rate, lost }) =>
-          `${wayName[way]}: bytes over time are ${gigabytes(rate - lost)}, the median is ${gigabytes(rate)}`,
-      ),
-      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
-      fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",
-      sureness: "certain",
-    },
-  ];
-}
-
 /** Findings after which no figure of the machine is to be trusted. */
 const beforeAll: readonly string[] = ["wrong-data", "device-fails"];
 
@@ -236,7 +191,7 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   const width = link?.width ?? path.ports[0]?.width ?? null;
   const isKnown = generation !== null && width !== null && !isRefuted({ generation, width }, measured);
   const rows = (rates: Rates, wanted: Rates | undefined, together: boolean) =>
-    ways.map((direction) => ({
+    linkDirections.map((direction) => ({
       direction,
       together,
       gigabytesPerSecond: rates[direction],
@@ -308,7 +263,9 @@ function verdictOf(
       costly.length === 1 ? "" : ` ${costly.length - 1} more ${costly.length === 2 ? "cause" : "causes"}.`;
     return { verdict: "costs", reason: `${costly[0]!.summary}${more}` };
   }
-  const unmeasured = devices.filter(({ measured }) => ways.some((way) => measured.pinned[way] === null));
+  const unmeasured = devices.filter(({ measured }) =>
+    linkDirections.some((way) => measured.pinned[way] === null),
+  );
   if (unmeasured.length > 0) {
     return {
       verdict: "cannot tell",
@@ -323,7 +280,7 @@ function verdictOf(
       reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}`,
     };
   }
-  const unknown = devices.filter(({ expected }) => ways.some((way) => expected[way] === null));
+  const unknown = devices.filter(({ expected }) => linkDirections.some((way) => expected[way] === null));
   if (devices.length === 0 || unknown.length > 0) {
     const why = emulated
       ? "this is no GPU but an emulated device without a link"
@@ -356,13 +313,13 @@ function verdictOf(
 function isAsExpected(device: DeviceExamination): boolean {
   return (
     isOfKind(device) &&
-    ways.every((way) => device.expected[way] !== null && shortfallGBps(device, way) === null)
+    linkDirections.every((way) => device.expected[way] !== null && shortfallGBps(device, way) === null)
   );
 }
 
 /** One sentence on a device of whose kind nothing was recorded. */
 function withoutReference({ facts, limitGBps, measured }: DeviceExamination): string {
-  const rates = ways.map((way) => gigabytes(measured.pinned[way]!)).join(" and ");
+  const rates = linkDirections.map((way) => gigabytes(measured.pinned[way]!)).join(" and ");
   const allowed = limitGBps === null ? "" : ` The link alone allows ${gigabytes(limitGBps)}.`;
   return `No reference for device ${facts.ordinal} (${facts.name}): pinned copies reach ${rates}.${allowed}`;
 }

@@ -108,6 +108,9 @@ export const diagnosisSchema = z.object({
 export type Diagnosis = z.infer<typeof diagnosisSchema>;
 /** One cause. */
 export type Finding = z.infer<typeof findingSchema>;
+
+/** A finding before it is known what to do with the node, but for those that say so. */
+export type Found = Omit<Finding, "action"> & Partial<Pick<Finding, "action">>;
 /** What to do with a node. */
 export type Action = z.infer<typeof actionSchema>;
 /** What a cause costs. */

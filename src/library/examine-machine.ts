@@ -9,6 +9,8 @@ import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
 import { PinMemory, preparePools } from "../pin/pin-memory.js";
 import type { Pinning } from "../pin/pinning-document.js";
+import type { DevicesReport } from "../report/describe-devices.js";
+import { describeDevices } from "../report/describe-devices.js";
 import type { QuestionName } from "../settings/choices.js";
 import { commandSettings } from "../settings/command-settings.js";
 import { pinSettings } from "../settings/pin-settings.js";
@@ -17,10 +19,23 @@ import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
 import { announced } from "./announced.js";
 
 const { backend, devices, quick, reference, lastLevelCacheBytes } = commandSettings.doctor;
+const listSettings = { backend } as const;
 const doctorSettings = { backend, devices, quick, reference, lastLevelCacheBytes } as const;
 
 /** Nobody gets the emulated device's figures for those of a GPU who did not ask for them. */
 const gpuAlone = { backend: "cuda" } as const;
+
+/** Which driver to ask for its devices. */
+export interface DevicesOptions extends Options<typeof listSettings> {}
+
+/**
+ * The devices that `pinbench devices` lists, in the document that its --json prints. It measures nothing. The emulated
+ * device is listed only if `backend` asks for it. Wrong options or a missing driver reject as a PinbenchError.
+ */
+export async function listDevices(options: DevicesOptions = {}): Promise<DevicesReport> {
+  const settings = { ...gpuAlone, ...readOptions(listSettings, options) };
+  return describeDevices(settings.backend);
+}
 
 /** Which devices to examine, and how to end it early. */
 export interface DoctorOptions extends Options<typeof doctorSettings> {

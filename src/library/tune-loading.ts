@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import type { Tuning } from "../results/tuning.js";
 import type { Options } from "../settings/setting.js";
 import { type Call, callNow, defaultsOf, readOptions, type TuneSettings } from "../settings/settings.js";
-import { tuneSettings, usualBudgetNs } from "../settings/table.js";
+import { tuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
 import type { LiveJob } from "../tune/live/live-job.js";
 import { openLive } from "../tune/live/open-live.js";
 import { machineLimits } from "../tune/machine-limits.js";

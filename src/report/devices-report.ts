@@ -17,41 +17,11 @@ import { indent, terminalGrid } from "../draw/terminal/terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { counted } from "../draw/words.js";
 import type { BuildInfo } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
 import { countedCpus, guestOf, pcieLink } from "../results/naming/wording.js";
-import type { HostRecord, ResultDocument } from "../results/schema.js";
+import type { HostRecord } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
+import type { DeviceEntry, DevicesReport, Feature } from "./describe-devices.js";
 import { describeSharing } from "./shared-topology.js";
-
-/** What `pinbench devices` found; its `--json` prints this object as it is. */
-export interface DevicesReport {
-  backend: ResultDocument["backend"];
-  /** Set for the emulated device. */
-  notice: string | null;
-  /** `library` is the path or name it was opened by. */
-  driver: { library: string; version: string | null; cudaVersion: string; nvmlError: string | null };
-  devices: DeviceEntry[];
-  host: HostRecord;
-  features: Feature[];
-  build: BuildInfo & { version: string };
-}
-
-/** A device as the driver describes it, and its place in this machine. */
-export interface DeviceEntry extends DeviceFacts {
-  numaNode: number | null;
-  /** The bridges above it, as `DeviceRecord` has them. */
-  upstreamPath: string[] | null;
-  /** Of the link as it is now: at rest it may run below what it does under load. */
-  linkLimitGBps: number | null;
-}
-
-/** Something that this build can or cannot do with this driver and device, such as timing with events. */
-export interface Feature {
-  name: string;
-  on: boolean;
-  /** Why it is off, or what limits it; null where there is nothing to say. */
-  reason: string | null;
-}
 
 /** The table of devices, the facts of the machine and the features, for people at a terminal. */
 export function devicesReport(found: DevicesReport, screen: Screen): string {

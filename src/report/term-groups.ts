@@ -102,7 +102,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["-", "skipped"], "not measured, or not known; a line below the tables says why"),
       term("failed", "a call of the driver failed in this cell"),
       term(["MISMATCH", "wrong data"], "the bytes that arrived are not those that were sent"),
-      term(["data checked", "proven"], "compared after the copy and found right, byte by byte"),
+      term("data checked", "compared after the copy and found right, byte by byte"),
       term(
         ["pinned/pageable", "sum/pageable"],
         "how many times as fast as pageable memory: 2.0× is twice as fast",

@@ -97,6 +97,13 @@ const trialSchema = z.object({
    * has none; null where it was not timed.
    */
   makeNsPerBatch: nanoseconds.nullable().default(null),
+  /** The part of it that the collate function takes a worker; absent where it was not timed. */
+  collateNsPerBatch: nanoseconds.optional(),
+  /**
+   * What handing a batch over takes a worker after it is made, in CPU time of the thread that does it: pickling, moving
+   * tensors to shared memory, and writing to the pipe. Absent where it was not timed.
+   */
+  handOverNsPerBatch: nanoseconds.optional(),
   /**
    * How many workers delivered each sample, as an IterableDataset that does not share them out has it: the score counts
    * each once. 1 where they share them, null where it cannot be told; not there where it cannot happen.
@@ -205,6 +212,13 @@ const probeSchema = z.object({
   notes: z.array(z.string()),
 });
 
+const storageRateSchema = z.object({
+  /** Bytes that storage delivered, a second. */
+  bytesPerSecond: z.number().positive(),
+  /** With so many threads. */
+  threads: z.number().int().positive(),
+});
+
 /** The zod schema of the document, with which it is read. */
 export const tuningSchema = z.object({
   schemaVersion: z.literal(1),
@@ -254,6 +268,8 @@ export const tuningSchema = z.object({
   /** What to compare with: the user's own DataLoader, or one that is given no settings; null where it failed. */
   startingScore: scoreSchema.nullable(),
   recommendation: recommendationSchema.nullable(),
+  /** The most that reading the data set's files cold and without decoding brings, measured after a search with --cold. */
+  storage: storageRateSchema.optional(),
 });
 
 /** What `pinbench tune` found: the document that its --json prints. */
@@ -264,6 +280,8 @@ export type TuningScore = z.infer<typeof scoreSchema>;
 export type Recommendation = z.infer<typeof recommendationSchema>;
 /** The keyword arguments of a DataLoader that pinbench chooses, and how its batches are copied. */
 export type LoaderSetting = z.infer<typeof settingSchema>;
+/** What storage gives to so many threads that only read. */
+export type StorageRate = z.infer<typeof storageRateSchema>;
 /** From one epoch of a running job to the next. */
 export type EpochTurn = z.infer<typeof epochTurnSchema>;
 /** One run of a loader under one setting. */

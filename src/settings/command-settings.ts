@@ -18,8 +18,8 @@ import {
   judgingSettings,
   measuringSettings,
   runSettings,
-  tuneSettings,
 } from "./table.js";
+import { tuneSettings } from "./tune-settings.js";
 
 /* What commands share that say nothing of what is measured. */
 

@@ -10,7 +10,8 @@ import {
   type SettingTable,
   type Values,
 } from "./setting.js";
-import { runSettings, saidByCellIds, type tuneSettings } from "./table.js";
+import { runSettings, saidByCellIds } from "./table.js";
+import type { tuneSettings } from "./tune-settings.js";
 
 /** Where a value may have come from that is no default. */
 export const origins = ["flag", "configuration", "caller"] as const;

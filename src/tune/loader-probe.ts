@@ -1,4 +1,4 @@
-import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.js";
+import type { LoaderSetting, ProbeRecord, StorageRate, TrialRecord } from "../results/tuning.js";
 
 /**
  * Something that can run a loader under a setting and tell when its batches arrive: the user's own Dataset in the
@@ -22,6 +22,8 @@ export interface Probe {
    * for `measure` to tell. Without it, the probe is always ready.
    */
   ready?(signal: AbortSignal): Promise<void>;
+  /** What storage gives of the data set's files; null where that cannot be told. Only of a probe whose trials are cold. */
+  storage?(signal: AbortSignal): Promise<StorageRate | null>;
   /** Ends what the probe has started, by force where it must; nothing is left behind. Never rejects. */
   close(): Promise<void>;
 }

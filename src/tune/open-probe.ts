@@ -6,12 +6,13 @@ import { loadAddon } from "../native/load.js";
 import { emulatedNotice } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { TuneSettings } from "../settings/settings.js";
-import { tuneSettings } from "../settings/table.js";
+import { tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
 import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
 import { openRankedProbe } from "./ranked-probe.js";
+import { storageRate } from "./storage-rate.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 import { usualPython } from "./training-python.js";
 
@@ -46,6 +47,8 @@ export async function openProbe(
   }
   const probe =
     torch === null ? await openModel(settings, signal, begin) : await openTorch(settings, torch, signal);
+  const { cold, data } = settings;
+  if (cold && data !== null) probe.storage = (aborting) => storageRate(data, aborting);
   if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts));
   return probe;
 }

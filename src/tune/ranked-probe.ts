@@ -144,6 +144,10 @@ function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figur
     const bytes = mean(of);
     return bytes === null ? null : Math.round(bytes);
   };
+  const whereKnown = (of: "collateNsPerBatch" | "handOverNsPerBatch") => {
+    const figure = mean(of);
+    return figure === null ? {} : { [of]: figure };
+  };
   const shared = known("sharedMemoryBytes");
   // Processes have each seen what all ranks took of /dev/shm; the model counts each loader's own.
   const sharers = kind === "native" ? 1 : trials.length;
@@ -151,6 +155,8 @@ function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figur
     waitNsPerBatch: mean("waitNsPerBatch"),
     copyNsPerBatch: mean("copyNsPerBatch"),
     makeNsPerBatch: mean("makeNsPerBatch"),
+    ...whereKnown("collateNsPerBatch"),
+    ...whereKnown("handOverNsPerBatch"),
     sharedMemoryBytes: shared.length === 0 ? null : Math.round(Math.max(...shared) / sharers),
     pinnedBytes: meanBytes("pinnedBytes"),
     ...(known("sampleCopies").length === 0 ? {} : { sampleCopies: Math.max(...known("sampleCopies")) }),

@@ -70,15 +70,16 @@ export async function tuneLoader(
   );
   const recommendation = recommend(trials);
   const startingScore = trials.find(trials.startingPoint)?.score;
-  const nowMs = performance.now();
+  const searchNs = (performance.now() - searchStartedMs) * 1e6;
+  const storage = recommendation === null || signal.aborted ? null : await probe.storage?.(signal);
   return {
     schemaVersion: 1,
     kind: "tuning",
     tool: { name: "pinbench", version: packageVersion() },
     run: {
       startedAt: request.startedAt.toISOString(),
-      wallNs: (nowMs - request.startedMs) * 1e6,
-      searchNs: (nowMs - searchStartedMs) * 1e6,
+      wallNs: (performance.now() - request.startedMs) * 1e6,
+      searchNs,
       argv: [...request.argv],
       status: statusOf(error === null && recommendation !== null, {
         isAborted: signal.aborted,
@@ -101,6 +102,7 @@ export async function tuneLoader(
     skipped: trials.skipped,
     startingScore: startingScore ? toDocument(startingScore) : null,
     recommendation,
+    ...(storage ? { storage } : {}),
   };
 }
 

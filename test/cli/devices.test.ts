@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DevicesReport } from "../../src/report/devices-report.js";
+import type { DevicesReport } from "../../src/report/describe-devices.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { callCli, callSmall } from "../helpers/in-process.js";
 import { runCli, small } from "../helpers/run-cli.js";

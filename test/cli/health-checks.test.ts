@@ -9,7 +9,7 @@ import { temporaryFolder } from "../helpers/run-cli.js";
 
 /*
  * The examples of docs/health-checks.md, as the programs that they are for use them: on an emulated device that is well, and
- * on one whose memory had errors.
+ * on one whose memory had uncorrectable errors.
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -66,7 +66,7 @@ describe("Node Problem Detector", () => {
       code: 1,
       fits: true,
     });
-    expect(found.stdout).toContain("memory had errors");
+    expect(found.stdout).toContain("memory had uncorrectable errors");
     // A device without a link.
     expect((await run({})).exitCode).toBe(4);
   });
@@ -122,7 +122,7 @@ describe("for programs that watch nodes", () => {
     const health = await told(nvml, "nhc");
     expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
       exitCode: 1,
-      line: expect.stringMatching(/^ERROR: {2}nhc: .*memory had errors/),
+      line: expect.stringMatching(/^ERROR: {2}nhc: .*memory had uncorrectable errors/),
     });
     const plugin = await told(nvml, "nagios");
     expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({

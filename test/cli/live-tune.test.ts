@@ -51,6 +51,12 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     expect(trial).toMatchObject({ failure: null, copyNsPerBatch: null, pinnedBytes: null });
     // A batch is four samples of a millisecond each, wherever it is made.
     expect(trial!.makeNsPerBatch).toBeGreaterThan(4e6);
+    expect(trial!.collateNsPerBatch).toBeGreaterThan(0);
+    expect(trial!.collateNsPerBatch).toBeLessThan(trial!.makeNsPerBatch!);
+    expect(trial!.handOverNsPerBatch).toBeGreaterThan(0);
+    expect(stderr).toMatch(
+      /^=> With \d workers?, a batch takes \w+ worker [\d.]+ ms: [\d.]+ ms samples, [\d.]+ ms collate, [\d.]+\s/m,
+    );
     expect(trial!.workerPrivateBytes).toBeGreaterThan(0);
     await expectNothingLeft(run);
   });

@@ -134,6 +134,27 @@ describe("slow copies that the median does not show", () => {
     expect(withShare(0.3, 0.2).findings[0]!.cost).toMatchObject({ direction: "both" });
   });
 
+  it("are laid to another process that is seen at work on the device", () => {
+    const change = {
+      other: { others: [otherProgram({ pid: 4711 })], activityBefore: busy },
+      ...measured({ ...healthyMeasurements, slowShare: { h2d: 0.65, d2h: 0.01 } }),
+    };
+    expect(diagnosisOf(change)).toMatchObject({
+      verdict: "costs",
+      findings: [
+        {
+          cause: "device-shared",
+          weight: "costs",
+          evidence: expect.arrayContaining([
+            expect.stringContaining("4711"),
+            "to the device: bytes over time are 19.4 GB/s, the median is 55.6 GB/s",
+          ]),
+          cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(0.65 * 55.6, 6), basis: "measured" },
+        },
+      ],
+    });
+  });
+
   it("cost nothing where they take less than 5 % of the time, or that is not known", () => {
     for (const diagnosis of [withShare(0.049, 0), withShare(null, null)]) {
       expect(diagnosis).toMatchObject({ verdict: "healthy", findings: [] });
@@ -344,8 +365,7 @@ describe("what a verdict claims", () => {
     const diagnosis = diagnosisOf({ after: { eccErrors: 3 } });
     expect(diagnosis).toMatchObject({
       verdict: "faulty",
-      reason:
-        "Copies are as fast as they should be, but the device's memory had errors that could not be corrected.",
+      reason: "Copies are as fast as they should be, but the device's memory had uncorrectable errors.",
       findings: [{ cause: "memory-errors", action: "reset", fix: expect.stringContaining("Drain the node") }],
     });
     expect(nodeState(diagnosis)).toBe("critical");

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { asciiText, printableDocument, printableText } from "../../src/draw/printable-text.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
+import type { DevicesReport } from "../../src/report/describe-devices.js";
+import { devicesReport } from "../../src/report/devices-report.js";
 import { buildDevice, buildDocument, buildHost } from "../helpers/result-document.js";
 
 /** Clears the screen, hides a line, turns text around, sets a window's title, ends a line. */

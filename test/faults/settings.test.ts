@@ -18,8 +18,8 @@ import type { Kind } from "../../src/settings/kinds.js";
 import { optionName, type SettingTable } from "../../src/settings/setting.js";
 import { readOptions } from "../../src/settings/settings.js";
 import { maxSizes, readSizes } from "../../src/settings/sizes.js";
-import { tuneSettings } from "../../src/settings/table.js";
 import { matchesPattern, parseThreshold } from "../../src/settings/thresholds.js";
+import { tuneSettings } from "../../src/settings/tune-settings.js";
 import { formatSize, parseDuration, parsePercent, parseSize, readCounts } from "../../src/settings/units.js";
 import {
   acceptedBy,

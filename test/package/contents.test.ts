@@ -61,8 +61,9 @@ describe("the package", () => {
     if (hasKernels) expect(addon.kernels).toBe(true);
   });
 
-  it("has what doctor compares with, and what ends the launchers of a fleet that is killed", () => {
-    for (const file of ["doctor/reference.json", "program/launch-guard.js", "program/job-guard.js"]) {
+  it("has what doctor compares with, and the programs that it starts", () => {
+    const programs = ["launch-guard", "job-guard", "storage-reader"].map((name) => `program/${name}.js`);
+    for (const file of ["doctor/reference.json", ...programs]) {
       expect(existsSync(inPackage("dist", file)), file).toBe(true);
     }
   });

@@ -13,6 +13,7 @@ const reference = readFileSync(new URL("../../docs/reference.md", import.meta.ur
 const [, documented = ""] = /^```js\n([\s\S]*?)^```$/m.exec(reference) ?? [];
 const example = documented
   .replaceAll('preset: "quick"', 'preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"')
+  .replace("await devices()", 'await devices({ backend: "emulated" })')
   .replace("quick: true", 'quick: true, backend: "emulated", llc: "1MiB"')
   .replace('sizes: "64MiB"', 'sizes: "4MiB", backend: "emulated"')
   .replace("questions: [", 'backend: "emulated", questions: [')

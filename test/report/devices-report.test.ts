@@ -1,7 +1,8 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
-import { type DeviceEntry, type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
+import type { DeviceEntry, DevicesReport } from "../../src/report/describe-devices.js";
+import { devicesReport } from "../../src/report/devices-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import type { DeviceRecord } from "../../src/results/schema.js";
 import { buildDevice, buildHost, GiB } from "../helpers/result-document.js";

@@ -66,6 +66,14 @@ describe("the starting point and the choice", () => {
     expect(inClaim([of(0, 97, 0.02, 3), of(8, 100, 0.02, 3)], start, plainRule)).toEqual([]);
   });
 
+  it("are not measured again where the turns that are left would not show it either", () => {
+    const pair = (trials: number) => [of(0, 97, 0.04, trials), of(8, 100, 0.04, trials)];
+    expect(inClaim(pair(3), start, plainRule, 4)).toHaveLength(2);
+    expect(inClaim(pair(3), start, plainRule, 1)).toEqual([]);
+    // Two trials say too little of how far trials differ.
+    expect(inClaim(pair(2), start, plainRule, 1)).toHaveLength(2);
+  });
+
   it("need no more trials where they are one", () => {
     expect(inClaim([of(0, 100, 0.1, 1), of(8, 90, 0.1, 1)], start, plainRule)).toEqual([]);
   });

@@ -1,61 +1,14 @@
 import { jsonReport } from "../../draw/json.js";
 import { ExitCode } from "../../errors.js";
-import { hostRecord } from "../../host/host-record.js";
-import { upstreamPath } from "../../host/pci-topology.js";
-import { numaNodeOfPciDevice } from "../../host/topology.js";
-import { eventTimerOff, kernelsOff } from "../../measure/prepare.js";
-import { openBackend } from "../../native/backend.js";
-import { loadAddon } from "../../native/load.js";
-import { packageVersion } from "../../package-facts.js";
-import { type DevicesReport, devicesReport } from "../../report/devices-report.js";
-import { cudaVersionName, linkLimitGBps, noticeOf } from "../../results/device-facts.js";
-import type { BackendChoice } from "../../settings/choices.js";
+import { describeDevices } from "../../report/describe-devices.js";
+import { devicesReport } from "../../report/devices-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
-/** `pinbench devices`: opens the driver but no device, so that it costs the GPU nothing. Throws PinbenchError. */
+/** `pinbench devices`: lists the devices without opening one. Throws PinbenchError. */
 export async function devicesCommand(flags: CommandSettings<"devices">): Promise<ExitCode> {
   const report = await describeDevices(flags.backend);
   await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutScreen(flags)));
   return ExitCode.ok;
-}
-
-async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {
-  const loaded = loadAddon();
-  const backend = await openBackend(choice, loaded);
-  const { facts } = backend;
-  const { build } = loaded.addon;
-  const kernels = kernelsOff(backend, build);
-  const events = eventTimerOff(backend);
-  return {
-    backend: backend.name,
-    notice: noticeOf(backend.name),
-    driver: {
-      library: backend.library,
-      version: facts.driverVersion,
-      cudaVersion: cudaVersionName(facts.cudaVersion),
-      nvmlError: facts.nvmlError,
-    },
-    devices: facts.devices.map((device) => ({
-      ...device,
-      numaNode: numaNodeOfPciDevice(device.pciBusId),
-      upstreamPath: upstreamPath(device.pciBusId),
-      linkLimitGBps: device.integrated
-        ? null
-        : linkLimitGBps(device.link?.generation ?? null, device.link?.width ?? null),
-    })),
-    host: hostRecord(),
-    features: [
-      { name: "copies from every host memory", on: true, reason: null },
-      { name: "mapped memory (kernels)", on: kernels === null, reason: kernels },
-      { name: "event timer", on: events === null, reason: events },
-      {
-        name: "link and clocks (NVML)",
-        on: facts.nvmlError === null && !facts.emulated,
-        reason: facts.emulated ? "the emulated device has no link" : facts.nvmlError,
-      },
-    ],
-    build: { ...build, version: packageVersion() },
-  };
 }

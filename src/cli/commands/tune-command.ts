@@ -6,7 +6,7 @@ import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../../results/tuning.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { documentFormats } from "../../settings/document-formats.js";
-import { usualBudgetNs } from "../../settings/table.js";
+import { usualBudgetNs } from "../../settings/tune-settings.js";
 import type { Probe } from "../../tune/loader-probe.js";
 import { machineLimits } from "../../tune/machine-limits.js";
 import { openProbe } from "../../tune/open-probe.js";

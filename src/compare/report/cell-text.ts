@@ -79,7 +79,8 @@ export function describeChange(cell: CellComparison): string {
   const change = changeText(cell);
   if (change === null) return "change not known";
   const estimate = changeEstimate(cell);
-  const noInterval = estimate !== null && isTooWide(estimate) ? "which cannot be told" : "no interval known";
+  const noInterval =
+    estimate !== null && isTooWide(estimate) ? "the interval is too wide" : "no interval known";
   const isShown = ["slower", "probably slower", "unsteady", "uneven"].includes(cell.verdict);
   const parts = [
     `${change} (${intervalText(cell) ?? noInterval})`,

@@ -10,7 +10,7 @@ export function emulatedDevice({ emulated }: Examination): Suspect[] {
       cause: "emulated",
       device: null,
       weight: "explains",
-      summary: "This is the emulated device: its figures say nothing of a GPU.",
+      summary: "This is the emulated device: its figures do not describe a GPU.",
       evidence: [emulatedNotice],
       cost: null,
       fix: null,

@@ -6,6 +6,16 @@ import { linksOf } from "./path-links.js";
 export const linkDirections = ["h2d", "d2h"] as const;
 export type LinkDirection = (typeof linkDirections)[number];
 
+export const directionName: Readonly<Record<LinkDirection, string>> = {
+  h2d: "to the device",
+  d2h: "from the device",
+};
+
+/** What a device's copies are called where nothing else is said of them. */
+export function nameOf({ facts }: DeviceExamination): string {
+  return `device ${facts.ordinal} (${facts.name})`;
+}
+
 /** Rates of one machine's nodes that differ by less may do so by chance, or where a reference's tolerance is narrower, by that. */
 const nodeTolerance = 0.1;
 

@@ -92,8 +92,8 @@ export function governorSaves({ machine, devices }: Examination): Suspect[] {
       device: null,
       weight: "risk",
       summary: follows
-        ? "The CPUs' frequency may be slow to rise, with which the host's memory is slower too."
-        : "The CPUs stay at their lowest frequency, with which the host's memory is slower too.",
+        ? "The CPUs' frequency may be slow to rise, which also slows host memory."
+        : "The CPUs stay at their lowest frequency, which also slows host memory.",
       evidence: [`frequency governor: powersave${frequencyDriver === null ? "" : `, of ${frequencyDriver}`}`],
       cost: null,
       fix: "Try cpupower frequency-set --governor performance, and measure again.",
@@ -137,8 +137,7 @@ export function cpuQuotaLow({ machine: { host } }: Examination): Suspect[] {
       cause: "cpu-quota-low",
       device: null,
       weight: "risk",
-      summary:
-        "The control group gives this process little CPU time: threads that copy are stopped in between.",
+      summary: "The control group limits this process's CPU time, so copying threads are stopped.",
       evidence: [`quota of the cgroup, in CPUs: ${host.cpuQuota}`],
       cost: null,
       fix: "Raise the container's or job's CPU limit (docker run --cpus, Kubernetes resources.limits.cpu).",
@@ -164,8 +163,8 @@ export function cpusTaken({ machine: { activity } }: Examination): Suspect[] {
       device: null,
       weight: "risk",
       summary: isStolen
-        ? `The hypervisor gave ${percent} % of the CPUs' time to others while copies were measured.`
-        : `Other programs used ${percent} % of the CPUs' time while copies were measured.`,
+        ? `The hypervisor gave ${percent} % of the CPUs' time to others during the measurement.`
+        : `Other programs used ${percent} % of the CPUs' time during the measurement.`,
       evidence: [`${isStolen ? "stolen time" : "CPU time of others"} in /proc/stat: ${percent} %`],
       cost: null,
       fix: isStolen

@@ -22,7 +22,7 @@ export function deviceShared({ devices }: Examination): Suspect[] {
         weight: slow ? "costs" : "risk",
         summary:
           busy.length > 0
-            ? "The device was at work for another process before it was examined."
+            ? "Another process used the device before the examination."
             : "Another process has the device open, and copies are slower than expected.",
         evidence: [
           ...others.slice(0, mostProcesses).map(describeOther),
@@ -56,7 +56,7 @@ export function slowAtFirst({ devices }: Examination): Suspect[] {
         cause: "slow-at-first",
         device: facts.ordinal,
         weight: "risk",
-        summary: "Copies were slow at first, and no longer when they were measured again.",
+        summary: "Copies were slow at first, but not when measured again.",
         evidence: [`first look: ${ratesText(firstLook)}`, `best of two looks: ${ratesText(pinned)}`],
         cost: null,
         fix: "Find out what else runs on this machine or its host from time to time.",
@@ -150,8 +150,7 @@ export function memoryClockLow({ devices }: Examination): Suspect[] {
         cause: "memory-clock-low",
         device: device.facts.ordinal,
         weight: slow ? "costs" : "risk",
-        summary:
-          "The device's memory runs below its clock while copies are made, as if the clock were locked.",
+        summary: "The device's memory clock stays low during copies, as if it were locked.",
         evidence: [`memory clock under load: ${clock} of ${most} MHz`],
         cost: null,
         ...(slow && { claim: claimOf(clock / most, "at most") }),
@@ -175,8 +174,8 @@ export function memoryErrors({ devices }: Examination): Suspect[] {
         device: facts.ordinal,
         weight: "risk",
         summary: pending
-          ? "Parts of the device's memory are to be taken out of use with its next reset."
-          : "The device's memory had errors that could not be corrected.",
+          ? "The next reset retires parts of the device's memory."
+          : "The device's memory had uncorrectable errors.",
         evidence: [
           ...(errors > 0 ? [`${errors} uncorrected errors since the driver was loaded (ECC)`] : []),
           ...(pending ? ["pages or rows wait for a reset to be retired or remapped"] : []),

@@ -118,7 +118,7 @@ export function linkErrors({ devices }: Examination): Suspect[] {
         cause: "link-errors",
         device: device.facts.ordinal,
         weight: left === null ? "risk" : "costs",
-        summary: "The PCIe link makes errors while copies run: what is damaged is sent again.",
+        summary: "The PCIe link has errors during copies and sends the damaged packets again.",
         evidence: [
           ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
@@ -164,7 +164,7 @@ export function linkUncorrected({ devices }: Examination): Suspect[] {
         cause: "link-uncorrected",
         device: device.facts.ordinal,
         weight: "risk",
-        summary: "The device's way to the CPU had errors since boot that could not be corrected.",
+        summary: "The device's path to the CPU had uncorrectable errors since boot.",
         evidence,
         cost: null,
         fix: "Look for what happened in the kernel's log (dmesg | grep -i AER), and reseat the card if it is not explained there.",

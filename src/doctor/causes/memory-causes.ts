@@ -28,8 +28,7 @@ export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
         cause: "huge-pages-off",
         device: facts.ordinal,
         weight: "costs",
-        summary:
-          "Copies from memory that a program registers are slower: it is in pages of 4 KiB, as huge pages are off.",
+        summary: "Copies from registered memory are slower: huge pages are off, so it has 4 KiB pages.",
         evidence: [
           "transparent huge pages: never",
           `from registered memory: ${ratesText(measured.registered.rates)}`,
@@ -176,7 +175,7 @@ export function hugePoolLarge({ machine: { host, memory } }: Examination): Suspe
       cause: "huge-pool-large",
       device: null,
       weight: "risk",
-      summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory are reserved for huge pages that nobody uses: pinned buffers cannot have them.`,
+      summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory are reserved for unused huge pages, so pinned buffers cannot use it.`,
       evidence: [
         `pool of huge pages: ${formatSizeRounded(hugePoolBytes, Math.floor)}, free of it: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
       ],

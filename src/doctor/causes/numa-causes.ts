@@ -26,7 +26,7 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Suspect |
     weight: "costs",
     summary:
       path.numaNode === null
-        ? `Memory and CPUs of NUMA node ${node} are nearer to the device than what the system chose.`
+        ? `NUMA node ${node} is nearer to the device than the node that the system chose.`
         : `Memory and CPUs of NUMA node ${node} are nearer to the device than those of node ${path.numaNode}, which the firmware says it is attached to.`,
     evidence: [
       `as the system places it: ${ratesText(measured.pinned)}`,

@@ -171,7 +171,7 @@ export function windowSmall({ devices }: Examination): Suspect[] {
         device: device.facts.ordinal,
         // Plain copies do not use it; other devices do.
         weight: devices.length > 1 ? "risk" : "explains",
-        summary: `Others see ${sizeText(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
+        summary: `Other devices can access only ${sizeText(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
         evidence: [`window: ${sizeText(bytes)}; memory: ${sizeText(memory)}`],
         cost: null,
         fix: "Turn Above 4G Decoding and Resizable BAR on in the firmware's settings.",

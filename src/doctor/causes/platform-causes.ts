@@ -21,7 +21,7 @@ export function virtualMachine({ machine, devices }: Examination): Suspect[] {
       cause: "virtual-machine",
       device: null,
       weight: "explains",
-      summary: "This is a virtual machine: some of what can slow copies down is seen on its host alone.",
+      summary: "This is a virtual machine: some causes of slow copies can be seen only on its host.",
       evidence: [`hypervisor: ${virtualization}`, `not shown to guests: ${hidden.join("; ")}`],
       cost: null,
       fix: null,
@@ -39,7 +39,7 @@ export function wsl({ machine, devices }: Examination): Suspect[] {
       cause: "wsl",
       device: null,
       weight: "explains",
-      summary: "This is WSL 2: the driver of Windows makes the copies, and bounds how much can be pinned.",
+      summary: "This is WSL 2: the Windows driver makes the copies and limits pinned memory.",
       evidence: [
         `kernel: ${machine.host.kernel}`,
         "a machine with 63 GiB could pin 0.75 to 1 GiB in all",
@@ -120,7 +120,7 @@ export function copiesWait({ machine, devices }: Examination): Suspect[] {
         cause: "copies-wait",
         device: device.facts.ordinal,
         weight: isExplained ? "explains" : "risk",
-        summary: `Asynchronous copies of pinned memory are not asynchronous here: their calls return when the copy is made${
+        summary: `Asynchronous copies of pinned memory block here: the calls return only when the copy is done${
           isExplained ? ", as with confidential computing" : ""
         }.`,
         evidence: [
@@ -228,7 +228,7 @@ export function bothWaysShared({ devices }: Examination): Suspect[] {
         cause: "both-ways-shared",
         device: device.facts.ordinal,
         weight: "risk",
-        summary: `Copies both ways at once carry ${gain.toFixed(2)} times what one way does, of twice as much${
+        summary: `Both directions at once reach only ${gain.toFixed(2)} times the rate of one direction; 2 times is possible${
           bridges.length > 1 ? ": the device is behind a switch" : ""
         }.`,
         evidence: [

@@ -76,6 +76,11 @@ export type HookMessage =
       /** Batches made under this change until now, and the time that took where they were made, in sum. */
       made: number;
       makeNs: number;
+      /** The same of collating and of handing over, where these were timed: 0 batches where they were not. */
+      collated?: number;
+      collateNs?: number;
+      handedOver?: number;
+      handOverNs?: number;
       /** Process ids of the loader's workers under this change. */
       workers: number[];
       /** Whether these batches were thrown away: the loop was held meanwhile. */
@@ -167,6 +172,10 @@ const shapes: MessageShapes<HookMessage> = {
     grad: isBoolean,
     made: isNumber,
     makeNs: isNumber,
+    collated: orAbsent(isNumber),
+    collateNs: orAbsent(isNumber),
+    handedOver: orAbsent(isNumber),
+    handOverNs: orAbsent(isNumber),
     workers: listOf(isCount),
     discarded: isBoolean,
   },

@@ -156,8 +156,8 @@ export class LiveTrial {
     const dropped = droppedBatches(setting);
     const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
     const records = this.#records();
-    const made = records.reduce((sum, record) => sum + record.made, 0);
-    const makeNs = records.reduce((sum, record) => sum + record.makeNs, 0);
+    const collateNs = meanOf(records, "collateNs", "collated");
+    const handOverNs = meanOf(records, "handOverNs", "handedOver");
     this.#resolve({
       setting,
       arrivalsNs,
@@ -166,7 +166,9 @@ export class LiveTrial {
       failure,
       waitNsPerBatch: steadyWaits.length === 0 ? null : mean(steadyWaits),
       copyNsPerBatch: null,
-      makeNsPerBatch: made === 0 ? null : makeNs / made,
+      makeNsPerBatch: meanOf(records, "makeNs", "made"),
+      ...(collateNs === null ? {} : { collateNsPerBatch: collateNs }),
+      ...(handOverNs === null ? {} : { handOverNsPerBatch: handOverNs }),
       pinnedBytes: null,
       epochTurns: this.#takeTurns(),
       ...this.#rankWaits(steadyWaits.length),
@@ -180,6 +182,16 @@ export class LiveTrial {
     this.#usage.stop();
     this.control.signal.removeEventListener("abort", this.#abort);
   }
+}
+
+/** Of a batch, over all ranks; null where none was timed. */
+function meanOf(
+  records: readonly ChangeRecord[],
+  ns: "makeNs" | "collateNs" | "handOverNs",
+  batches: "made" | "collated" | "handedOver",
+): number | null {
+  const sum = (of: typeof ns | typeof batches) => records.reduce((total, record) => total + record[of], 0);
+  return sum(batches) === 0 ? null : sum(ns) / sum(batches);
 }
 
 function hang(setting: LoaderSetting, timeoutNs: number): TrialFailure {

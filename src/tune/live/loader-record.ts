@@ -20,6 +20,10 @@ export interface ChangeRecord {
   turns: EpochTurn[];
   made: number;
   makeNs: number;
+  collated: number;
+  collateNs: number;
+  handedOver: number;
+  handOverNs: number;
   workers: number[];
 }
 
@@ -94,7 +98,9 @@ export class LoaderRecord {
     this.#lastNs = null;
   }
 
-  #extend({ change, ns, waitNs, grad, made, makeNs, workers, discarded }: HookMessageOf<"batches">): void {
+  #extend(message: HookMessageOf<"batches">): void {
+    const { change, ns, waitNs, grad, made, makeNs, workers, discarded } = message;
+    const { collated = 0, collateNs = 0, handedOver = 0, handOverNs = 0 } = message;
     const began = this.#epochBegan;
     const record = this.#changes.get(change) ?? this.#open(change, began?.ns ?? ns[0] ?? 0);
     if (began !== null && began.delivered === this.delivered) {
@@ -120,12 +126,13 @@ export class LoaderRecord {
       this.delivered += ns.length;
       this.#deliveredNs = ns.at(-1) ?? this.#deliveredNs;
     }
-    Object.assign(record, { made, makeNs, workers });
+    Object.assign(record, { made, makeNs, collated, collateNs, handedOver, handOverNs, workers });
   }
 
   #open(change: number, startNs: number): ChangeRecord {
     const [ns, waitNs, turns, workers] = [[], [], [], []];
-    const record = { startNs, ns, waitNs, epochStarts: new Map(), turns, made: 0, makeNs: 0, workers };
+    const figures = { made: 0, makeNs: 0, collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0 };
+    const record = { startNs, ns, waitNs, epochStarts: new Map(), turns, ...figures, workers };
     this.#changes.set(change, record);
     return record;
   }

@@ -3,6 +3,7 @@ import { capital, counted } from "../../draw/words.js";
 import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
+import { readsStorage } from "../storage-reads.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
 /** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */
@@ -14,8 +15,10 @@ export function tuningReasons(tuning: Tuning): string[] {
   return [
     tuningGain(tuning, recommendation),
     `${limit}${pinning(tuning, recommendation)}.`,
+    ...workerTime(tuning, recommendation),
     ...(assumption === null ? [] : [assumption]),
     ...slowRank(tuning, recommendation),
+    ...storageLimit(tuning, recommendation),
   ];
 }
 
@@ -26,6 +29,87 @@ function bestOfLoaders({ probe, tried }: Tuning): string | null {
   const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
   const most = start === undefined ? null : perfectLoader(start);
   return most === null ? null : `Where it began, ${most}.`;
+}
+
+/** From this share of what storage gives, it is the limit. */
+const fullStorageShare = 0.85;
+
+/** "Storage gives 1.9 GB/s at most, the loader takes 1.7: more workers gain nothing." */
+function storageLimit(
+  { storage, tried, probe, machine }: Tuning,
+  { setting, score }: Recommendation,
+): string[] {
+  const chosen = tried.find((one) => settingKey(one.setting) === settingKey(setting));
+  const taken = (chosen?.trials ?? []).flatMap((trial) => {
+    // What workers were reading at the end is part of the bytes, and not of the batches.
+    const batches = trial.arrivalsNs.length + setting.numWorkers;
+    // A second epoch comes from the page cache.
+    const isOneEpoch = probe.epochBatches === null || batches <= probe.epochBatches;
+    return isOneEpoch && readsStorage(trial, probe) ? [trial.storageReadBytes! / batches] : [];
+  });
+  if (storage === undefined || taken.length === 0) return [];
+  const takes = median(taken) * score.batchesPerSecond * machine.ranks;
+  const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
+  const verdict = takes < fullStorageShare * storage.bytesPerSecond ? "" : ": more workers gain nothing";
+  return [
+    `Storage gives ${gbps(storage.bytesPerSecond)} GB/s at most (${counted(storage.threads, "thread")} that only read), the loader takes ${gbps(takes)}${verdict}.`,
+  ];
+}
+
+/** Means of a batch in a worker, in ns; `collate` is null where the data set makes whole batches. */
+interface WorkerTime {
+  numWorkers: number;
+  make: number;
+  collate: number | null;
+  handOver: number;
+}
+
+/** Under the recommended setting, or the one with the nearest number of workers; null where no worker was timed. */
+function workerTimeOf({ tried }: Tuning, { setting }: Recommendation): WorkerTime | null {
+  const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
+    const timed = trials.filter(
+      (trial) => trial.makeNsPerBatch !== null && trial.handOverNsPerBatch !== undefined,
+    );
+    if (numWorkers === 0 || timed.length === 0) return [];
+    const middle = (of: "makeNsPerBatch" | "collateNsPerBatch" | "handOverNsPerBatch") => {
+      const figures = timed.flatMap((trial) => trial[of] ?? []);
+      return figures.length === 0 ? null : median(figures);
+    };
+    const [make, handOver] = [middle("makeNsPerBatch")!, middle("handOverNsPerBatch")!];
+    return [{ numWorkers, make, collate: middle("collateNsPerBatch"), handOver }];
+  });
+  const distance = ({ numWorkers }: WorkerTime) => Math.abs(numWorkers - setting.numWorkers);
+  return known.sort((a, b) => distance(a) - distance(b))[0] ?? null;
+}
+
+/** "With 4 workers, a batch takes a worker 120 ms: 95 ms samples, 20 ms collate, 5 ms hand-over." */
+function workerTime(tuning: Tuning, recommendation: Recommendation): string[] {
+  const time = workerTimeOf(tuning, recommendation);
+  if (time === null) return [];
+  const { numWorkers, make, collate, handOver } = time;
+  const ms = (ns: number) => formatMs(Math.max(0, ns) / 1e6);
+  const made =
+    collate === null
+      ? `${ms(make)} samples and collate together`
+      : `${ms(make - collate)} samples, ${ms(collate)} collate`;
+  const worker = numWorkers === 1 ? "the worker" : "a worker";
+  return [
+    `With ${counted(numWorkers, "worker")}, a batch takes ${worker} ${ms(make + handOver)}: ${made}, ${ms(handOver)} hand-over.`,
+  ];
+}
+
+/** Of a worker's time, what is named as the limit. */
+const dominantShare = 0.5;
+
+/** "collate takes 60 % of a worker's time"; samples where nothing else takes most of it. */
+function dominantPart(tuning: Tuning, recommendation: Recommendation): string {
+  const time = workerTimeOf(tuning, recommendation);
+  const wholeNs = time === null ? 0 : time.make + time.handOver;
+  const parts = { collate: time?.collate ?? 0, "the hand-over": time?.handOver ?? 0 };
+  const [name, ns] = Object.entries(parts).find(([, ns]) => ns > dominantShare * wholeNs) ?? [];
+  return name === undefined || ns === undefined
+    ? "making samples is the limit"
+    : `${name} takes ${Math.round((100 * ns) / wholeNs)} % of a worker's time`;
 }
 
 /** A rank that waits for its data so many times as long as the one in the middle holds up all others. */
@@ -89,7 +173,8 @@ function besideStep(stepNs: number | null, batchesPerSecond: number): string {
 }
 
 /** What keeps the loader from being faster, where that is not the step. */
-function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): string {
+function culprit(tuning: Tuning, recommendation: Recommendation): string {
+  const { limit, setting, score } = recommendation;
   const { numWorkers } = setting;
   /** ", and more of them bring less"; empty where no such number of workers was measured. */
   const others = (who: string, from: number) => {
@@ -106,7 +191,7 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
         ? "the transfer itself is the limit"
         : "the transfer of batches that are not pinned is the limit";
     case "workers":
-      return `making samples is the limit; ${busyWorkers(tuning, numWorkers)}${others("more of them", numWorkers + 1)}`;
+      return `${dominantPart(tuning, recommendation)}; ${busyWorkers(tuning, numWorkers)}${others("more of them", numWorkers + 1)}`;
     case "process": {
       const every = formatMs(1e3 / score.batchesPerSecond);
       return `the training process makes the batches itself, one every ${every}${others("workers", 1)}`;

@@ -20,7 +20,7 @@ export const trialsOfClaim = 3;
 export async function confirm(trials: Trials, spentShare: (furtherNs: number) => number): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
     const { measured, rule, startingPoint } = trials;
-    const claimed = inClaim(measured, startingPoint, rule);
+    const claimed = inClaim(measured, startingPoint, rule, mostTurns - turn);
     const unseen = trials.probe.facts.kind === "live" ? seenOnce(measured, rule) : [];
     const settings = [...claimed, ...inDoubt(measured, rule), ...unseen];
     const again = new Map(settings.map((one) => [settingKey(one), one]));
@@ -37,20 +37,27 @@ function lastTrialNs(trials: Trials, setting: LoaderSetting): number {
   return trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
 }
 
-/** The starting point and the choice, while what one gains over the other cannot be said yet; none where it can. */
+/**
+ * The starting point and the choice, while what one gains over the other cannot be said yet; none where it can, and none
+ * where as many turns as are left would not show it either.
+ */
 export function inClaim(
   measured: readonly Measured[],
   startingPoint: LoaderSetting,
   rule: ChoiceRule,
+  turnsLeft = mostTurns,
 ): LoaderSetting[] {
   const chosen = cheapestWithin(measured, rule);
   const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
   if (chosen === null || start === undefined || start === chosen) return [];
   const pair = [start, chosen];
-  const isSeen = pair.every(({ trials }) => trials >= trialsOfClaim);
+  const fewest = Math.min(start.trials, chosen.trials);
+  if (fewest < trialsOfClaim) return pair.map(({ setting }) => setting);
   const { share, uncertainty } = shortfall(start, chosen, { ...rule, overlapWorth: 1 });
-  const isClear = Math.abs(share) > uncertainty || uncertainty <= 2 * rule.tolerance;
-  return isSeen && isClear ? [] : pair.map(({ setting }) => setting);
+  const isClearAt = (half: number) => Math.abs(share) > half || half <= 2 * rule.tolerance;
+  // Intervals narrow with the square root of the number of trials.
+  const afterTurns = uncertainty * Math.sqrt(fewest / (fewest + turnsLeft));
+  return isClearAt(uncertainty) || !isClearAt(afterTurns) ? [] : pair.map(({ setting }) => setting);
 }
 
 /**

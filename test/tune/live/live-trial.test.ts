@@ -69,11 +69,13 @@ describe("a trial in two ranks", () => {
 
   it("begins once both have made the change, and has what both made", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3));
-    tell(0, changed(1, 0), { ...batches(1, [10, 20, 30]), made: 3, makeNs: ms(30) });
+    const collating = { collated: 2, collateNs: ms(6), handedOver: 0, handOverNs: 0 };
+    tell(0, changed(1, 0), { ...batches(1, [10, 20, 30]), made: 3, makeNs: ms(30), ...collating });
     tell(1, changed(1, 5), { ...batches(1, [12, 25, 31]), made: 2, makeNs: ms(40) });
-    const { arrivalsNs, makeNsPerBatch } = await done;
-    expect(arrivalsNs).toEqual([7, 20, 26].map(ms));
-    expect(makeNsPerBatch).toBe(ms(14));
+    const trial = await done;
+    expect(trial.arrivalsNs).toEqual([7, 20, 26].map(ms));
+    expect(trial).toMatchObject({ makeNsPerBatch: ms(14), collateNsPerBatch: ms(3) });
+    expect(trial).not.toHaveProperty("handOverNsPerBatch");
   });
 
   it("is over with the first that says that the change came to nothing, and takes no more", async () => {

@@ -5,8 +5,10 @@ import itertools
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import threading
+import time
 import types
 import unittest
 from unittest import mock
@@ -223,6 +225,18 @@ class UsageTest(unittest.TestCase):
             self.assertEqual(other.summary([], 0)["pinnedBytes"], 2 * 250)
 
 
+class Splitting:
+    """A worker_init_fn, which torch's loop calls."""
+
+    def __call__(self, _worker_id):
+        making.split(sys._getframe(1))
+
+
+def slowly_collated(samples):
+    time.sleep(0.02)
+    return {"samples": samples}
+
+
 class TrialTest(unittest.TestCase):
     """Trials of one process, one after the other."""
 
@@ -291,6 +305,39 @@ class TrialTest(unittest.TestCase):
         with mock.patch.object(making, "time", types.SimpleNamespace(perf_counter_ns=lambda: clock[0])):
             list(DataLoader(Timed(4), batch_size=1))
         self.assertEqual(making.totals(self.scratch, [os.getpid()]), (3, 11 + 12 + 13))
+
+    def test_collating_and_handing_over_are_timed_in_workers_that_are_asked_to(self):
+        loader = DataLoader(
+            support.Numbers(24), batch_size=4, num_workers=1, worker_init_fn=Splitting(), collate_fn=slowly_collated
+        )
+        iterator = iter(loader)
+        pids = [worker.pid for worker in iterator._workers]
+        batches = list(iterator)
+        self.assertEqual([type(each) for each in batches], [dict] * 6)
+        made, make_ns = making.totals(self.scratch, pids)
+        parts = making.parts(self.scratch, pids)
+        self.assertEqual((made, parts["collated"]), (5, 5))
+        self.assertGreaterEqual(parts["collateNs"], 5 * 20e6)
+        self.assertGreaterEqual(make_ns, parts["collateNs"])
+        # It has ended the pipe's last batch by now, or is at it.
+        self.assertGreaterEqual(parts["handedOver"], 4)
+        self.assertGreater(parts["handOverNs"], 0)
+
+    def test_a_data_set_that_makes_batches_itself_has_no_collating_of_its_own(self):
+        loader = DataLoader(support.Numbers(6), batch_size=None, num_workers=1, worker_init_fn=Splitting())
+        iterator = iter(loader)
+        pids = [worker.pid for worker in iterator._workers]
+        self.assertEqual(len(list(iterator)), 6)
+        self.assertEqual(making.parts(self.scratch, pids)["collated"], 0)
+        self.assertEqual(making.totals(self.scratch, pids)[0], 5)
+
+    def test_a_worker_that_is_not_asked_to_times_nothing_but_the_making(self):
+        iterator = iter(DataLoader(support.Numbers(24), batch_size=4, num_workers=1))
+        pids = [worker.pid for worker in iterator._workers]
+        list(iterator)
+        self.assertEqual(making.totals(self.scratch, pids)[0], 5)
+        nothing = {"collated": 0, "collateNs": 0, "handedOver": 0, "handOverNs": 0}
+        self.assertEqual(making.parts(self.scratch, pids), nothing)
 
     def test_a_batch_that_is_made_of_those_of_another_loader_is_one(self):
         class Nested(support.Numbers):

@@ -213,6 +213,23 @@ describe("the second reason says what the limit is", () => {
     expect(limit({ tried: failed }, { limit: "workers" })).toMatch(/all 8 workers are busy\.$/);
   });
 
+  it("the part that takes most of a worker's time, where it is not the samples", () => {
+    const timed = (collateNsPerBatch: number, handOverNsPerBatch: number) =>
+      limit(
+        {
+          tried: [buildTried(eight, 72, { makeNsPerBatch: 80e6, collateNsPerBatch, handOverNsPerBatch })],
+        },
+        { limit: "workers" },
+      );
+    expect(timed(60e6, 20e6)).toBe(
+      `${given}: collate takes 60 % of a worker's time; all 8 workers are busy.`,
+    );
+    expect(timed(10e6, 120e6)).toBe(
+      `${given}: the hand-over takes 60 % of a worker's time; all 8 workers are busy.`,
+    );
+    expect(timed(40e6, 20e6)).toBe(`${given}: making samples is the limit; all 8 workers are busy.`);
+  });
+
   it("the training process", () => {
     const recommendation = { limit: "process", setting: none, score: buildScore(72) } as const;
     expect(limit({ tried }, recommendation)).toBe(

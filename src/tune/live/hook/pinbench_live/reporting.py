@@ -22,7 +22,7 @@ class Reporting:
         self._wait_ns = []
         self._told_ns = 0
         self._making_ns = 0
-        self._made = 0, 0
+        self._made = (0, 0), {}
         self._making = probe_module("making")
 
     def changed(self, change):
@@ -65,8 +65,9 @@ class Reporting:
         self._told_ns = time.perf_counter_ns()
         if self._told_ns - self._making_ns >= _MAKING_NS:
             self._making_ns = self._told_ns
-            self._made = self._making.totals(self._watched.session.folder, inner.makers())
-        made, make_ns = self._made
+            where = self._watched.session.folder, inner.makers()
+            self._made = self._making.totals(*where), self._making.parts(*where)
+        (made, make_ns), parts = self._made
         self._watched.tell(
             "batches",
             change=inner.change,
@@ -75,6 +76,7 @@ class Reporting:
             grad=torch.is_grad_enabled(),
             made=made,
             makeNs=make_ns,
+            **parts,
             workers=inner.worker_pids(),
             discarded=inner.is_discarded,
         )

@@ -3,6 +3,7 @@
 import json
 import multiprocessing.queues
 import os
+import sys
 import traceback
 
 from .probe import probe_module
@@ -26,6 +27,8 @@ class TriedWorker:
 
             probe_module("making").observe(Observer(path=path_of(self.folder, os.getpid())))
             probe_module("sharding").record(self.folder)
+        else:
+            probe_module("making").split(sys._getframe(1))
         if self.init_fn is not None:
             self.init_fn(worker_id)
 

@@ -5,19 +5,25 @@ worker that is spawned before it makes its first batch; `totals()` in the proces
 """
 
 import functools
+import itertools
 import mmap
 import os
 import struct
 import threading
 import time
 
-# Batches, nanoseconds of all of them, nanoseconds of the first.
-_FIGURES = struct.Struct("=QQQ")
+# Three times the number of batches, nanoseconds of all of them, nanoseconds of the first: for making, and with `split()`
+# for collating and handing over.
+_FIGURES = struct.Struct("=9Q")
+_MADE, _COLLATED, _HANDED = 0, 3, 6
+_NONE = (0,) * 9
 
 _folder = None
 _own = None
 # Sees each batch before and after it is made, for as long as it wants to.
 _observer = None
+# Whether collating is timed as well.
+_is_split = False
 # A batch may be made of those of another loader: the outermost counts.
 _nesting = threading.local()
 
@@ -39,6 +45,22 @@ def install(folder):
             kind.fetch = _timed(kind.fetch)
 
 
+def split(worker_loop):
+    """In a worker, before its first batch: has collating and handing over timed as well, as far as that can be.
+
+    `worker_loop`: torch's frame. Handing over is the CPU time of the thread that pickles batches and writes them to the pipe, for it may wait there for
+    whoever takes them.
+    """
+    global _is_split, _own
+    try:
+        _own = _Own()
+        _is_split = True
+        queue = worker_loop.f_locals["data_queue"]
+        queue._send_bytes = _timed_sending(queue._send_bytes)
+    except Exception:
+        pass  # another torch
+
+
 def observe(observer):
     """Has `observer.before(fetcher)` and `observer.after(fetcher)` called around the making of each batch here; None ends
     that, and so does whatever they raise, which stands in `observer.error` then.
@@ -52,9 +74,21 @@ def totals(folder, pids):
 
     The first batch of a process is left out where it has made others: it also pays for imports and for opening files.
     """
+    return _sum(map(_figures_of, itertools.repeat(folder), pids), _MADE)
+
+
+def parts(folder, pids):
+    """The same of collating and of handing over: {"collated", "collateNs", "handedOver", "handOverNs"}; 0 batches where not timed."""
+    figures = [_figures_of(folder, pid) for pid in pids]
+    collated, collate_ns = _sum(figures, _COLLATED)
+    handed_over, hand_over_ns = _sum(figures, _HANDED)
+    return {"collated": collated, "collateNs": collate_ns, "handedOver": handed_over, "handOverNs": hand_over_ns}
+
+
+def _sum(figures, part):
     batches = nanoseconds = 0
-    for pid in pids:
-        count, sum_ns, first_ns = _figures_of(folder, pid)
+    for each in figures:
+        count, sum_ns, first_ns = each[part : part + 3]
         if count > 1:
             count, sum_ns = count - 1, sum_ns - first_ns
         batches, nanoseconds = batches + count, nanoseconds + sum_ns
@@ -83,17 +117,49 @@ def _timed(fetch):
         observer = _observer
         if observer is not None:
             _show(observer, observer.before, arguments[0])
+        if _is_split:
+            _split_fetcher(arguments[0])
         start = time.perf_counter_ns()
         try:
             batch = fetch(*arguments)
         finally:
             _nesting.is_inside = False
-        _add(time.perf_counter_ns() - start)
+        _add(_MADE, time.perf_counter_ns() - start)
         if observer is not None:
             _show(observer, observer.after, arguments[0])
         return batch
 
     timed.pinbench_times = True
+    return timed
+
+
+def _split_fetcher(fetcher):
+    """Without auto-collation, the data set itself makes batches."""
+    if getattr(fetcher, "auto_collation", False) and not hasattr(fetcher.collate_fn, "pinbench_times"):
+        fetcher.collate_fn = _timed_collating(fetcher.collate_fn)
+
+
+def _timed_collating(collate):
+    def timed(samples):
+        start = time.perf_counter_ns()
+        batch = collate(samples)
+        _add(_COLLATED, time.perf_counter_ns() - start)
+        return batch
+
+    timed.pinbench_times = True
+    return timed
+
+
+def _timed_sending(send):
+    until = 0
+
+    def timed(*arguments):
+        nonlocal until
+        send(*arguments)
+        # The thread does nothing else.
+        before, until = until, time.thread_time_ns()
+        _add(_HANDED, until - before)
+
     return timed
 
 
@@ -128,25 +194,25 @@ def _memory(pid):
     return bytearray(_FIGURES.size)
 
 
-def _add(ns):
+def _add(part, ns):
     global _own
     if _own is None or _own.pid != os.getpid():
         _own = _Own()
     figures = _own.figures
-    if figures[0] == 0:
-        figures[2] = ns
-    figures[1] += ns
-    figures[0] += 1
+    if figures[part] == 0:
+        figures[part + 2] = ns
+    figures[part + 1] += ns
+    figures[part] += 1
 
 
 def _figures_of(folder, pid):
     if pid == os.getpid():
-        return (0, 0, 0) if _own is None or _own.pid != pid else tuple(_own.figures)
+        return _NONE if _own is None or _own.pid != pid else tuple(_own.figures)
     try:
         with open(_file_of(folder, pid), "rb") as file:
             return _FIGURES.unpack(file.read(_FIGURES.size))
     except (OSError, struct.error):
-        return 0, 0, 0
+        return _NONE
 
 
 def _file_of(folder, pid):

@@ -149,12 +149,18 @@ class Trial:
         batches = self._batches
         means = {"waitNsPerBatch": self._wait_ns, "copyNsPerBatch": self._consumer.copy_ns}
         means = {name: ns / batches if batches > 0 else None for name, ns in means.items()}
-        return {**means, "makeNsPerBatch": self._make_ns()}
+        return {**means, **self._making()}
 
-    def _make_ns(self):
+    def _making(self):
         makers = self._workers.pids() if self._setting["numWorkers"] > 0 else [os.getpid()]
         batches, ns = making.totals(self._scratch, makers)
-        return ns / batches if batches > 0 else None
+        parts = making.parts(self._scratch, makers)
+        means = {"makeNsPerBatch": ns / batches if batches > 0 else None}
+        if parts["collated"] > 0:
+            means["collateNsPerBatch"] = parts["collateNs"] / parts["collated"]
+        if parts["handedOver"] > 0:
+            means["handOverNsPerBatch"] = parts["handOverNs"] / parts["handedOver"]
+        return means
 
 
 def _guarded(action):

@@ -5,6 +5,7 @@ import json
 import multiprocessing.queues
 import os
 import signal
+import sys
 import traceback
 
 from . import guard, making
@@ -40,6 +41,7 @@ class WorkerStart:
         tell_where_on_signal(self.scratch, "worker-%d" % worker_id)
         multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
         making.install(self.scratch)
+        making.split(sys._getframe(1))
         info = get_worker_info()
         if self.wrapped:
             # Not at the top: workers that are spawned import this module before they need torch.

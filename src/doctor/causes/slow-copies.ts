@@ -1,0 +1,56 @@
+import { leastLostShare } from "../../results/over-time.js";
+import type { Found } from "../diagnosis.js";
+import type { DeviceExamination, Examination } from "../examination.js";
+import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./cost.js";
+
+/**
+ * Single copies that take many times as long: medians are as they should be, and a program gets less. Copies of an emulated
+ * device without a link are the CPU's own, which other programs interrupt.
+ */
+export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Found[] {
+  const { measured, facts, expected } = device;
+  const losses = linkDirections.flatMap((way) => {
+    const share = measured.slowShare?.[way] ?? 0;
+    const rate = measured.pinned[way];
+    const isOfLink = !emulated || expected[way] !== null;
+    return rate === null || !isOfLink || share < leastLostShare
+      ? []
+      : [{ way, share, rate, lost: rate * share }];
+  });
+  if (losses.length === 0) return [];
+  const most = Math.max(...losses.map(({ share }) => share));
+  return [
+    {
+      cause: "slow-copies",
+      device: facts.ordinal,
+      weight: "costs",
+      summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}, while its median is not affected.`,
+      evidence: losses.map(
+        ({ way, rate, lost }) =>
+          `${directionName[way]}: bytes over time are ${gigabytes(rate - lost)}, the median is ${gigabytes(rate)}`,
+      ),
+      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
+      fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",
+      sureness: "certain",
+    },
+  ];
+}
+
+/**
+ * Slow copies of a device that another process was seen to use are what that process costs: copies wait for its own.
+ * `rest` are those of devices that nobody else used.
+ */
+export function blameSharing(
+  findings: readonly Found[],
+  slow: readonly Found[],
+): { causes: readonly Found[]; rest: readonly Found[] } {
+  const isSharing = ({ cause, sureness }: Found) => cause === "device-shared" && sureness === "likely";
+  const causes = findings.map((finding): Found => {
+    const effect = isSharing(finding) ? slow.find(({ device }) => device === finding.device) : undefined;
+    if (effect === undefined) return finding;
+    const evidence = [...finding.evidence, ...effect.evidence];
+    return { ...finding, weight: "costs", cost: finding.cost ?? effect.cost, evidence };
+  });
+  const shared = new Set(findings.filter(isSharing).map(({ device }) => device));
+  return { causes, rest: slow.filter(({ device }) => !shared.has(device)) };
+}

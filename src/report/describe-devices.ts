@@ -1,0 +1,82 @@
+import { hostRecord } from "../host/host-record.js";
+import { upstreamPath } from "../host/pci-topology.js";
+import { numaNodeOfPciDevice } from "../host/topology.js";
+import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
+import { openBackend } from "../native/backend.js";
+import type { BuildInfo } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import { loadAddon } from "../native/load.js";
+import { packageVersion } from "../package-facts.js";
+import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
+import type { HostRecord, ResultDocument } from "../results/schema.js";
+import type { BackendChoice } from "../settings/choices.js";
+
+/** What `pinbench devices` found; its `--json` prints this object as it is. */
+export interface DevicesReport {
+  backend: ResultDocument["backend"];
+  /** Set for the emulated device. */
+  notice: string | null;
+  /** `library` is the path or name it was opened by. */
+  driver: { library: string; version: string | null; cudaVersion: string; nvmlError: string | null };
+  devices: DeviceEntry[];
+  host: HostRecord;
+  features: Feature[];
+  build: BuildInfo & { version: string };
+}
+
+/** A device as the driver describes it, and its place in this machine. */
+export interface DeviceEntry extends DeviceFacts {
+  numaNode: number | null;
+  /** The bridges above it, as `DeviceRecord` has them. */
+  upstreamPath: string[] | null;
+  /** Of the link as it is now: at rest it may run below what it does under load. */
+  linkLimitGBps: number | null;
+}
+
+/** Something that this build can or cannot do with this driver and device, such as timing with events. */
+export interface Feature {
+  name: string;
+  on: boolean;
+  /** Why it is off, or what limits it; null where there is nothing to say. */
+  reason: string | null;
+}
+
+/** The devices, their driver and this machine. Opens the driver but no device, so it costs the GPU nothing. Throws PinbenchError. */
+export async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {
+  const loaded = loadAddon();
+  const backend = await openBackend(choice, loaded);
+  const { facts } = backend;
+  const { build } = loaded.addon;
+  const kernels = kernelsOff(backend, build);
+  const events = eventTimerOff(backend);
+  return {
+    backend: backend.name,
+    notice: noticeOf(backend.name),
+    driver: {
+      library: backend.library,
+      version: facts.driverVersion,
+      cudaVersion: cudaVersionName(facts.cudaVersion),
+      nvmlError: facts.nvmlError,
+    },
+    devices: facts.devices.map((device) => ({
+      ...device,
+      numaNode: numaNodeOfPciDevice(device.pciBusId),
+      upstreamPath: upstreamPath(device.pciBusId),
+      linkLimitGBps: device.integrated
+        ? null
+        : linkLimitGBps(device.link?.generation ?? null, device.link?.width ?? null),
+    })),
+    host: hostRecord(),
+    features: [
+      { name: "copies from every host memory", on: true, reason: null },
+      { name: "mapped memory (kernels)", on: kernels === null, reason: kernels },
+      { name: "event timer", on: events === null, reason: events },
+      {
+        name: "link and clocks (NVML)",
+        on: facts.nvmlError === null && !facts.emulated,
+        reason: facts.emulated ? "the emulated device has no link" : facts.nvmlError,
+      },
+    ],
+    build: { ...build, version: packageVersion() },
+  };
+}

@@ -1,0 +1,87 @@
+import { stepModes } from "./choices.js";
+import * as kind from "./kinds.js";
+import { onDemand, setting } from "./setting.js";
+import { cellSettings } from "./table.js";
+
+/** Time for a search where nobody says: of a data set by itself, and in a running job from its first batches on. */
+export const usualBudgetNs = { alone: 60e9, live: 36e9 } as const;
+
+/** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
+export const tuneSettings = {
+  torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
+  python: setting(
+    "--python <path>",
+    "Python interpreter of the training (python3, or the wheel's own)",
+    kind.text,
+  ),
+  collate: setting("--collate <file:name>", "collate_fn of the loader", kind.text),
+  kwargs: setting("--kwargs <json>", "arguments of the function, as a JSON object", kind.keywords),
+  shuffle: setting("--no-shuffle", "take samples in order", kind.trueOrFalse, { default: true }),
+  sampleBytes: setting("--sample-bytes <size>", "without Python: bytes of a sample", kind.size),
+  sampleCostNs: setting(
+    "--sample-cost <time>",
+    "without Python: CPU time that a sample takes to make",
+    kind.duration,
+  ),
+  data: setting(
+    "--data <folder>",
+    "without Python: a folder of files, one per sample; with --cold: the files that the data set reads",
+    kind.text,
+  ),
+  cold: onDemand("--cold", "measure a first epoch: drop the files of --data from the page cache first"),
+  batchSize: setting("--batch-size <count>", "samples per batch", kind.count("batch size", 1, 1e6)),
+  epochBatches: setting(
+    "--epoch-batches <count>",
+    "tune for whole epochs of this many batches",
+    kind.count("number of batches", 1, 1e6),
+  ),
+  stepTime: setting(
+    "--step-time <time>",
+    "simulate a training step of this length: 70ms, or auto for about a ResNet-50's",
+    kind.stepTime,
+  ),
+  stepMode: setting(
+    "--step-mode <mode>",
+    "without Python: wait for each step, as a loop that reads the loss does (blocking), or do not (queued)",
+    kind.choice(stepModes),
+  ),
+  step: setting(
+    "--step <file:name>",
+    "with --torch: your own training step, a function of a batch",
+    kind.text,
+    {
+      excludes: ["stepTime"],
+    },
+  ),
+  ranks: setting(
+    "--ranks <count>",
+    "training processes on this node, which share its CPUs and memory (1)",
+    kind.count("number of ranks", 1, 1e6),
+    { default: 1 },
+  ),
+  maxWorkers: setting(
+    "--max-workers <count>",
+    "most workers (the CPUs of each rank)",
+    kind.count("number of workers", 0, 1024),
+  ),
+  budgetNs: setting("--budget <time>", "time for the search (60s; 36s in a running job)", kind.time),
+  go: onDemand("--go", "in a running job: let it train on to its end, with the best setting"),
+  loader: setting(
+    "--loader <number>",
+    "in a running job: tune this loader, numbered from 1 in order of first use",
+    kind.count("number of a loader", 1, 1e6),
+  ),
+  timeoutNs: setting("--timeout <time>", "time without a batch that counts as a hang (30s)", kind.time, {
+    default: 30e9,
+  }),
+  exhaustive: onDemand("--exhaustive", "measure a grid instead of searching"),
+  backend: cellSettings.backend,
+  device: setting(
+    "--device <number>",
+    "the device to copy to, without Python",
+    kind.wholeNumber("device number"),
+  ),
+  seed: setting("--seed <number>", "seed of the samples' order (1)", kind.wholeNumber("seed"), {
+    default: 1,
+  }),
+} as const;

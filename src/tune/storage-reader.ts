@@ -1,0 +1,52 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { parentPort } from "node:worker_threads";
+
+/*
+ * The program of a thread that reads files and throws away what it has read. It posts 0 once it runs, and after each
+ * reading the number of bytes it got.
+ */
+
+/** A part of a file. */
+export interface Piece {
+  file: string;
+  start: number;
+  bytes: number;
+}
+
+/** What several threads read together. `turn` is shared: the index of the next piece. */
+export interface Reading {
+  pieces: readonly Piece[];
+  turn: Int32Array;
+  ms: number;
+}
+
+const buffer = Buffer.allocUnsafeSlow(2 ** 20);
+
+function readPiece({ file, start, bytes }: Piece, endMs: number): number {
+  const descriptor = openSync(file, "r");
+  let total = 0;
+  try {
+    for (let got = 1; total < bytes && got > 0 && Date.now() < endMs; total += got) {
+      got = readSync(descriptor, buffer, 0, Math.min(buffer.length, bytes - total), start + total);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return total;
+}
+
+parentPort?.on("message", ({ pieces, turn, ms }: Reading) => {
+  const endMs = Date.now() + ms;
+  let total = 0;
+  while (Date.now() < endMs) {
+    const piece = pieces[Atomics.add(turn, 0, 1)];
+    if (piece === undefined) break;
+    try {
+      total += readPiece(piece, endMs);
+    } catch {
+      // A file that has gone, or may not be read, gives nothing.
+    }
+  }
+  parentPort?.postMessage(total);
+});
+parentPort?.postMessage(0);

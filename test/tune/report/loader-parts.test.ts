@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { Tuning } from "../../../src/results/tuning.js";
+import { tuningReasons } from "../../../src/tune/report/tuning-reasons.js";
+import { evenly } from "../../helpers/tune.js";
+import { buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+
+const eight = usualSetting(8, false);
+
+describe("what a batch's time in a worker goes to", () => {
+  const timed = { makeNsPerBatch: 115e6, collateNsPerBatch: 20e6, handOverNsPerBatch: 5e6 };
+  const linesOf = (tried: Tuning["tried"], recommendation: TuningPart["recommendation"] = {}) =>
+    tuningReasons(buildTuning({ tried, recommendation })).filter((line) => line.includes("a batch takes"));
+
+  it("is the middle of what trials of the recommended setting have", () => {
+    const trials = [timed, { ...timed, makeNsPerBatch: 95e6 }, { ...timed, makeNsPerBatch: 400e6 }];
+    const one = { ...buildTried(eight, 72), trials: trials.map((part) => buildTrial(part)) };
+    expect(
+      linesOf([buildTried(usualSetting(2, false), 30, { ...timed, collateNsPerBatch: 1e6 }), one]),
+    ).toEqual([
+      "With 8 workers, a batch takes a worker 120 ms: 95 ms samples, 20 ms collate, 5 ms hand-over.",
+    ]);
+  });
+
+  it("is that of the nearest number of workers, where the recommended setting's are the script's own", () => {
+    const tried = [
+      buildTried(eight, 72, { makeNsPerBatch: 90e6 }),
+      buildTried(usualSetting(12, false), 72, timed),
+      buildTried(usualSetting(1, false), 10, { ...timed, handOverNsPerBatch: 0.04e6 }),
+    ];
+    expect(linesOf(tried)).toEqual([expect.stringMatching(/^With 12 workers/)]);
+    expect(linesOf(tried, { setting: usualSetting(0, false) })).toEqual([
+      "With 1 worker, a batch takes the worker 116 ms: 95 ms samples, 20 ms collate, 0.04 ms hand-over.",
+    ]);
+  });
+
+  it("has no collate of its own where the data set makes whole batches", () => {
+    const { collateNsPerBatch: _, ...whole } = timed;
+    expect(linesOf([buildTried(eight, 72, whole)])).toEqual([
+      "With 8 workers, a batch takes a worker 120 ms: 115 ms samples and collate together, 5 ms hand-over.",
+    ]);
+  });
+
+  it("is not told where it was not timed", () => {
+    expect(linesOf([buildTried(eight, 72, { makeNsPerBatch: 115e6 })])).toEqual([]);
+    expect(linesOf([buildTried(usualSetting(0, false), 72, timed)])).toEqual([]);
+  });
+});
+
+describe("what storage gives", () => {
+  const storage = { bytesPerSecond: 1.9e9, threads: 4 };
+  /** 8 workers that make 72 batches a second, of so many bytes of files each. */
+  const lineOf = (bytesPerBatch: number, part: Partial<Tuning> = {}, also: TuningPart = {}) => {
+    const trial = { arrivalsNs: evenly(92, 14e6), storageReadBytes: 100 * bytesPerBatch };
+    const tuning = { ...buildTuning({ ...also, tried: [buildTried(eight, 72, trial)] }), storage, ...part };
+    return tuningReasons(tuning).find((line) => line.startsWith("Storage"));
+  };
+
+  it("is the limit where the loader takes nearly all of it", () => {
+    expect(lineOf(1.7e9 / 72)).toBe(
+      "Storage gives 1.90 GB/s at most (4 threads that only read), the loader takes 1.70: more workers gain nothing.",
+    );
+    expect(lineOf(1.6e9 / 72)).toMatch(/the loader takes 1\.60\.$/);
+    expect(lineOf(0.85e9 / 72, {}, { machine: { ranks: 2 } })).toMatch(
+      /takes 1\.70: more workers gain nothing\.$/,
+    );
+  });
+
+  it("is not told where it, or what the loader reads, was not measured", () => {
+    expect(lineOf(1.7e9 / 72, { storage: undefined })).toBeUndefined();
+    expect(lineOf(0)).toBeUndefined();
+    // A second epoch's files come from memory.
+    expect(lineOf(1.7e9 / 72, {}, { probe: { epochBatches: 100 } })).toBeDefined();
+    expect(lineOf(1.7e9 / 72, {}, { probe: { epochBatches: 99 } })).toBeUndefined();
+  });
+});
