@@ -1,5 +1,12 @@
 import { median } from "../stats/order-statistics.js";
-import { deviationOf, type FigureNoise, noiseOf } from "./figure-noise.js";
+import {
+  chanceOfDrop,
+  deviationOf,
+  type FigureNoise,
+  noiseOf,
+  ofMedian,
+  type WiderNoise,
+} from "./figure-noise.js";
 import type { FigureKind } from "./fleet-document.js";
 import { kindOf, type NodeFigures } from "./node-figures.js";
 
@@ -24,6 +31,10 @@ export interface CellLevels {
   centre: number;
   gpuNoise: FigureNoise;
   nodeNoise: FigureNoise;
+  /** The drops of the GPUs that the noise is known from. */
+  residuals: readonly number[];
+  /** Where the noise is wider than recorded. */
+  wider: WiderNoise | null;
   /** Null where the nodes lie on one level. */
   parts: TwoParts | null;
   /** Places at which the GPUs of all nodes lie elsewhere than those at other places. */
@@ -76,8 +87,12 @@ const enoughForPlaces = 5;
 
 /** A slow part has at least this share of the nodes; a smaller one is outliers. A fast one may be smaller: nothing is fast by a fault. */
 const leastPart = { slow: 0.25, fast: 0.1 };
-/** By how many standard deviations within the parts these are apart at least. */
+/**
+ * By how many standard deviations within the parts these are apart at least, and what chance a gap like theirs has at most, all
+ * nodes together.
+ */
 const leastGap = 6;
+const mostGapChance = 1e-3;
 /** So few nodes do not show their own spread: they must be apart by this much, whatever was recorded elsewhere. */
 const few = { nodes: 3, gap: -Math.log1p(-0.25) };
 
@@ -101,6 +116,7 @@ export function cellLevels(
   placeOf: PlaceOf,
   threshold: number,
   knownOf: KnownOf = () => null,
+  wider: WiderNoise | null = null,
 ): CellLevels | null {
   const kind = kindOf(key);
   const least = -Math.log1p(-threshold);
@@ -118,7 +134,8 @@ export function cellLevels(
     }),
   );
   const plain = speeds.map((one) => ({ ...one, speed: one.speed - offsetOf.get(one.model)! }));
-  const first = placesElsewhere(plain.filter(isWell), least, kind, models);
+  const noise: NoiseOf = (residuals) => noiseOf(residuals, kind, models, { wider });
+  const first = placesElsewhere(plain.filter(isWell), least, noise);
   const withoutPlace = plain.map((one) => ({
     node: one.node,
     speed: one.speed - (first.odd.get(one.place)?.change ?? 0),
@@ -126,8 +143,7 @@ export function cellLevels(
   const parts = twoParts(
     byNode(withoutPlace, ({ speed }) => speed),
     least,
-    kind,
-    models,
+    noise,
   );
   const slowOnes = new Set(parts?.slow);
   const isSlow = ({ node }: { node: number }) => slowOnes.has(node);
@@ -139,7 +155,7 @@ export function cellLevels(
   const { odd, centre } =
     parts === null
       ? first
-      : placesElsewhere(well.length > 0 ? well : plain.filter((one) => !isSlow(one)), least, kind, models);
+      : placesElsewhere(well.length > 0 ? well : plain.filter((one) => !isSlow(one)), least, noise);
 
   const gpus = speeds.map(({ node, device, speed, place, model }) => {
     const own =
@@ -149,8 +165,8 @@ export function cellLevels(
   const ofNodes = nodeLevels(gpus);
   const illNodes = new Set(ofNodes.map(({ node }) => node));
   for (const { node, isIll } of speeds) if (!isIll) illNodes.delete(node);
-  const noiseOfDrops = (drops: readonly number[]) => noiseOf(drops, kind, models);
   const counts = (one: { node: number }) => !(isFastLarger && isSlow(one));
+  const residuals = gpus.filter((one, i) => counts(one) && isWell(speeds[i]!)).map(({ drop }) => drop);
   return {
     key,
     kind,
@@ -160,12 +176,10 @@ export function cellLevels(
     gpus,
     nodes: ofNodes,
     centre,
-    gpuNoise: noiseOfDrops(
-      gpus.filter((one, i) => counts(one) && isWell(speeds[i]!)).map(({ drop }) => drop),
-    ),
-    nodeNoise: noiseOfDrops(
-      ofNodes.filter((one) => counts(one) && !illNodes.has(one.node)).map(({ drop }) => drop),
-    ),
+    gpuNoise: noise(residuals),
+    nodeNoise: noise(ofNodes.filter((one) => counts(one) && !illNodes.has(one.node)).map(({ drop }) => drop)),
+    residuals,
+    wider,
     parts,
     oddPlaces: odd,
   };
@@ -228,12 +242,14 @@ function widestGap(
   return widest;
 }
 
+/** The noise of figures like these, which are relative to their centre. */
+type NoiseOf = (residuals: readonly number[]) => FigureNoise;
+
 /** Two parts of the nodes with a gap between them that is no noise. */
 function twoParts(
   nodes: readonly { node: number; speed: number }[],
   least: number,
-  kind: FigureKind,
-  models: readonly string[],
+  noiseOf: NoiseOf,
 ): TwoParts | null {
   const sorted = [...nodes].sort((a, b) => a.speed - b.speed);
   const { length } = sorted;
@@ -250,7 +266,8 @@ function twoParts(
     ...slow.map(({ speed }) => speed - slowCentre),
     ...fast.map(({ speed }) => speed - fastCentre),
   ];
-  if (gap < leastGap * deviationOf(noiseOf(within, kind, models))) return null;
+  const noise = noiseOf(within);
+  if (gap < leastGap * deviationOf(noise) || length * chanceOfDrop(gap, noise) > mostGapChance) return null;
   const nodeOf = ({ node }: { node: number }) => node;
   return {
     slow: slow.map(nodeOf),
@@ -287,8 +304,7 @@ const leastPlaceErrors = 5;
 function placesElsewhere(
   speeds: readonly { place: string; speed: number }[],
   least: number,
-  kind: FigureKind,
-  models: readonly string[],
+  noiseOf: NoiseOf,
 ): { odd: Map<string, PlaceLevel>; centre: number } {
   const byPlace = new Map<string, number[]>();
   for (const { place, speed } of speeds) {
@@ -302,7 +318,8 @@ function placesElsewhere(
   const known = [...byPlace].filter(([, there]) => isKnown(there.length));
   if (byPlace.size < 2 || known.length === 0) return { odd: new Map(), centre: median(all) };
   const within = known.flatMap(([, there]) => there.map((speed) => speed - median(there)));
-  const deviation = deviationOf(noiseOf(within, kind, models));
+  const noise = noiseOf(within);
+  const deviation = deviationOf(noise);
   const usual = known.map(([place, there]) => ({
     place,
     there,
@@ -313,6 +330,8 @@ function placesElsewhere(
     const change = nearestOfFew(there, level, centre);
     const error = deviation * Math.sqrt(Math.PI / 2 / there.length);
     if (Math.abs(change) <= Math.max(least / 2, leastPlaceErrors * error)) return [];
+    const chance = chanceOfDrop(Math.abs(change), ofMedian(noise, there.length));
+    if (known.length * chance > mostGapChance) return [];
     const changed = there.filter((speed) => (speed - centre) / change > 0.5).length;
     return [[place, { change, changed, gpus: there.length }] as const];
   });

@@ -6,7 +6,9 @@ import {
 } from "../compare/evidence/recorded-occasions.js";
 import { parseCellId } from "../results/cell-id.js";
 import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
-import { studentTail } from "../stats/hypothesis-tests.js";
+import { logGamma } from "../stats/gamma.js";
+import { studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
+import { median } from "../stats/order-statistics.js";
 import { moderate, robustVariance, type VarianceEstimate } from "../stats/variance.js";
 import type { FigureKind } from "./fleet-document.js";
 
@@ -48,6 +50,8 @@ const sharedByCells = 0.1;
 const cellsATail = 5;
 const mostTails = 3;
 
+const tailsOfMedian = (cells: number) => Math.max(1, Math.min(mostTails, cells / cellsATail));
+
 /** What is recorded of such figures on such GPUs; of the median over several cells, if they are. */
 function recordedNoise(kind: FigureKind, deviceNames: readonly string[], cells: number): FigureNoise {
   const recorded = standInFor(parseCellId(`d0/${kind.cell}`), kind.unit);
@@ -63,15 +67,86 @@ function recordedNoise(kind: FigureKind, deviceNames: readonly string[], cells: 
     betweenMachines: times(betweenMachines, factor),
     ofProcess: {
       variance: ofCell.variance * factor * (sharedByCells + (1 - sharedByCells) * left),
-      degreesOfFreedom: ofCell.degreesOfFreedom * Math.max(1, Math.min(mostTails, cells / cellsATail)),
+      degreesOfFreedom: ofCell.degreesOfFreedom * tailsOfMedian(cells),
     },
   };
 }
 
+/** What figures of one kind of memory show of their noise, where it is wider than any that was recorded. */
+export interface WiderNoise {
+  /** Of variances: theirs over the recorded one. */
+  factor: number;
+  /** Of the Student's t whose tail they have. */
+  degreesOfFreedom: number;
+}
+
+/** Figures whose variance is this many times the recorded one are not of its noise, whatever the few of them say. */
+const leastFactor = 4;
+
+/** Tails that are told apart; the first is assumed of noise that nobody has recorded, until enough figures show another. */
+const tails = [3, 4, 6, 10, 30];
+const enoughForTail = 30;
+
+/**
+ * How much wider the noise of cells of one kind of memory is than the recorded one, and how heavy its tail; null where it is as
+ * recorded. A recorded tail says nothing of such noise, and a fleet has thousands of figures: what one of them is
+ * off by decides who is accused. The tail is the most likely one of the figures above their centre, scaled to their median
+ * absolute deviation: faults make no GPU faster, so slow ones have no part in it.
+ */
+export function widerNoise(
+  cells: readonly { kind: FigureKind; residuals: readonly number[] }[],
+  deviceNames: readonly string[],
+): WiderNoise | null {
+  const scaled = cells.map(({ kind, residuals }) => {
+    const { betweenMachines, ofProcess } = recordedNoise(kind, deviceNames, 1);
+    const deviation = Math.sqrt(betweenMachines.variance + ofProcess.variance);
+    return residuals.map((residual) => residual / deviation);
+  });
+  const factor = robustVariance(scaled)?.variance ?? 0;
+  if (factor < leastFactor) return null;
+  const gains = cells.flatMap(({ residuals }) => {
+    const deviation = median(residuals.map(Math.abs));
+    return deviation === 0 ? [] : residuals.flatMap((drop) => (drop < 0 ? -drop / deviation : []));
+  });
+  return { factor, degreesOfFreedom: gains.length < enoughForTail ? tails[0]! : likeliestTail(gains) };
+}
+
+/** Of values in units of their median absolute deviation. */
+function likeliestTail(values: readonly number[]): number {
+  const likelihoods = tails.map((nu) => {
+    const quartile = studentQuantile(0.25, nu);
+    const constant =
+      logGamma((nu + 1) / 2) - logGamma(nu / 2) - Math.log(nu * Math.PI) / 2 + Math.log(quartile);
+    return values.reduce(
+      (sum, value) => sum + constant - ((nu + 1) / 2) * Math.log1p((value * quartile) ** 2 / nu),
+      0,
+    );
+  });
+  return tails[likelihoods.indexOf(Math.max(...likelihoods))]!;
+}
+
+/** The variance that wider noise has in figures of a kind. */
+function widened(
+  { factor, degreesOfFreedom }: WiderNoise,
+  recorded: FigureNoise,
+  cells: number,
+): VarianceEstimate {
+  return {
+    variance: factor * (recorded.betweenMachines.variance + recorded.ofProcess.variance),
+    degreesOfFreedom: degreesOfFreedom * tailsOfMedian(cells),
+  };
+}
+
 /** The noise of a figure beside a level that allows for the differences between machines: what its one process is off by. */
-export function processNoise(kind: FigureKind, deviceNames: readonly string[]): FigureNoise {
-  const { betweenMachines, ofProcess } = recordedNoise(kind, deviceNames, 1);
-  return { betweenMachines: { ...betweenMachines, variance: 0 }, ofProcess };
+export function processNoise(
+  kind: FigureKind,
+  deviceNames: readonly string[],
+  wider: WiderNoise | null,
+): FigureNoise {
+  const recorded = recordedNoise(kind, deviceNames, 1);
+  const { betweenMachines, ofProcess } = recorded;
+  const own = wider === null ? { ...betweenMachines, variance: 0 } : widened(wider, recorded, 1);
+  return { betweenMachines: own, ofProcess };
 }
 
 /**
@@ -82,18 +157,35 @@ export function noiseOf(
   residuals: readonly number[],
   kind: FigureKind,
   deviceNames: readonly string[],
-  cells = 1,
+  { cells = 1, wider = null }: { cells?: number; wider?: WiderNoise | null } = {},
 ): FigureNoise {
-  const { betweenMachines: prior, ofProcess } = recordedNoise(kind, deviceNames, cells);
+  const recorded = recordedNoise(kind, deviceNames, cells);
+  const { betweenMachines: prior, ofProcess } = recorded;
   const own = robustVariance([residuals]);
-  if (own === null) return { betweenMachines: prior, ofProcess };
+  const least = wider === null ? null : widened(wider, recorded, cells);
+  if (own === null) return { betweenMachines: least ?? prior, ofProcess };
   const moderated = moderate(own, prior);
   // What a group shows to be noisier than the recorded machines is so: that does not pull it down.
   const variance = Math.max(own.variance, moderated.variance) * (1 + medianInflation / residuals.length);
+  if (least === null) {
+    return { betweenMachines: { variance, degreesOfFreedom: moderated.degreesOfFreedom }, ofProcess };
+  }
   return {
-    betweenMachines: { variance, degreesOfFreedom: moderated.degreesOfFreedom },
+    betweenMachines: {
+      variance: Math.max(variance, least.variance),
+      degreesOfFreedom: Math.min(moderated.degreesOfFreedom, least.degreesOfFreedom),
+    },
     ofProcess,
   };
+}
+
+/** The noise of a median of figures: of so many values, with the thinner tail that it has. */
+export function ofMedian({ betweenMachines, ofProcess }: FigureNoise, values: number): FigureNoise {
+  const part = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
+    variance: (variance * medianInflation) / values,
+    degreesOfFreedom: degreesOfFreedom * Math.max(1, values / 2),
+  });
+  return { betweenMachines: part(betweenMachines), ofProcess: part(ofProcess) };
 }
 
 const weights = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];

@@ -8,8 +8,15 @@ import {
   nodeLevels,
   placesOf,
 } from "./cell-levels.js";
-import { chanceOfDrop, type FigureNoise, leastLossShown, processNoise } from "./figure-noise.js";
-import { kindsTogether } from "./kind-levels.js";
+import {
+  chanceOfDrop,
+  type FigureNoise,
+  leastLossShown,
+  processNoise,
+  type WiderNoise,
+  widerNoise,
+} from "./figure-noise.js";
+import { kindName, kindsTogether } from "./kind-levels.js";
 import type { NodeFigures } from "./node-figures.js";
 
 /** By what an outlier is one. */
@@ -87,9 +94,9 @@ export function judgeGroup(
     for (const { figures } of devices) for (const key of figures.keys()) keys.add(key);
   const placeOf = placesOf(nodes);
   const models = [...new Set(nodes.flatMap(({ devices }) => devices.map(({ name }) => name)))];
-  const levels = [...keys]
-    .map((key) => cellLevels(nodes, key, placeOf, rule.threshold, knownOf))
-    .filter((one) => one !== null);
+  const levels = levelsOf([...keys], models, (key, wider) =>
+    cellLevels(nodes, key, placeOf, rule.threshold, knownOf, wider),
+  );
   const together = kindsTogether(levels, models);
   const known = levels.flatMap((one) => besideKnown(one, knownOf, models));
   const families = { cell: levels, together, known };
@@ -127,6 +134,31 @@ export function judgeGroup(
   return { levels, together, known, levelOf, outliers, suspects };
 }
 
+/** The levels of cells, once more of those kinds of memory whose noise is wider than recorded. */
+function levelsOf(
+  keys: readonly string[],
+  models: readonly string[],
+  levelsOfCell: (key: string, wider: WiderNoise | null) => CellLevels | null,
+): CellLevels[] {
+  const levels = keys.map((key) => levelsOfCell(key, null)).filter((one) => one !== null);
+  const kinds = [...new Set(levels.map(kindName))];
+  const widerOf = new Map(
+    kinds.map((name) => {
+      return [
+        name,
+        widerNoise(
+          levels.filter((one) => kindName(one) === name),
+          models,
+        ),
+      ] as const;
+    }),
+  );
+  return levels.map((one) => {
+    const wider = widerOf.get(kindName(one))!;
+    return wider === null ? one : levelsOfCell(one.key, wider)!;
+  });
+}
+
 /** A cell's GPUs beside what is known of their kind; nothing where that is nothing. */
 function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly string[]): CellLevels[] {
   let { least } = levels;
@@ -137,7 +169,7 @@ function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly stri
     return [{ node, device, centre: known.speed, drop: known.speed - (centre - drop) }];
   });
   if (gpus.length === 0) return [];
-  const noise = processNoise(levels.kind, models);
+  const noise = processNoise(levels.kind, models, levels.wider);
   return [
     {
       ...levels,

@@ -55,6 +55,7 @@ function together(name: string, members: readonly CellLevels[], models: readonly
   const isPart = slow.size > 0 && 2 * slow.size < nodes.length;
   const dropsOf = (ones: readonly { node: number; drop: number }[]) =>
     ones.filter(({ node }) => !isPart || !slow.has(node)).map(({ drop }) => drop);
+  const ofMedian = { cells: members.length, wider: first.wider };
   return {
     ...first,
     key: `together ${name}`,
@@ -62,8 +63,9 @@ function together(name: string, members: readonly CellLevels[], models: readonly
     gpus,
     nodes,
     centre: 0,
-    gpuNoise: noiseOf(dropsOf(gpus), first.kind, models, members.length),
-    nodeNoise: noiseOf(dropsOf(nodes), first.kind, models, members.length),
+    gpuNoise: noiseOf(dropsOf(gpus), first.kind, models, ofMedian),
+    nodeNoise: noiseOf(dropsOf(nodes), first.kind, models, ofMedian),
+    residuals: dropsOf(gpus),
     parts: null,
     oddPlaces: new Map(),
   };

@@ -3,6 +3,7 @@ import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
+import { chanceOfDrop } from "./figure-noise.js";
 import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import { kindOf } from "./node-figures.js";
@@ -82,6 +83,9 @@ export function referenceOfCell(
   return null;
 }
 
+/** What chance it has at most that the fastest of all GPUs lies so far below what is known of them. */
+const mostChance = 1e-3;
+
 /** One sentence where all GPUs of a group are slower than healthy ones are; null where one is not, or they are not known. */
 export function slowAsAWhole(
   cells: readonly { cell: FleetGroupCell; levels: CellLevels }[],
@@ -93,7 +97,10 @@ export function slowAsAWhole(
       const known = referenceOfCell(levels, reference);
       if (known === null) return [];
       const share = cell.highest / known.rate;
-      return share < 1 - Math.max(threshold, known.expectation.tolerance) ? [{ cell, known, share }] : [];
+      const isFarBelow = share < 1 - Math.max(threshold, known.expectation.tolerance);
+      return isFarBelow && chanceOfDrop(-Math.log(share), levels.gpuNoise) < mostChance
+        ? [{ cell, known, share }]
+        : [];
     })
     .sort((a, b) => a.share - b.share);
   const [most] = slow;
