@@ -93,7 +93,7 @@ const leastPart = { slow: 0.25, fast: 0.1 };
  */
 const leastGap = 6;
 const mostGapChance = 1e-3;
-/** So few nodes do not show their own spread: they must be apart by this much, whatever was recorded elsewhere. */
+/** So few nodes, or a single fast one, do not show their own spread: they must be apart by this much, whatever was recorded elsewhere. */
 const few = { nodes: 3, gap: -Math.log1p(-0.25) };
 
 interface Speed {
@@ -258,7 +258,8 @@ function twoParts(
     sorted.map(({ speed }) => speed),
     { below, above: Math.ceil(leastPart.fast * length) },
   );
-  if (gap < (length <= few.nodes ? Math.max(least, few.gap) : least)) return null;
+  const isFew = length <= few.nodes || length - at === 1;
+  if (gap < (isFew ? Math.max(least, few.gap) : least)) return null;
   const [slow, fast] = [sorted.slice(0, at), sorted.slice(at)];
   const slowCentre = median(slow.map(({ speed }) => speed));
   const fastCentre = median(fast.map(({ speed }) => speed));

@@ -81,16 +81,18 @@ export interface WiderNoise {
 }
 
 /** Figures whose variance is this many times the recorded one are not of its noise, whatever the few of them say. */
-const leastFactor = 4;
+const leastFactor = 2.5;
 
 /** Tails that are told apart; the first is assumed of noise that nobody has recorded, until enough figures show another. */
 const tails = [3, 4, 6, 10, 30];
 const enoughForTail = 30;
+/** Of tails whose likelihoods are within this (natural logarithm) of the best one's, the heaviest is taken: 1.92 is the 95 % interval of one parameter. */
+const asLikely = 1.92;
 
 /**
  * How much wider the noise of cells of one kind of memory is than the recorded one, and how heavy its tail; null where it is as
  * recorded. A recorded tail says nothing of such noise, and a fleet has thousands of figures: what one of them is
- * off by decides who is accused. The tail is the most likely one of the figures above their centre, scaled to their median
+ * off by decides who is accused. The tail is the heaviest that is likely for the figures above their centre, scaled to their median
  * absolute deviation: faults make no GPU faster, so slow ones have no part in it.
  */
 export function widerNoise(
@@ -108,11 +110,11 @@ export function widerNoise(
     const deviation = median(residuals.map(Math.abs));
     return deviation === 0 ? [] : residuals.flatMap((drop) => (drop < 0 ? -drop / deviation : []));
   });
-  return { factor, degreesOfFreedom: gains.length < enoughForTail ? tails[0]! : likeliestTail(gains) };
+  return { factor, degreesOfFreedom: gains.length < enoughForTail ? tails[0]! : heaviestLikelyTail(gains) };
 }
 
 /** Of values in units of their median absolute deviation. */
-function likeliestTail(values: readonly number[]): number {
+function heaviestLikelyTail(values: readonly number[]): number {
   const likelihoods = tails.map((nu) => {
     const quartile = studentQuantile(0.25, nu);
     const constant =
@@ -122,7 +124,8 @@ function likeliestTail(values: readonly number[]): number {
       0,
     );
   });
-  return tails[likelihoods.indexOf(Math.max(...likelihoods))]!;
+  const most = Math.max(...likelihoods);
+  return tails[likelihoods.findIndex((likelihood) => likelihood >= most - asLikely)]!;
 }
 
 /** The variance that wider noise has in figures of a kind. */
