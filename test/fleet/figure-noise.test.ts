@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { chanceOfDrop, deviationOf, leastLossShown, noiseOf } from "../../src/fleet/figure-noise.js";
+import {
+  chanceOfDrop,
+  deviationOf,
+  leastLossShown,
+  noiseOf,
+  widerNoise,
+} from "../../src/fleet/figure-noise.js";
 import type { FigureKind } from "../../src/fleet/fleet-document.js";
 import { seeded } from "../helpers/seeded.js";
 
@@ -71,6 +77,40 @@ describe("the spread between machines", () => {
     const wide = noiseOf([0, 0.1, -0.1], kindOf("pinned"), h200).betweenMachines;
     expect(Math.sqrt(wide.variance)).toBeGreaterThan(0.1);
     expect(equal.degreesOfFreedom).toBeLessThan(6);
+  });
+});
+
+describe("noise that is wider than any recorded", () => {
+  const { normal, chiSquare } = seeded(5);
+  const student = (count: number, scale: number) =>
+    Array.from({ length: count }, () => (scale * normal()) / Math.sqrt(chiSquare(3) / 3));
+  const cellsOf = (values: readonly number[], perCell: number) =>
+    Array.from({ length: values.length / perCell }, (_, cell) => ({
+      kind: kindOf("pinned"),
+      residuals: values.slice(cell * perCell, (cell + 1) * perCell),
+    }));
+
+  it("is none where the figures are as the recorded ones", () => {
+    expect(widerNoise(cellsOf(residuals(120, 0.002), 30), h200)).toBeNull();
+    expect(widerNoise([], h200)).toBeNull();
+  });
+
+  it("has the tail that many figures show, slow ones not counted", () => {
+    expect(widerNoise(cellsOf(student(400, 0.05), 100), h200)?.degreesOfFreedom).toBeLessThanOrEqual(4);
+    const normals = residuals(4000, 0.05);
+    expect(widerNoise(cellsOf(normals, 1000), h200)?.degreesOfFreedom).toBe(30);
+    const slow = normals.map((value, i) => (i % 20 === 0 ? 0.7 : value));
+    expect(widerNoise(cellsOf(slow, 1000), h200)?.degreesOfFreedom).toBeGreaterThanOrEqual(10);
+  });
+
+  it("is taken to have a heavy tail where figures are few, and makes a drop as likely as such a tail does", () => {
+    const few = residuals(8, 0.05);
+    const wider = widerNoise(cellsOf(few, 4), h200);
+    expect(wider?.degreesOfFreedom).toBe(3);
+    const noise = noiseOf(few, kindOf("pinned"), h200, { wider });
+    expect(chanceOfDrop(0.4, noise)).toBeGreaterThan(
+      3 * chanceOfDrop(0.4, noiseOf(few, kindOf("pinned"), h200)),
+    );
   });
 });
 

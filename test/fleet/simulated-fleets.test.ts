@@ -134,6 +134,22 @@ describe("ten fleets with the recorded noise", () => {
   });
 });
 
+describe("ten fleets whose pinned copies have a heavy tail that nobody recorded", () => {
+  it.each([
+    [2, 8],
+    [8, 8],
+    [8, 1],
+    [64, 8],
+  ])("have no outlier and no second level, with %i nodes of %i GPUs", (nodes, gpus) => {
+    const { normal, chiSquare } = seeded(nodes * gpus);
+    const speed = (_node: number, _gpu: number, memory: string) =>
+      memory === "pinned" ? Math.exp((0.02 * normal()) / Math.sqrt(chiSquare(3) / 3)) : 1;
+    const fleets = tenFleets({ nodes, gpus, speed }, 7);
+    expect(fleets.map(named)).toEqual(Array(10).fill([]));
+    expect(fleets.map(({ groups }) => groups[0]!.slowPart)).toEqual(Array(10).fill(null));
+  });
+});
+
 it("the recorded noise of pageable copies has outliers that a rule by the median deviation alone would call slow", () => {
   const { mediansGBps } = kinds.find(({ memory }) => memory === "pageable")!;
   const logs = mediansGBps.map(Math.log);
