@@ -274,6 +274,10 @@ export const termGroups: readonly TermGroup[] = [
       term("slowest in", "the cell that lost most"),
       term("figure", "what was measured there"),
       term("again", "what fresh processes on the node found afterwards"),
+      term(
+        "do",
+        "isolate: send no jobs there; reset: the link or the node; monitor: measure again soon; none",
+      ),
       term("state", "what became of a node's measurement"),
       term("why", "the reason, as far as it is known"),
       term("unit", "what the figures of a row count"),

@@ -34,7 +34,7 @@ describe("pinbench fleet", () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
-      /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50)\.\d % slower in H2D pinned 32 MiB x1\)/,
+      /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50)\.\d % slower in H2D pinned 32 MiB x1; isolate\)/,
     );
   });
 
@@ -58,6 +58,27 @@ describe("pinbench fleet", () => {
     const cwd = fleetFolder(slowed);
     expect(await callCli(["fleet", "results"], { cwd })).toMatchObject({ exitCode: 1 });
     expect(await callCli(["fleet", "results", "--threshold", "15%"], { cwd })).toMatchObject({ exitCode: 0 });
+  });
+
+  it("writes a site's own reference, which finds a loss that all nodes share", async () => {
+    const cwd = healthy();
+    const written = await callCli(["fleet", "results", "--write-reference", "site.json"], { cwd });
+    expect(written).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8"))).toHaveProperty("listed");
+    writeNodes(join(cwd, "later"), 2, (_, cell) => (isPinnedTo(cell) ? 0.5 : 1));
+    expect(await callCli(["fleet", "later"], { cwd })).toMatchObject({ exitCode: 0 });
+    const { exitCode, stdout } = await callCli(["fleet", "later", "--reference", "site.json"], { cwd });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("site.json");
+  });
+
+  it("prints its answer for one slow node in twenty lines before the tables", async () => {
+    const { stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
+    const lines = stdout.split("\n");
+    const table = lines.findIndex((line) => /^ +n07 /.test(line));
+    expect(table).toBeGreaterThan(0);
+    expect(table).toBeLessThan(20);
+    expect(lines.slice(0, 20).join("\n")).toMatch(/GPU 0 of n07 .*isolate/s);
   });
 
   it.each([

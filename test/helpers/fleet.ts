@@ -88,7 +88,7 @@ export function buildOutlier(host: string, part: Partial<FleetOutlier> = {}): Fl
     together: null,
     confirmed: null,
     reason: `GPU 1 of ${host} copies 50 % slower to the device than its group.`,
-    action: "isolate",
+    action: part.confirmed === false ? "none" : "isolate",
     evidence: [],
     ...part,
   };

@@ -76,7 +76,7 @@ function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: N
       ? ""
       : `, ${lossText(worst.together.change)} over all ${worst.together.cells} ${worst.together.memory} cells`;
   const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
-  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}): ${worst.action}`;
+  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}; ${worst.action})`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {

@@ -21,7 +21,7 @@ const answerOf = (text: string) =>
 describe("the answer of a fleet", () => {
   it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
     expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
-      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1): isolate and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1): isolate",
+      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1; isolate) and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1; isolate)",
       "1 node copied wrong data: n100: isolate",
       "3 of 100 nodes have no figures: 1 late and 2 missing: reset, then measure again",
     ]);
@@ -30,14 +30,14 @@ describe("the answer of a fleet", () => {
   it("counts several slow GPUs of a node as one node", () => {
     const outliers = [0, 1].map((device) => buildOutlier("n02", { device }));
     expect(answerOf(table({ outliers }))[0]).toBe(
-      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1): isolate",
+      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1; isolate)",
     );
   });
 
   it("names three nodes, and counts the others", () => {
     const nodes = ["n1", "n2", "n3", "n4", "n5"];
     const [first = ""] = answerOf(table({ nodes, outliers: nodes.map((host) => buildOutlier(host)) }));
-    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*\): isolate and 2 more$/);
+    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*\; isolate) and 2 more$/);
   });
 
   it("is that none is slow, or that so few nodes cannot tell", () => {
