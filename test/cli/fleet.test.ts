@@ -60,16 +60,19 @@ describe("pinbench fleet", () => {
     expect(await callCli(["fleet", "results", "--threshold", "15%"], { cwd })).toMatchObject({ exitCode: 0 });
   });
 
-  it("writes a site's own reference, which finds a loss that all nodes share", async () => {
+  it("writes a site's own reference, and judges nodes by it before what was recorded elsewhere", async () => {
     const cwd = healthy();
     const written = await callCli(["fleet", "results", "--write-reference", "site.json"], { cwd });
     expect(written).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8"))).toHaveProperty("listed");
-    writeNodes(join(cwd, "later"), 2, (_, cell) => (isPinnedTo(cell) ? 0.5 : 1));
-    expect(await callCli(["fleet", "later"], { cwd })).toMatchObject({ exitCode: 0 });
+    writeNodes(join(cwd, "later"), 2, (_, cell) => (isPinnedTo(cell) ? 0.9 : 1));
+    const recorded = await callCli(["fleet", "later"], { cwd });
+    expect(recorded.stdout).not.toContain("this site's own recordings");
     const { exitCode, stdout } = await callCli(["fleet", "later", "--reference", "site.json"], { cwd });
     expect(exitCode).toBe(1);
-    expect(stdout).toContain("site.json");
+    expect(stdout.replace(/\s+/g, " ")).toContain(
+      "this site's own recordings of an NVIDIA H200 (12 nodes of this site",
+    );
   });
 
   it("prints its answer for one slow node in twenty lines before the tables", async () => {

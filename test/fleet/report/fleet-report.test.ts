@@ -37,7 +37,7 @@ describe("the answer of a fleet", () => {
   it("names three nodes, and counts the others", () => {
     const nodes = ["n1", "n2", "n3", "n4", "n5"];
     const [first = ""] = answerOf(table({ nodes, outliers: nodes.map((host) => buildOutlier(host)) }));
-    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*\; isolate) and 2 more$/);
+    expect(first).toMatch(/^5 of 5 nodes are slow: GPU 1 of n1 .* GPU 1 of n3 \(.*; isolate\) and 2 more$/);
   });
 
   it("is that none is slow, or that so few nodes cannot tell", () => {
