@@ -69,7 +69,7 @@ function comparisonReport(comparison: Comparison, { screen, showsAll }: Show): R
     name: `${what}: ${devices}, ${timeText(baseline.startedAt)} and ${timeText(candidate.startedAt)}`,
     blocks: [
       ...texts("alert", comparisonAlerts(comparison)),
-      ...texts("answer", [note(describeOutcome(comparison, nameOf), outcomeTone[comparison.outcome])]),
+      ...texts("answer", [note(describeOutcome(comparison, nameOf), outcomeTone(comparison))]),
       environment(comparisonFacts(comparison)),
       ...tables([...groupGrids(comparison), ...comparisonGrids(shown, nameOf)]),
       ...(cells.length === 0 ? [] : [allCells]),

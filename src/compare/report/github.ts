@@ -5,7 +5,7 @@ import type { Comparison, ComparisonOutcome, Verdict } from "../comparison.js";
 import { isFailing } from "../verdict.js";
 import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
 import { type Failure, failuresOf } from "./failures.js";
-import { describeOutcome, verdictMeaning } from "./outcome.js";
+import { decidesNothing, describeOutcome, verdictMeaning } from "./outcome.js";
 
 /** What GitHub shows of a comparison: Markdown, and annotations of a job. */
 
@@ -42,7 +42,8 @@ export function githubReport(
     ...(comparison.unfinished ?? []),
     ...comparison.notes,
   ].join("\n");
-  const level = comparison.linkLosses === undefined ? outcomeLevel[comparison.outcome] : "error";
+  const passLevel = decidesNothing(comparison) ? "warning" : outcomeLevel[comparison.outcome];
+  const level = comparison.linkLosses === undefined ? passLevel : "error";
   const first = [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
     command(level, `pinbench ${comparison.command}`, outcome),

@@ -38,14 +38,27 @@ export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   new: "plain",
 };
 
-/** How strongly an outcome is shown. */
-export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
+const outcomeTones: Readonly<Record<ComparisonOutcome, Tone>> = {
   pass: "plain",
   regression: "failure",
   failed: "failure",
   "not comparable": "failure",
   inconclusive: "warning",
 };
+
+/** How strongly an outcome is shown. A pass that decides nothing is a warning. */
+export function outcomeTone(comparison: Comparison): Tone {
+  return decidesNothing(comparison) ? "warning" : outcomeTones[comparison.outcome];
+}
+
+/** Whether it passes although no cell of the baseline was shown to be slower or not slower. */
+export function decidesNothing({ outcome, cells }: Pick<Comparison, "outcome" | "cells">): boolean {
+  return outcome === "pass" && cells.length > 0 && !cells.some(isDecided);
+}
+
+function isDecided({ verdict }: CellComparison): boolean {
+  return verdict === "not slower" || verdict === "faster";
+}
 
 /** A verdict and what it says: "new: only in the candidate". */
 export function describeVerdict(verdict: Verdict): string {
@@ -120,10 +133,12 @@ function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
 
 /** If nothing fails: what could have been seen, and how many cells are not as well as that. */
 function describeWell(comparison: Comparison): string {
-  const { cells } = comparison;
-  const asked = cells.filter(({ verdict }) => verdict !== "new");
-  const isDecided = ({ verdict }: CellComparison) => verdict === "not slower" || verdict === "faster";
-  const first = asked.some(isDecided) ? "Nothing is slower." : "Nothing was shown to be slower.";
+  const { cells, outcome } = comparison;
+  const unprotected =
+    outcome === "pass" ? " Exit code 0 is no pass here: --strict fails undecided cells." : "";
+  const first = cells.some(isDecided)
+    ? "Nothing is slower."
+    : `Nothing could be decided: a loss of the threshold could be neither shown nor ruled out in any cell.${unprotected}`;
   const seen = whatWouldShow(comparison);
   const isPlain = cells.every(({ verdict }) => verdict === "not slower");
   return [

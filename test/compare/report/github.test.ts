@@ -86,6 +86,12 @@ describe("workflow commands", () => {
     ]);
   });
 
+  it("are a warning, not a notice, if no cell could be decided", () => {
+    expect(commandsOf({ cells: [buildInconclusive()] })[0]).toMatch(
+      /^::warning title=pinbench check::Nothing could be decided: /,
+    );
+  });
+
   it("are an error for each pattern of slower cells, with the figures of its worst cell", () => {
     const cells = [
       ...[1, 2, 4].map((workers) => buildSlower({ workers, change: workers === 4 ? -0.12 : -0.0983 })),
@@ -128,13 +134,13 @@ describe("workflow commands", () => {
 
   it("are one warning for all cells of a verdict that leaves them undecided", () => {
     const inconclusive = Array.from({ length: 7 }, (_, index) => buildInconclusive({ workers: index + 1 }));
-    const warnings = commandsOf({ cells: [...inconclusive, buildMissing()] }).filter((line) =>
-      line.startsWith("::warning"),
-    );
+    const warnings = commandsOf({
+      cells: [...inconclusive, buildMissing(), ...buildCellComparisons(1)],
+    }).filter((line) => line.startsWith("::warning"));
     expect(warnings).toHaveLength(2);
-    expect(warnings[0]).toMatch(/^::warning title=pinbench%3A missing::1 of 8 cells: .*%0AH2D registered/);
+    expect(warnings[0]).toMatch(/^::warning title=pinbench%3A missing::1 of 9 cells: .*%0AH2D registered/);
     expect(warnings[1]).toMatch(
-      /^::warning title=pinbench%3A cannot be told::7 of 8 cells: .*%0Aand 2 more$/,
+      /^::warning title=pinbench%3A cannot be told::7 of 9 cells: .*%0Aand 2 more$/,
     );
   });
 

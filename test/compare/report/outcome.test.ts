@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { comparisonSchema, type Difference, verdicts } from "../../../src/compare/comparison.js";
-import { describeOutcome, describeVerdict } from "../../../src/compare/report/outcome.js";
+import { describeOutcome, describeVerdict, outcomeTone } from "../../../src/compare/report/outcome.js";
 import {
   buildCellComparison,
   buildCellComparisons,
@@ -193,11 +193,20 @@ describe("the outcome in a few sentences", () => {
       /^A measurement failed\. Nothing is slower\. .* 3 cells: 1 missing, 2 not slower\.$/,
     );
     expect(outcomeOf({ outcome: "inconclusive", cells: [buildInconclusive()] })).toMatch(
-      /^Undecided, and --strict fails undecided cells\. Nothing was shown to be slower\. .* 1 cell: 1 cannot be told\.$/,
+      /^Undecided, and --strict fails undecided cells\. Nothing could be decided: .* 1 cell: 1 cannot be told\.$/,
     );
   });
 
-  it("does not take no cell for a pass in so many words", () => {
+  it("says that exit code 0 is no pass if no cell could be decided", () => {
+    const undecided = [buildInconclusive(), buildMissing()];
+    expect(outcomeOf({ cells: undecided })).toMatch(
+      /^Nothing could be decided: .* in any cell\. Exit code 0 is no pass here: --strict fails undecided cells\./,
+    );
+    expect(outcomeTone(buildComparison({ cells: undecided }))).toBe("warning");
+    expect(outcomeTone(buildComparison({ cells: [...undecided, ...same(1)] }))).toBe("plain");
+  });
+
+  it("does not call a comparison without cells a pass", () => {
     expect(outcomeOf({ cells: [] })).toBe("No cell was compared.");
   });
 });
