@@ -26,9 +26,9 @@ const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 export default defineConfig({
   test: {
     globalSetup: ["test/helpers/optional-programs.ts"],
-    // Few at once: the tests start processes that copy memory with several threads of their own. Two more than the least
-    // machine has CPUs: a third of their time they wait, for timeouts and for trainings that play at computing.
-    maxWorkers: 4,
+    // Few at once: the tests start processes that copy memory with several threads of their own. One more than the least
+    // machine has CPUs, as much of their time is waiting for trainings that play at computing.
+    maxWorkers: 3,
     projects: [
       {
         test: {

@@ -83,9 +83,13 @@ export function isAscending({ arrivalsNs }: Trial): boolean {
 export const marker = `PINBENCH_TEST_MARKER=${process.pid}-${Math.random()}`;
 process.env.PINBENCH_TEST_MARKER = marker.split("=")[1];
 
+/** All processes with the marker that were ever seen. */
+const everMarked = new Set<number>();
+setInterval(() => marked(), 200).unref();
+
 /** The processes with the marker in their environment, but for this one. */
 export function marked(text = marker): number[] {
-  return readdirSync("/proc")
+  const found = readdirSync("/proc")
     .map(Number)
     .filter((pid) => pid > 0 && pid !== process.pid)
     .filter((pid) => {
@@ -95,6 +99,8 @@ export function marked(text = marker): number[] {
         return false;
       }
     });
+  for (const pid of found) everMarked.add(pid);
+  return found;
 }
 
 /** For all temporary files of this test file's processes. */
@@ -114,21 +120,19 @@ export function leftFiles(): string[] {
   return readdirSync(temporary);
 }
 
-/** Files in shared memory whose process is gone, or that have a name of pinbench's. */
-function allOrphans(): string[] {
+/**
+ * Files in shared memory of processes that this test file has started and that are gone, and those with a name of pinbench's.
+ * Tests of another file, and an earlier run that was killed, have others.
+ */
+export function orphans(): string[] {
   return readdirSync("/dev/shm").filter((name) => {
-    const pid = /^torch_(\d+)_/.exec(name)?.[1];
-    return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
+    const pid = Number(/^torch_(\d+)_/.exec(name)?.[1]);
+    const isOwn = everMarked.has(pid) && !existsSync(`/proc/${pid}`);
+    return isOwn || (/^sem\.pinbench-/.test(name) && !semaphoresBefore.has(name));
   });
 }
 
-/** An earlier run that was killed may have left some. */
-const orphansBefore = new Set(allOrphans());
-
-/** Those since this test file began: another file's tests may have some while they run. */
-export function orphans(): string[] {
-  return allOrphans().filter((name) => !orphansBefore.has(name));
-}
+const semaphoresBefore = new Set(readdirSync("/dev/shm").filter((name) => /^sem\.pinbench-/.test(name)));
 
 export function leftovers(): string[] {
   return [...leftFiles(), ...orphans()];
