@@ -1,11 +1,11 @@
-import { logGamma } from "../stats/gamma.js";
+import { hypergeometricTail } from "../stats/hypothesis-tests.js";
 import type { FleetDocument, FleetOutlier } from "./fleet-document.js";
 import { countOf, factName } from "./fleet-wording.js";
 import type { NodeFigures } from "./node-figures.js";
 import { tellingFacts } from "./node-groups.js";
 
-/** By chance the slow nodes share a trait less often than this, over all traits that are looked at. */
-const mostChance = 0.01;
+/** By chance what is slow shares a trait, or a place, less often than this, over all that are looked at. */
+export const mostChance = 0.01;
 
 /**
  * Labels (rack, switch) and facts (driver, kernel) that slow nodes have more often than chance gives: the upper tail of the
@@ -58,15 +58,4 @@ export function sharedTraits(
       },
     ];
   });
-}
-
-/** P(X >= `both`) of X of `drawn` out of `all`, of which `marked` are marked. */
-function hypergeometricTail(both: number, all: number, marked: number, drawn: number): number {
-  const logChoose = (n: number, k: number) => logGamma(n + 1) - logGamma(k + 1) - logGamma(n - k + 1);
-  let sum = 0;
-  for (let k = both; k <= Math.min(marked, drawn); ++k) {
-    if (drawn - k > all - marked) continue;
-    sum += Math.exp(logChoose(marked, k) + logChoose(all - marked, drawn - k) - logChoose(all, drawn));
-  }
-  return Math.min(1, sum);
 }

@@ -1,20 +1,20 @@
 import { parseCellId } from "../results/cell-id.js";
+import { hypergeometricTail } from "../stats/hypothesis-tests.js";
 import { type PlaceOf, placesOf } from "./cell-levels.js";
 import type { FleetGroup } from "./fleet-document.js";
 import { cellText, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
 import type { GroupJudgement, SlowOne } from "./judge-group.js";
 import type { NodeFigures } from "./node-figures.js";
 import type { GroupReference } from "./reference-share.js";
+import { mostChance } from "./shared-traits.js";
 
 type SlowPlace = FleetGroup["slowPlaces"][number];
 
-/** On so many nodes, and this share of them, GPUs at one place are slow where the place is. */
-const leastOfPlace = { nodes: 2, share: 0.25 };
-
 /**
  * Places (slots) whose GPUs are slow on many nodes, and notes on places that differ and are no finding. Slow are GPUs that
- * were named, and places where all are slower than at other places: in pinned copies, which the GPU's own engine makes, unless
- * what is known of the kind says that they are healthy. In other copies places differ by design, as CPUs are near to some.
+ * were named, more of them at one place than chance puts there, and places where all are slower than at other places: in pinned
+ * copies, which the GPU's own engine makes, unless what is known of the kind says that they are healthy. In other copies places
+ * differ by design, as CPUs are near to some.
  */
 export function slowPlaces(
   nodes: readonly NodeFigures[],
@@ -66,11 +66,12 @@ function placesOfOutliers(
     const place = placeOf(one.node, one.device);
     byPlace.set(place, [...(byPlace.get(place) ?? []), one]);
   }
+  const places = nodes.flatMap(({ devices }, node) => devices.map((_, device) => placeOf(node, device)));
+  const slowGpus = [...byPlace.values()].reduce((sum, { length }) => sum + length, 0);
   return [...byPlace].flatMap(([place, slow]) => {
-    const there = nodes.filter(({ devices }, node) =>
-      devices.some((_, device) => placeOf(node, device) === place),
-    );
-    if (slow.length < leastOfPlace.nodes || slow.length < leastOfPlace.share * there.length) return [];
+    const there = places.filter((one) => one === place);
+    const chance = hypergeometricTail(slow.length, places.length, there.length, slowGpus);
+    if (chance * new Set(places).size > mostChance) return [];
     const losses = slow.map(({ cells }) => -Math.expm1(-cells[0]!.drop)).sort((a, b) => a - b);
     const [least, most] = [losses[0]!, losses.at(-1)!];
     const range = percent(least) === percent(most) ? percent(most) : `${percent(least)} to ${percent(most)}`;

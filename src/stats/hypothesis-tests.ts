@@ -1,6 +1,6 @@
 import { logGamma } from "./gamma.js";
 
-/** Tests of hypotheses: the tails and quantiles of Student's t, the tail of Fisher's F, and a correction for many tests at once. */
+/** Tests of hypotheses: tails and quantiles of Student's t, tails of Fisher's F and of his exact test, a correction for many tests. */
 
 /**
  * P(T > t) for Student's t with `degreesOfFreedom` > 0 (which need not be whole): half the regularised incomplete
@@ -64,6 +64,17 @@ export function fisherTail(f: number, numerator: number, denominator: number): n
   const scaled = numerator * f;
   const sum = denominator + scaled;
   return incompleteBeta(denominator / sum, scaled / sum, denominator / 2, numerator / 2);
+}
+
+/** P(X >= `both`) of X of `drawn` out of `all`, of which `marked` are marked: R. A. Fisher's exact test, one-sided. */
+export function hypergeometricTail(both: number, all: number, marked: number, drawn: number): number {
+  const logChoose = (n: number, k: number) => logGamma(n + 1) - logGamma(k + 1) - logGamma(n - k + 1);
+  let sum = 0;
+  for (let k = both; k <= Math.min(marked, drawn); ++k) {
+    if (drawn - k > all - marked) continue;
+    sum += Math.exp(logChoose(marked, k) + logChoose(all - marked, drawn - k) - logChoose(all, drawn));
+  }
+  return Math.min(1, sum);
 }
 
 /** I_x(a, b), given both x and y = 1 - x. */

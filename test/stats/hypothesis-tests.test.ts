@@ -1,6 +1,6 @@
 import { errorFunction, mean, sampleStandardDeviation } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { holm, studentQuantile, studentTail } from "../../src/stats/hypothesis-tests.js";
+import { holm, hypergeometricTail, studentQuantile, studentTail } from "../../src/stats/hypothesis-tests.js";
 
 const relative = (value: number, expected: number) => Math.abs(value / expected - 1);
 
@@ -112,6 +112,16 @@ const expectClose = (actual: number[], expected: number[]) => {
     expect(actual[i]).toBeCloseTo(value, 12);
   });
 };
+
+describe("hypergeometricTail", () => {
+  it("is the share of draws with so many marked ones or more", () => {
+    // Of 4 of 10, 3 marked: C(3,2) C(7,2) + C(3,3) C(7,1) of C(10,4) = 210.
+    expect(hypergeometricTail(2, 10, 3, 4)).toBeCloseTo((3 * 21 + 7) / 210, 12);
+    expect(hypergeometricTail(0, 10, 3, 4)).toBeCloseTo(1, 12);
+    expect(hypergeometricTail(4, 10, 3, 4)).toBe(0);
+    expect(hypergeometricTail(1, 4, 3, 2)).toBeCloseTo(1, 12);
+  });
+});
 
 describe("holm", () => {
   it("rejects two of four in the worked example: 0.005 and 0.01 at 5 %, not 0.03 or 0.04", () => {
