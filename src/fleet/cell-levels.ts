@@ -21,6 +21,8 @@ export interface CellLevels {
   against: "like" | "reference";
   /** The least drop that counts. */
   least: number;
+  /** The least drop that is called slow, more than `least` if nothing shows the noise of such figures. */
+  namedFrom: number;
   /** The cells whose drops were put together; none where it is one cell. */
   members: readonly CellLevels[];
   /** A GPU each, in the order of nodes and of their GPUs. */
@@ -33,6 +35,8 @@ export interface CellLevels {
   nodeNoise: FigureNoise;
   /** The drops of the GPUs that the noise is known from. */
   residuals: readonly number[];
+  /** How many of `residuals` show noise: of those about one centre all but one. */
+  spare: number;
   /** Where the noise is wider than recorded. */
   wider: WiderNoise | null;
   /** Null where the nodes lie on one level. */
@@ -93,8 +97,10 @@ const leastPart = { slow: 0.25, fast: 0.1 };
  */
 const leastGap = 6;
 const mostGapChance = 1e-3;
-/** So few nodes, or a single fast one, do not show their own spread: they must be apart by this much, whatever was recorded elsewhere. */
-const few = { nodes: 3, gap: -Math.log1p(-0.25) };
+/** A drop that is no noise, even if no figures show how wide theirs is and it may be other than any recorded: link faults take half. */
+export const leastUnshown = -Math.log1p(-0.25);
+/** So few nodes, or a single fast one, do not show their own spread. */
+const fewNodes = 3;
 
 interface Speed {
   node: number;
@@ -166,12 +172,14 @@ export function cellLevels(
   const illNodes = new Set(ofNodes.map(({ node }) => node));
   for (const { node, isIll } of speeds) if (!isIll) illNodes.delete(node);
   const counts = (one: { node: number }) => !(isFastLarger && isSlow(one));
-  const residuals = gpus.filter((one, i) => counts(one) && isWell(speeds[i]!)).map(({ drop }) => drop);
+  const counted = gpus.filter((one, i) => counts(one) && isWell(speeds[i]!));
+  const residuals = counted.map(({ drop }) => drop);
   return {
     key,
     kind,
     against: "like",
     least,
+    namedFrom: least,
     members: [],
     gpus,
     nodes: ofNodes,
@@ -179,6 +187,7 @@ export function cellLevels(
     gpuNoise: noise(residuals),
     nodeNoise: noise(ofNodes.filter((one) => counts(one) && !illNodes.has(one.node)).map(({ drop }) => drop)),
     residuals,
+    spare: counted.length - new Set(counted.map((one) => one.centre)).size,
     wider,
     parts,
     oddPlaces: odd,
@@ -258,8 +267,8 @@ function twoParts(
     sorted.map(({ speed }) => speed),
     { below, above: Math.ceil(leastPart.fast * length) },
   );
-  const isFew = length <= few.nodes || length - at === 1;
-  if (gap < (isFew ? Math.max(least, few.gap) : least)) return null;
+  const isFew = length <= fewNodes || length - at === 1;
+  if (gap < (isFew ? Math.max(least, leastUnshown) : least)) return null;
   const [slow, fast] = [sorted.slice(0, at), sorted.slice(at)];
   const slowCentre = median(slow.map(({ speed }) => speed));
   const fastCentre = median(fast.map(({ speed }) => speed));

@@ -121,7 +121,7 @@ const groupSchema = z.object({
     .default([]),
   /** One sentence where the group as a whole is below the reference; null where it is not, or there is none. */
   slowAsAWhole: z.string().nullable(),
-  /** One sentence where there are too few nodes to tell an outlier, with what could be found; null where there are enough. */
+  /** One sentence if nodes are too few to tell an outlier, or a GPU's loss from noise; null if they are not. */
   tooFew: z.string().nullable(),
   /** A sentence each: places of a GPU that are slower on all nodes, nodes that differ from larger groups by one fact alone. */
   notes: z.array(z.string()),

@@ -2,7 +2,7 @@ import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import type { CellLevels } from "./cell-levels.js";
 import type { FigureKind, FleetGroup, FleetGroupCell, FleetOutlier } from "./fleet-document.js";
-import { figureOf } from "./judge-group.js";
+import { figureOf, type SlowOne } from "./judge-group.js";
 import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
 
 /** The sentences of a fleet document. Names of nodes stand in them as they are: printing makes them safe. */
@@ -141,6 +141,18 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
       ? ["Their", ""]
       : ["Its", "; whether one that is slower is at fault, or built so, one node does not tell"];
   return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are held against one another: one must lose ${least}, to be told${open}.`;
+}
+
+/** The GPU that is below what is known of its kind by what may be noise, as nothing like it shows any; null if none is. */
+export function cannotTell(suspects: readonly SlowOne[], nodes: readonly NodeFigures[]): string | null {
+  const [doubtful] = suspects.filter(({ cells: [most] }) => most!.drop <= most!.levels.namedFrom);
+  const [most] = doubtful?.cells ?? [];
+  if (doubtful === undefined || most === undefined) return null;
+  const { host, devices } = nodes[doubtful.node]!;
+  const who =
+    doubtful.device === null ? `${host} as a whole` : `${host}'s GPU ${devices[doubtful.device]!.ordinal}`;
+  const loss = percent(-Math.expm1(-most.drop));
+  return `${who} is ${loss} below healthy machines in ${cellText(most.levels.kind)}, which may be noise: no healthy GPU like it shows how much such figures vary. Measure it again.`;
 }
 
 /** Where two nodes differ most, if they differ. */

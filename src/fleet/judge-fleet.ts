@@ -56,7 +56,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
     const inOrder = request.nodes.filter((node) => groupOf.get(node) === index);
     return {
-      group: describeGroup(group, inOrder, judgement, reference, rule),
+      group: describeGroup(group, inOrder, judgement, reference),
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
       suspects: judgement.suspects.map(({ node }) => group.nodes[node]!.host),
@@ -120,14 +120,13 @@ function describeGroup(
   inOrder: readonly NodeFigures[],
   judgement: GroupJudgement,
   reference: GroupReference,
-  rule: FleetRule,
 ): FleetGroup {
   const { nodes } = group;
   const { levels } = judgement;
   const cells = levels.map((one) => {
     const key = keyOf(one.kind);
     const values = inOrder.flatMap(({ devices }) => devices.map(({ figures }) => figures.get(key) ?? null));
-    return { ...cellOf(one, judgement, reference, rule), values };
+    return { ...cellOf(one, judgement, reference), values };
   });
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
@@ -141,11 +140,13 @@ function describeGroup(
     slowAsAWhole: slowAsAWhole(
       cells.map((cell, i) => ({ cell, levels: levels[i]! })),
       reference,
-      rule.threshold,
     ),
-    // What is known of the kind tells of any number of nodes.
-    tooFew: judgement.known.length > 0 ? null : wording.tooFew(nodes, cells),
-    found: lossesFound(judgement, rule),
+    // What is known of the kind tells of any number of nodes, but for what may be noise.
+    tooFew:
+      judgement.known.length > 0
+        ? wording.cannotTell(judgement.suspects, nodes)
+        : wording.tooFew(nodes, cells),
+    found: lossesFound(judgement),
     slowPlaces: places.slowPlaces,
     notes: [...group.notes, ...places.notes],
   };
@@ -160,7 +161,6 @@ function cellOf(
   levels: CellLevels,
   { levelOf }: GroupJudgement,
   reference: GroupReference,
-  { threshold }: FleetRule,
 ): Omit<FleetGroupCell, "values"> {
   const speeds = levels.gpus.map(({ centre, drop }) => centre - drop);
   const ends = [Math.min, Math.max].map((end) =>
@@ -178,7 +178,7 @@ function cellOf(
     lowest: Math.min(...ends),
     highest: Math.max(...ends),
     logDeviation: deviationOf(levels.gpuNoise),
-    leastLoss: testsOf(levels) === 0 ? null : leastLossFound(levels.gpuNoise, levelOf(levels), threshold),
+    leastLoss: lossFound(levels, levelOf),
     shareOfReference: known === null ? null : centre / known.rate,
   };
 }
@@ -208,25 +208,28 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
   };
 }
 
+/** The least loss of a GPU that is found in a cell; null if none is. */
+function lossFound(levels: CellLevels, levelOf: GroupJudgement["levelOf"]): number | null {
+  if (testsOf(levels) === 0) return null;
+  return leastLossFound(levels.gpuNoise, levelOf(levels), -Math.expm1(-levels.namedFrom));
+}
+
 /** The losses that are found, by kind of memory. */
-function lossesFound(
-  { levels, together, known, levelOf }: GroupJudgement,
-  { threshold }: FleetRule,
-): FleetGroup["found"] {
-  const lossOf = (one: CellLevels, least: number) =>
-    testsOf(one) === 0 ? null : leastLossFound(one.gpuNoise, levelOf(one), least);
+function lossesFound({ levels, together, known, levelOf }: GroupJudgement): FleetGroup["found"] {
   // What is said of any cell, is true of the noisiest one.
-  const largest = (losses: readonly (number | null)[]) =>
-    losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
+  const largest = (ones: readonly CellLevels[]) => {
+    const losses = ones.map((one) => lossFound(one, levelOf));
+    return losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
+  };
   return [...new Set(levels.map(kindName))].map((memory) => {
     const ofKind = (ones: readonly CellLevels[]) => ones.filter((one) => kindName(one) === memory);
     const cells = ofKind(levels);
     return {
       memory,
       cells: cells.length,
-      inOneCell: largest(cells.map((one) => lossOf(one, threshold))),
-      inAllCells: largest(ofKind(together).map((one) => lossOf(one, threshold))),
-      belowReference: largest(ofKind(known).map((one) => lossOf(one, -Math.expm1(-one.least)))),
+      inOneCell: largest(cells),
+      inAllCells: largest(ofKind(together)),
+      belowReference: largest(ofKind(known)),
     };
   });
 }

@@ -4,6 +4,7 @@ import {
   type CellLevels,
   cellLevels,
   type KnownOf,
+  leastUnshown,
   type NodeLevel,
   nodeLevels,
   placesOf,
@@ -116,7 +117,11 @@ export function judgeGroup(
     below.forEach((test, i) => {
       test.adjustedPValue = Math.min(1, adjusted[i]! / share);
     });
-    significant.push(...below.filter((test) => test.adjustedPValue < rule.significance));
+    significant.push(
+      ...below.filter(
+        ({ levels, drop, adjustedPValue }) => adjustedPValue < rule.significance && drop > levels.namedFrom,
+      ),
+    );
     low.push(...below);
   }
   const least = leastDrop(rule);
@@ -134,28 +139,27 @@ export function judgeGroup(
   return { levels, together, known, levelOf, outliers, suspects };
 }
 
-/** The levels of cells, once more of those kinds of memory whose noise is wider than recorded. */
+/**
+ * The levels of cells, once more of those kinds of memory whose noise is wider than recorded. If no figures of a kind of memory
+ * show noise, as where one GPU is left that is not slow, nothing says that it is the recorded one: then only a large drop is
+ * called slow.
+ */
 function levelsOf(
   keys: readonly string[],
   models: readonly string[],
   levelsOfCell: (key: string, wider: WiderNoise | null) => CellLevels | null,
 ): CellLevels[] {
   const levels = keys.map((key) => levelsOfCell(key, null)).filter((one) => one !== null);
-  const kinds = [...new Set(levels.map(kindName))];
-  const widerOf = new Map(
-    kinds.map((name) => {
-      return [
-        name,
-        widerNoise(
-          levels.filter((one) => kindName(one) === name),
-          models,
-        ),
-      ] as const;
-    }),
-  );
+  const kinds = [...new Set(levels.map(kindName))].map((name) => {
+    const ofKind = levels.filter((one) => kindName(one) === name);
+    const isShown = ofKind.some(({ spare }) => spare > 0);
+    return [name, { wider: widerNoise(ofKind, models), isShown }] as const;
+  });
+  const noiseOf = new Map(kinds);
   return levels.map((one) => {
-    const wider = widerOf.get(kindName(one))!;
-    return wider === null ? one : levelsOfCell(one.key, wider)!;
+    const { wider, isShown } = noiseOf.get(kindName(one))!;
+    const widened = wider === null ? one : levelsOfCell(one.key, wider)!;
+    return isShown ? widened : { ...widened, namedFrom: Math.max(one.least, leastUnshown) };
   });
 }
 
@@ -173,7 +177,8 @@ function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly stri
   return [
     {
       ...levels,
-      ...{ against: "reference", least, gpus, nodes: nodeLevels(gpus) },
+      ...{ against: "reference", least, namedFrom: Math.max(least, levels.namedFrom) },
+      ...{ gpus, nodes: nodeLevels(gpus) },
       ...{ gpuNoise: noise, nodeNoise: noise, parts: null, oddPlaces: new Map() },
     },
   ];

@@ -66,6 +66,7 @@ function together(name: string, members: readonly CellLevels[], models: readonly
     gpuNoise: noiseOf(dropsOf(gpus), first.kind, models, ofMedian),
     nodeNoise: noiseOf(dropsOf(nodes), first.kind, models, ofMedian),
     residuals: dropsOf(gpus),
+    spare: 0,
     parts: null,
     oddPlaces: new Map(),
   };

@@ -90,19 +90,16 @@ const mostChance = 1e-3;
 export function slowAsAWhole(
   cells: readonly { cell: FleetGroupCell; levels: CellLevels }[],
   reference: GroupReference,
-  threshold: number,
 ): string | null {
   const slow = cells
     .flatMap(({ cell, levels }) => {
       const known = referenceOfCell(levels, reference);
       if (known === null) return [];
-      const share = cell.highest / known.rate;
-      const isFarBelow = share < 1 - Math.max(threshold, known.expectation.tolerance);
-      return isFarBelow && chanceOfDrop(-Math.log(share), levels.gpuNoise) < mostChance
-        ? [{ cell, known, share }]
-        : [];
+      const drop = Math.log(known.rate / cell.highest);
+      const isFarBelow = drop > Math.max(levels.namedFrom, -Math.log1p(-known.expectation.tolerance));
+      return isFarBelow && chanceOfDrop(drop, levels.gpuNoise) < mostChance ? [{ cell, known, drop }] : [];
     })
-    .sort((a, b) => a.share - b.share);
+    .sort((a, b) => b.drop - a.drop);
   const [most] = slow;
   if (most === undefined) return null;
   const { cell, known } = most;

@@ -49,6 +49,57 @@ describe("two nodes, one at half rate", () => {
   });
 });
 
+describe("one GPU that is left beside a slow one, with nothing to show the noise of its figures", () => {
+  const two = (speed: number) =>
+    judged(
+      partsOf(2, (node) => ({ gpus: 1, speed: pinnedAt(node === 1 ? 0.5 : speed) })),
+      { referenceOf: recorded },
+    );
+
+  it("is not called slow for a loss that may be noise: the report says that it cannot tell", () => {
+    const fleet = two(0.9);
+    expect(named(fleet)).toEqual(["n01 0"]);
+    expect(fleet.groups[0]!.slowAsAWhole).toBeNull();
+    expect(fleet.groups[0]!.tooFew).toMatch(
+      /^n00's GPU 0 is (9\.\d|10) % below healthy machines in h2d pinned 64 MiB, which may be noise: no healthy GPU like it shows how much such figures vary\. Measure it again\.$/,
+    );
+    expect(fleet.suspects).toEqual(["n01", "n00"]);
+  });
+
+  it("is named if a fresh process finds it slow again", () => {
+    const results = partsOf(2, (node) => ({ gpus: 1, speed: pinnedAt(node === 1 ? 0.5 : 0.9) }));
+    const again = (speed: number) => [
+      figuresOfNode(nodeResult("n00", { gpus: 1, seed: 99, speed: pinnedAt(speed) }), null),
+    ];
+    const fleet = (speed: number) => judged(results, { referenceOf: recorded, fresh: again(speed) });
+    expect(named(fleet(0.9))).toEqual(["n00 0", "n01 0"]);
+    expect(named(fleet(1))).toEqual(["n01 0"]);
+  });
+
+  it("is healthy if it is fast, and slow if it lost as much as no noise takes", () => {
+    const healthy = two(1);
+    expect(named(healthy)).toEqual(["n01 0"]);
+    expect(healthy.groups[0]!.tooFew).toBeNull();
+    expect(named(two(0.7))).toEqual(["n00 0", "n01 0"]);
+  });
+
+  it("is said to be found from the loss on at which it is", () => {
+    const belowReference = (speed: number) =>
+      two(speed).groups[0]!.found.find(({ memory }) => memory === "pinned")!.belowReference!;
+    expect(belowReference(1)).toBeGreaterThan(0.25);
+    expect(belowReference(1)).toBeLessThan(0.35);
+  });
+
+  it("has the noise that another healthy one shows", () => {
+    const speed = (node: number) => pinnedAt([1, 0.5, 0.9, 1][node]!);
+    const fleet = judged(
+      partsOf(4, (node) => ({ gpus: 1, speed: speed(node) })),
+      { referenceOf: recorded },
+    );
+    expect(named(fleet)).toEqual(["n01 0", "n02 0"]);
+  });
+});
+
 it("of eight nodes all that are at half rate are named, though they are most, if their kind is known", () => {
   const results = partsOf(8, (node) => ({ speed: pinnedAt(node < 6 ? 0.5 : 1) }));
   expect(named(judged(results, { referenceOf: recorded }))).toEqual(
@@ -80,6 +131,30 @@ describe("one slot at half rate", () => {
     const fleet = judged(slot5(8, 4), { referenceOf });
     expect(named(fleet)).toEqual([0, 1, 2, 3].map((node) => `n0${node} 5`));
     expect(sentences(fleet).join()).toMatch(/Slot 5 \(0000:60:00\.0\) is slow in 4 of 8 nodes: 50 % slower/);
+  });
+});
+
+describe("a slot that several slow GPUs are in", () => {
+  const slowAt = (nodes: number, places: readonly string[], gpus = 8) =>
+    judged(
+      partsOf(nodes, (node) => ({
+        gpus,
+        speed: (gpu, cell) => pinnedAt(places.includes(`${node} ${gpu}`) ? 0.5 : 1)(gpu, cell),
+      })),
+    ).groups[0]!.slowPlaces;
+
+  it("is no finding if chance puts two of two there now and then", () => {
+    expect(slowAt(8, ["1 5", "6 5"])).toEqual([]);
+  });
+
+  it("is one with four of eight nodes, and with three if one of four lies elsewhere is none", () => {
+    const [first, ...others] = ["1 5", "3 5", "6 5", "7 5"];
+    expect(slowAt(8, [first!, ...others])).toMatchObject([{ place: "0000:60:00.0", nodes: 4, of: 8 }]);
+    expect(slowAt(8, ["1 2", ...others])).toEqual([]);
+  });
+
+  it("is none of nodes with one slot", () => {
+    expect(slowAt(12, ["1 0", "3 0", "6 0", "7 0"], 1)).toEqual([]);
   });
 });
 
