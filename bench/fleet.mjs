@@ -23,6 +23,8 @@ const { values } = parseArgs({
     scenario: { type: "string" },
     // Only what is said of fleets whose truth is known.
     claims: { type: "boolean", default: false },
+    // Of these only the rows that the pattern matches: "heavy.* 2 x 1".
+    only: { type: "string", default: "" },
   },
 });
 const fleets = Number(values.fleets);
@@ -112,29 +114,30 @@ if (values.scenario !== undefined) {
 }
 
 if (values.claims) {
-  console.log(`npm run bench:fleet -- --claims --fleets ${fleets} --seed ${values.seed}`);
+  const only = values.only === "" ? "" : ` --only '${values.only}'`;
+  console.log(`npm run bench:fleet -- --claims${only} --fleets ${fleets} --seed ${values.seed}`);
   printClaims();
   process.exit();
 }
 
 /** Fleets of 1000 nodes take a second each: a tenth of them, 2 at least. */
 function printClaims() {
-  const rows = claimScenarios.map((scenario, index) => {
-    const { name, nodes, gpus, isKnown } = scenario;
+  const rows = claimScenarios.flatMap((scenario, index) => {
+    const { nodes, gpus, isKnown } = scenario;
+    const name = `${scenario.name}${isKnown ? "" : ", kind not known"}`;
+    const size = `${nodes} x ${gpus}`;
+    if (!new RegExp(values.only).test(`${name} ${size}`)) return [];
     const count =
       nodes >= 1000 ? Math.max(2, Math.ceil(fleets / 50)) : nodes >= 64 ? Math.ceil(fleets / 4) : fleets;
     const random = seededRandom(5000 * Number(values.seed) + index);
     const { accused, claimed, found, falsehoods, example } = claimRates(scenario, count, random);
     const isReached = accused <= 0.01 * count && found >= 0.99 * claimed && falsehoods === 0;
     return [
-      `${name}${isKnown ? "" : ", kind not known"}`,
-      `${nodes} x ${gpus}`,
-      String(count),
-      String(accused),
-      claimed === 0 ? "not claimed" : `${found} of ${claimed}`,
-      String(falsehoods),
-      verdict(isReached),
-      example === null ? "" : example.slice(0, 60),
+      [
+        ...[name, size, String(count), String(accused)],
+        claimed === 0 ? "not claimed" : `${found} of ${claimed}`,
+        ...[String(falsehoods), verdict(isReached), example === null ? "" : example.slice(0, 60)],
+      ],
     ];
   });
   printTable(
