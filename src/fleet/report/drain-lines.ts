@@ -11,8 +11,8 @@ import { isListable, nodeList } from "./node-list.js";
 interface BadNode {
   host: string;
   reason: string;
-  /** Whether it has no figures, which may be the fault of whoever started the run. */
-  isLacking: boolean;
+  /** `lacking`: it has no figures, which may be the fault of whoever started the run. */
+  cause: "slow" | "lacking" | "wrong data";
 }
 
 /** The names of the nodes that Slurm knows; null if it was not asked. A name that it does not know may be several nodes'. */
@@ -46,30 +46,24 @@ export function unlistedHosts(
 
 /**
  * Lines for a shell that take the nodes out of Slurm's service, one a reason; none is run. What needs a second look stands
- * behind a #: lines for nodes without figures where these are more than half of all, and for the slower part of a group.
+ * behind a #: lines for nodes without figures where these are more than half of all, for slow ones where these are most of
+ * those that were measured, and for the slower part of a group.
  */
 export function drainReport(document: FleetDocument, known: KnownNodes): string {
   const isListed = (host: string) => whyNotListed(host, known) === null;
   const bad = badNodes(document);
-  const lacking = bad.filter((node) => node.isLacking).length;
-  const isDoubtful = lacking > document.nodes.length / 2;
+  const doubts = doubtsOf(document, bad);
   const lines = [...groupBy(bad, ({ reason }) => reason)].flatMap(([reason, nodes]) => {
     const hosts = nodes.map(({ host }) => host).filter(isListed);
     if (hosts.length === 0) return [];
     const line = drainLine(hosts, reason);
-    return [isDoubtful && nodes[0]!.isLacking ? `# ${line}` : line];
+    return [doubts.has(nodes[0]!.cause) ? `# ${line}` : line];
   });
   const listed = new Set(bad.map(({ host }) => host));
   const parts = slowParts(document).filter((host) => isListed(host) && !listed.has(host));
   return [
     ...(document.notice === null ? [] : [comment(document.notice)]),
-    ...(isDoubtful
-      ? [
-          comment(
-            `${lacking} of ${counted(document.nodes.length, "node")} have no figures: look at the run first`,
-          ),
-        ]
-      : []),
+    ...[...doubts.values()].map(comment),
     ...lines,
     ...(parts.length === 0
       ? []
@@ -82,6 +76,26 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
   ]
     .map((line) => `${line}\n`)
     .join("");
+}
+
+/** Causes that too many nodes have for all of them to be at fault, each with a sentence that says so. */
+function doubtsOf({ nodes }: FleetDocument, bad: readonly BadNode[]): Map<BadNode["cause"], string> {
+  const count = (wanted: BadNode["cause"]) => bad.filter(({ cause }) => cause === wanted).length;
+  const [lacking, slow] = [count("lacking"), count("slow")];
+  const measured = nodes.filter(({ state }) => state === "measured").length;
+  const doubts = new Map<BadNode["cause"], string>();
+  if (lacking > nodes.length / 2) {
+    const all = counted(nodes.length, "node");
+    doubts.set("lacking", `${lacking} of ${all} have no figures: look at the run first`);
+  }
+  // Of one node nobody looks for what it shares with others.
+  if (slow > 1 && slow > measured / 2) {
+    const all = counted(measured, "measured node");
+    const why =
+      "look for a common cause (driver, firmware, power, cooling) before most of the fleet is drained";
+    doubts.set("slow", `${slow} of ${all} are slow: ${why}`);
+  }
+  return doubts;
 }
 
 /**
@@ -114,7 +128,7 @@ function badNodes(document: FleetDocument): BadNode[] {
     const cell = worstCell(worst);
     const more = outliers.length === 1 ? "" : ` and ${counted(outliers.length - 1, "more GPU")}`;
     const reason = `${slowPart(worst)}${more} ${lossText(cell.change)} slower (${nameOf(cell)})`;
-    return { host, reason, isLacking: false };
+    return { host, reason, cause: "slow" as const };
   });
   const known = new Set(slow.map(({ host }) => host));
   const others = document.nodes
@@ -122,7 +136,7 @@ function badNodes(document: FleetDocument): BadNode[] {
     .map((node) => ({
       host: node.host,
       reason: stateText[node.state] ?? node.state,
-      isLacking: node.state !== "wrong data",
+      cause: node.state === "wrong data" ? ("wrong data" as const) : ("lacking" as const),
     }));
   return [...slow, ...others];
 }

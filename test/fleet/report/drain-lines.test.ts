@@ -93,6 +93,30 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
     ]);
   });
 
+  it("are comments for slow nodes where these are most: a common cause is not mended by draining them", () => {
+    const slow = (...hosts: string[]) => hosts.map((host) => buildOutlier(host));
+    expect(drain({ outliers: slow("n01", "n02", "n03") }).split("\n")).toEqual([
+      "# 3 of 4 measured nodes are slow: look for a common cause (driver, firmware, power, cooling) before most of the fleet is drained",
+      expect.stringMatching(/^# scontrol update nodename="n\[01-03\]" /),
+      "",
+    ]);
+    expect(drain({ outliers: slow("n01", "n02") })).toMatch(/^scontrol update nodename="n\[01-02\]" /);
+    expect(drain({ nodes: ["n01"], outliers: slow("n01") })).toMatch(/^scontrol update nodename="n01" /);
+    // Nodes that were not measured are no healthy ones.
+    const missing = ["n3", "n4"].map((host) => buildLacking(host, "missing", "Nothing came."));
+    expect(drain({ nodes: ["n1", "n2", ...missing], outliers: slow("n1", "n2") })).toMatch(
+      /^# 2 of 2 measured nodes are slow.*\n# scontrol .*"n\[1-2\]".*\nscontrol .*"n\[3-4\]" /,
+    );
+  });
+
+  it("take out nodes with wrong data, however many are slow", () => {
+    const wrong = buildLacking("n05", "wrong data", "Copies came back changed.");
+    const nodes = ["n01", "n02", wrong];
+    expect(drain({ nodes, outliers: ["n01", "n02"].map((host) => buildOutlier(host)) })).toMatch(
+      /^scontrol update nodename="n05" .*wrong data"$/m,
+    );
+  });
+
   it("are comments for the slower part of a group, of which figures do not tell whether it is at fault", () => {
     const slowPart = {
       hosts: ["n01", "n02"],
