@@ -67,7 +67,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
               element("title", {}, `${label}, ${text}`),
             ),
           ),
-          nameOf(marks, middleOf(index), across),
+          namesOf(marks, middleOf(index), across),
         ]),
       ),
       ...ruled.map(({ label }) => label),
@@ -83,20 +83,44 @@ function cloud({ dots }: StripRow, middle: number, across: (value: number) => nu
   return dots.map((value, index) => markAt(dotStyle, dotArea, across(value), middle + aside(index))).join("");
 }
 
-/** What the lowest mark is, at its left where there is room, and how many more there are. */
-function nameOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): Markup | false {
-  const lowest = marks.reduce<StripMark | null>((a, b) => (a === null || b.value < a.value ? b : a), null);
-  if (lowest === null) return false;
-  const more = marks.length === 1 ? "" : ` +${marks.length - 1}`;
-  const name = `${lowest.name.length > mostName ? `${lowest.name.slice(0, mostName - 1)}…` : lowest.name}${more}`;
+/** What marks are, the lowest first, as far as there is room; the lowest says how many of them have no name. */
+function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): Markup[] {
+  const [lowest, ...others] = [...marks].sort((a, b) => a.value - b.value);
+  if (lowest === undefined) return [];
+  const [left, right] = across.range() as [number, number];
+  const taken = marks.map(({ value }) => [across(value) - nameGap, across(value) + nameGap] as const);
+  const isFree = (from: number, to: number) =>
+    from >= left && to <= right && taken.every(([start, end]) => to <= start || from >= end);
+  const drawn = (name: string, isLeft: boolean, at: number) => {
+    const place = isLeft ? { x: at - nameGap, "text-anchor": "end" } : { x: at + nameGap };
+    return element("text", { class: "halo", y: middle + 4, ...place }, name);
+  };
+  // Its name may grow by how many have none.
+  const most = `${shortName(lowest)}${others.length === 0 ? "" : ` +${others.length}`}`;
   const at = across(lowest.value);
-  const isLeft = at - nameGap - textPixels(name) >= across.range()[0]!;
-  const place = isLeft ? { x: at - nameGap, "text-anchor": "end" } : { x: at + nameGap };
-  return element("text", { class: "halo", y: middle + 4, ...place }, name);
+  const isLeft = at - nameGap - textPixels(most) >= left;
+  taken.push(isLeft ? [at - nameGap - textPixels(most), at] : [at, at + nameGap + textPixels(most)]);
+  const named = others.flatMap((mark) => {
+    const [name, x] = [shortName(mark), across(mark.value)];
+    const sides = [
+      [x - nameGap - textPixels(name), x - nameGap],
+      [x + nameGap, x + nameGap + textPixels(name)],
+    ] as const;
+    const side = sides.findIndex(([from, to]) => isFree(from, to));
+    if (side === -1) return [];
+    taken.push(sides[side]!);
+    return [drawn(name, side === 0, x)];
+  });
+  const nameless = others.length - named.length;
+  return [drawn(`${shortName(lowest)}${nameless === 0 ? "" : ` +${nameless}`}`, isLeft, at), ...named];
 }
 
 /** Letters of a name beside a mark, and pixels between the two. */
 const [mostName, nameGap] = [18, 8];
+
+function shortName({ name }: StripMark): string {
+  return name.length > mostName ? `${name.slice(0, mostName - 1)}…` : name;
+}
 
 function widest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(textPixels));

@@ -65,11 +65,12 @@ function rowOf(
   nameOf: NameOfFleetCell,
 ): StripRow {
   const cell = fleet.groups[group]!.cells[cellIndex]!;
-  const isSlow = slowGpus(fleet, cell);
+  const isNamed = slowGpus(fleet, cell);
   const gpus = figuresOf(fleet, group, cellIndex).flatMap((gpu) =>
     gpu.value === null ? [] : [{ ...gpu, value: gpu.value }],
   );
   const changeOf = ({ value }: { value: number }) => speedChange(value, cell);
+  const isSlow = (gpu: (typeof gpus)[number]) => isNamed(gpu, changeOf(gpu));
   return {
     label: nameOf(cell),
     figure: figureText(cell.centre, cell.unit),
@@ -90,15 +91,22 @@ function rowOf(
   };
 }
 
-/** Which GPUs an outlier names in a cell, by itself or with its whole node. */
+/**
+ * Which GPUs are slow in a cell: those that an outlier names in it, by itself or with its whole node, and those named in another
+ * cell that have lost the threshold here too, though this cell alone does not show it.
+ */
 function slowGpus(
-  { outliers }: FleetDocument,
+  { outliers, rule }: FleetDocument,
   cell: { cell: string; moved: string },
-): (gpu: GpuFigure) => boolean {
-  const slow = outliers.filter(({ cells }) =>
+): (gpu: GpuFigure, change: number) => boolean {
+  const keyOf = ({ host, device }: { host: string; device: number | null }) => JSON.stringify([host, device]);
+  const here = outliers.filter(({ cells }) =>
     cells.some((one) => one.cell === cell.cell && one.moved === cell.moved),
   );
-  const keys = new Set(slow.map(({ host, device }) => JSON.stringify([host, device])));
-  return ({ node: { host }, device: { ordinal } }) =>
-    keys.has(JSON.stringify([host, null])) || keys.has(JSON.stringify([host, ordinal]));
+  const [anywhere, inCell] = [outliers, here].map((some) => new Set(some.map(keyOf)));
+  return ({ node: { host }, device: { ordinal } }, change) => {
+    const keys = [null, ordinal].map((device) => keyOf({ host, device }));
+    const isIn = (named: ReadonlySet<string>) => keys.some((key) => named.has(key));
+    return isIn(inCell!) || (change <= -rule.threshold && isIn(anywhere!));
+  };
 }

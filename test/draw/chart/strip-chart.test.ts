@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { StripChart, StripRow } from "../../../src/draw/chart/chart.js";
+import type { StripChart, StripMark, StripRow } from "../../../src/draw/chart/chart.js";
+import { textPixels } from "../../../src/draw/chart/chart-frame.js";
 import { chartFile } from "../../../src/draw/chart/draw-chart.js";
-import { faultsOfXml, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
+import { faultsOfXml, marksIn, ofClass, pictureOf, shapesIn } from "../../helpers/picture.js";
 
 function buildStrips(rows: StripRow[], part: Partial<StripChart> = {}): StripChart {
   return {
@@ -65,16 +66,42 @@ describe("a chart of strips", () => {
     expect(pictureOf(buildStrips([row()]))).not.toMatch(/>slow<\/text>/);
   });
 
-  it("names the slowest beside its mark, and says how many more there are in the row", () => {
+  describe("names beside marks", () => {
     const mark = (value: number, name: string) => ({ value, name, text: `${name}: slow` });
-    const rows = [
-      row({ marks: [mark(-0.2, "n07 GPU 3")] }),
-      row({ marks: [mark(-0.1, "n08 GPU 1"), mark(-0.5, "n09 GPU 0"), mark(-0.3, "n10 GPU 2")] }),
-    ];
-    const picture = pictureOf(buildStrips(rows));
-    expect(picture).toMatch(/>n07 GPU 3<\/text>/);
-    expect(picture).toMatch(/>n09 GPU 0 \+2<\/text>/);
-    expect(picture).not.toMatch(/>n08 GPU 1/);
+    const namesIn = (marks: StripMark[]) =>
+      shapesIn(pictureOf(buildStrips([row({ marks })])))
+        .filter(({ name, text }) => name === "text" && /^n\d+ GPU/.test(text))
+        .map(({ text, attributes }) => ({
+          text,
+          x: Number(attributes.x),
+          isLeft: attributes["text-anchor"] === "end",
+        }));
+
+    it("are those of all that have room, and none lies over another or over a mark", () => {
+      const few = [mark(-0.1, "n08 GPU 1"), mark(-0.9, "n09 GPU 0")];
+      expect(namesIn(few).map(({ text }) => text)).toEqual(["n09 GPU 0", "n08 GPU 1"]);
+      const marks = [...few, mark(-0.5, "n10 GPU 2")];
+      const names = namesIn(marks);
+      expect(names.map(({ text }) => text)).toEqual(["n09 GPU 0 +1", "n10 GPU 2"]);
+      const spans = names
+        .map(({ text, x, isLeft }) => (isLeft ? [x - textPixels(text), x] : [x, x + textPixels(text)]))
+        .sort(([a], [b]) => a! - b!);
+      for (const [i, [start]] of spans.slice(1).entries()) {
+        expect(start).toBeGreaterThanOrEqual(spans[i]![1]!);
+      }
+      for (const { x } of marksIn(pictureOf(buildStrips([row({ marks })])))) {
+        for (const [start, end] of spans) expect(x <= start! || x >= end!).toBe(true);
+      }
+    });
+
+    it("are the lowest's and how many have none, where marks are close to each other", () => {
+      const marks = Array.from({ length: 40 }, (_, i) => mark(-0.5 + i / 1000, `n${i} GPU 0`));
+      expect(namesIn(marks).map(({ text }) => text)).toEqual(["n0 GPU 0 +39"]);
+    });
+
+    it("are cut off where they are long", () => {
+      expect(namesIn([mark(-0.5, "n07 GPU 3 of a very long name")])[0]!.text).toBe("n07 GPU 3 of a ve…");
+    });
   });
 
   it("shows what is hostile as text, in a file that is well formed", async () => {

@@ -25,6 +25,22 @@ describe("the chart of a group", () => {
     expect(chart!.rows[0]!.marks.map(({ text }) => text.slice(0, 9))).toEqual(["n02 GPU 0", "n02 GPU 1"]);
   });
 
+  it("marks a slow GPU in each cell in which it lost the threshold, also where this cell alone does not show it", () => {
+    const fleet = buildFleet({ outliers: [buildOutlier("n02")] });
+    const [, second, third] = fleet.groups[0]!.cells;
+    // The GPUs of n01 and n02, in the order of the document: of these n02's GPU 1 is the named one.
+    second!.values[2] = 0.9 * second!.centre;
+    second!.values[3] = 0.9 * second!.centre;
+    third!.values[3] = 1.03 * third!.centre;
+    const [chart] = fleetCharts(fleet) as StripChart[];
+    expect(chart!.rows.map(({ marks }) => marks.map(({ text }) => text))).toEqual([
+      [expect.stringMatching(/^n02 GPU 1: 27\.7 GB\/s/)],
+      [expect.stringMatching(/^n02 GPU 1: 47\.\d GB\/s, 10\.0 % slower$/)],
+      [],
+    ]);
+    expect(chart!.rows.map(({ dots }) => dots.length)).toEqual([7, 7, 8]);
+  });
+
   it("draws one of several GPUs where they are very many, says so, and still marks each that is slow", () => {
     const nodes = Array.from({ length: 3000 }, (_, i) => `n${i}`);
     const [chart] = chartsOf({ nodes, outliers: ["n7", "n8", "n2999"].map((host) => buildOutlier(host)) });
