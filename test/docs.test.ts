@@ -187,6 +187,8 @@ describe("every command that the documents show works", () => {
     const checked = await callCli([...check, "--threshold", "90%"], { cwd: material });
     expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
     writeNodes(inMaterial("results"), 6);
+    const writes = ["fleet", "results", "--write-reference", "site.json", "--format", "nodelist"];
+    expect(await callCli(writes, { cwd: material })).toMatchObject({ exitCode: 0 });
     cpSync(join(root, "test/fixtures/docs"), material, { recursive: true });
     mkdirSync(inMaterial("images"));
     for (const name of ["a.jpg", "b.jpg"]) writeFileSync(join(material, "images", name), "x".repeat(9000));

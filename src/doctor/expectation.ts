@@ -30,14 +30,21 @@ const entrySchema = z.object({
   sources: z.array(z.string()).min(1),
 });
 
+const listedSchema = entrySchema.extend({
+  /** As the driver gives it. */
+  gpu: z.string(),
+  /** Of each of so many GPUs of one machine that copy at the same time; null where that was not recorded. */
+  together: sharesSchema.extend({ devices: z.number().int().min(2) }).nullable(),
+});
+
 /** The shape of reference.json. */
 export const referenceSchema = z.object({
-  /** By the GPU's name, as the driver gives it. */
+  /** With the link, the number of machines and the days of the recordings, which docs/machines.md shows. */
   listed: z.array(
-    entrySchema.extend({
-      gpu: z.string(),
-      /** Of each of so many GPUs of one machine that copy at the same time; null where that was not recorded. */
-      together: sharesSchema.extend({ devices: z.number().int().min(2) }).nullable(),
+    listedSchema.extend({
+      link: z.object({ generation: z.number().int(), width: z.number().int() }),
+      machines: z.number().int().min(1),
+      recorded: z.array(z.iso.date()).min(1),
     }),
   ),
   /** Of any other GPU whose link is known. */
@@ -71,8 +78,8 @@ export interface Expectation {
 
 type Reference = z.infer<typeof referenceSchema>;
 
-/** Machines that a site has recorded itself, in the form of reference.json: they go before those of pinbench's own. */
-const siteReferenceSchema = referenceSchema.pick({ listed: true });
+/** Machines that a site has recorded itself: they go before those of pinbench's own. */
+const siteReferenceSchema = z.object({ listed: z.array(listedSchema) });
 export type SiteReference = z.infer<typeof siteReferenceSchema>;
 
 /** Reads a site's own reference. Rejects with a usage error that names the file and what is wrong with it. */

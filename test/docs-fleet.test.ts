@@ -1,0 +1,135 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { referenceSchema } from "../src/doctor/expectation.js";
+import { fileScreen } from "../src/draw/screen.js";
+import { fleetKind } from "../src/fleet/report/fleet-report.js";
+import { linkLimitGBps } from "../src/results/device-facts.js";
+import { fleetSettings } from "../src/settings/table.js";
+import { median } from "../src/stats/order-statistics.js";
+import { drawn } from "./helpers/drawn.js";
+import { buildMixedFleet } from "./helpers/fleet.js";
+
+/** What the documents say of fleets and of recorded machines, beside the code and the recordings. */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const reference = referenceSchema.parse(JSON.parse(textOf("src/doctor/reference.json")));
+
+interface Recorded {
+  cells: {
+    memory: string;
+    direction: string;
+    sizeBytes: number;
+    workers: number;
+    mediansGBps: number[] | number[][];
+  }[];
+}
+
+/** Medians of pageable copies by one worker in a recording, of each machine and size apart. */
+function pageableRates(path: string, direction: "h2d" | "d2h"): number[] {
+  if (path.endsWith(".txt")) {
+    const part = textOf(path).split(direction === "h2d" ? "Host to device" : "Device to host")[1]!;
+    return [...part.split("\n\n")[0]!.matchAll(/^ +32 MiB +1 +([\d.]+)/gm)].map(([, rate]) => Number(rate));
+  }
+  const { cells } = JSON.parse(textOf(path)) as Recorded;
+  return cells
+    .filter((cell) => cell.memory === "pageable" && cell.direction === direction && cell.workers === 1)
+    .filter(({ sizeBytes, mediansGBps }) => sizeBytes >= 2 ** 24 && mediansGBps !== undefined)
+    .flatMap(({ mediansGBps: medians }) =>
+      medians.every((one) => typeof one === "number")
+        ? [median(medians)]
+        : medians.map((one) => median(one as number[])),
+    );
+}
+
+function rangeText(rates: readonly number[]): string {
+  const [low, high] = [Math.min(...rates).toFixed(1), Math.max(...rates).toFixed(1)];
+  return low === high ? low : `${low} to ${high}`;
+}
+
+describe("docs/machines.md", () => {
+  const rows = textOf("docs/machines.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .slice(2)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split("|")
+        .map((cell) => cell.trim()),
+    );
+
+  it("has a row for each kind that is known, as doctor and fleet know it and as it was recorded", () => {
+    const expected = reference.listed.map(({ gpu, link, alone, tolerance, machines, recorded, sources }) => {
+      const limit = linkLimitGBps(link.generation, link.width)!;
+      return [
+        ...[gpu, `gen${link.generation} x${link.width}`],
+        ...[alone.h2d, alone.d2h].map((share) => (share * limit).toFixed(1)),
+        `${100 * (1 - tolerance)} %`,
+        ...(["h2d", "d2h"] as const).map((way) =>
+          rangeText(sources.flatMap((path) => pageableRates(path, way))),
+        ),
+        ...[String(machines), recorded.join(", ")],
+      ];
+    });
+    expect(rows.slice(0, -1)).toEqual(expected);
+  });
+
+  it("has what is shown of any other GPU in the last row", () => {
+    const { alone, tolerance } = reference.byLink;
+    const shares = [alone.h2d, alone.d2h].map((share) => `${+(100 * share).toFixed(1)} % of it`);
+    expect(rows.at(-1)).toEqual([
+      "any other",
+      "any",
+      ...shares,
+      `${100 * (1 - tolerance)} %`,
+      "",
+      "",
+      "0",
+      "",
+    ]);
+  });
+
+  it("has what GPUs reach together", () => {
+    for (const { together, link } of reference.listed) {
+      if (together === null) continue;
+      const limit = linkLimitGBps(link.generation, link.width)!;
+      const [to, from] = [together.h2d, together.d2h].map((share) => (share * limit).toFixed(1));
+      expect(textOf("docs/machines.md")).toContain(`reach ${to} (H2D) and ${from} (D2H) each`);
+    }
+  });
+
+  it("is short", () => {
+    expect(textOf("docs/machines.md").split(/\s+/).length).toBeLessThan(400);
+  });
+
+  it("counts machines and days that the recordings of the H200 show", () => {
+    const h200 = reference.listed.find(({ gpu }) => gpu === "NVIDIA H200")!;
+    const read = (name: string) => JSON.parse(textOf(`results/nvidia-h200/${name}.json`));
+    // One that was recorded for noise, those of the occasions, and one with two GPUs.
+    expect(read("noise").fingerprint.gpuCount).toBe("1");
+    expect(read("at-once-together").devices).toHaveLength(2);
+    expect(h200.machines).toBe(1 + read("occasions").occasions.length + 1);
+    const days = [read("noise"), read("pinned").run, read("at-once-together").run].map(({ startedAt }) =>
+      startedAt.slice(0, 10),
+    );
+    expect(h200.recorded).toEqual([...new Set(days)]);
+    expect(`gen${h200.link.generation} x${h200.link.width}`).toBe(read("noise").fingerprint.linkUnderLoad);
+  });
+});
+
+it("docs/fleet.md shows lines that a report has", () => {
+  const [, sample = ""] = /```text\n(=>[\s\S]*?)```/.exec(textOf("docs/fleet.md")) ?? [];
+  const shown = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 100 })).split("\n");
+  const lines = sample.split("\n").filter((line) => line !== "" && line !== "…");
+  expect(lines.length).toBeGreaterThan(8);
+  for (const line of lines) expect(shown).toContain(line);
+});
+
+it("docs/reference.md names all options of the library's fleet()", () => {
+  const [line = ""] = /^- `fleet` takes .*$/m.exec(textOf("docs/reference.md")) ?? [];
+  const named = [...line.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(named.sort()).toEqual(["fleet", "results", ...Object.keys(fleetSettings)].sort());
+});
