@@ -1,6 +1,7 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import { chanceOfDrop } from "./figure-noise.js";
+import type { FleetOutlier } from "./fleet-document.js";
 import {
   type FleetRule,
   type GroupJudgement,
@@ -77,7 +78,24 @@ export function confirm(
   };
 }
 
-/** The cell by fresh figures, held against what it was held against before; null where there are none. */
+/** An older result shows the loss of today if it lost this share of it: what a cause takes varies less than by half. */
+const sameLoss = 0.5;
+
+/** Since when an outlier is slow, by the older results of its node in the cell that lost most. */
+export function slowSince(node: NodeFigures, one: SlowOne): FleetOutlier["since"] {
+  const [most] = one.cells;
+  if (node.startedAt === null || most === undefined) return null;
+  let { startedAt } = node;
+  for (const earlier of node.earlier ?? []) {
+    const then = cellAgain(node, one, most, earlier);
+    if (then === null || earlier.startedAt === null) continue;
+    if (then.drop < sameLoss * most.drop) return { startedAt, lastHealthy: earlier.startedAt };
+    startedAt = earlier.startedAt;
+  }
+  return { startedAt, lastHealthy: null };
+}
+
+/** The cell by the figures of another result, held against what it was held against; null where there are none. */
 function cellAgain(
   node: NodeFigures,
   { node: index, device }: SlowOne,

@@ -151,6 +151,14 @@ const outlierSchema = z.object({
     .object({ memory: z.string(), cells: count, change: z.number().min(-1).max(0) })
     .nullable()
     .default(null),
+  /**
+   * Since when: the start of the first of its node's results that show the loss one after the other up to now, and of the last
+   * one before that does not; null where there is none, or nothing is known.
+   */
+  since: z
+    .object({ startedAt: z.iso.datetime(), lastHealthy: z.iso.datetime().nullable() })
+    .nullable()
+    .default(null),
   /** Whether fresh processes on the node found it slow again; null where none did measure. */
   confirmed: z.boolean().nullable(),
   /** One sentence for people: what is slow, and by how much. */

@@ -78,7 +78,8 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
   const last = occasions.at(-1)!;
   const newest = last.at(-1)!;
   const good = last.filter(({ devices }) => devices.some(({ figures }) => figures.size > 0));
-  const older = results.length - last.length;
+  const earlier = occasions.slice(0, -1).flat().reverse();
+  const older = earlier.length;
   const notes = [
     ...newest.notes,
     ...(older === 0
@@ -92,7 +93,7 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
     const medianOf = (key: string) => median(ofDevice.flatMap(({ figures }) => figures.get(key) ?? []));
     return { ...device, figures: new Map([...keys].map((key) => [key, medianOf(key)])) };
   });
-  return { ...newest, ...standing(results), devices, notes };
+  return { ...newest, ...standing(results), devices, earlier, notes };
 }
 
 /** The state of a node that copied wrong data at any time; nothing if it never did. */
@@ -118,6 +119,9 @@ function joinParts(parts: readonly NodeFigures[]): NodeFigures {
     state: bad?.state ?? "measured",
     reason: bad?.reason ?? null,
     facts: { ...newest!.facts, gpuCount: String(devices.length) },
+    earlier: parts
+      .flatMap((part) => part.earlier ?? [])
+      .sort((a, b) => b.startedAt!.localeCompare(a.startedAt!)),
     // Each process counts its own GPUs from 0.
     devices: devices.map((device, ordinal) => ({ ...device, ordinal })),
     notes: [...parts.flatMap(({ notes }) => notes), `${parts.length} results have different GPUs of it`],

@@ -1,6 +1,6 @@
 import { actionOnNode, actionOnOutlier } from "./actions.js";
 import type { CellLevels } from "./cell-levels.js";
-import { confirm } from "./confirm-outliers.js";
+import { confirm, slowSince } from "./confirm-outliers.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type { FleetDocument, FleetGroup, FleetGroupCell, FleetNode, FleetOutlier } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
@@ -201,6 +201,7 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
     uuid: device?.uuid ?? null,
     cells,
     together,
+    since: confirmed === false ? null : slowSince(node, one),
     confirmed,
     reason: wording.outlier(node, device, cells, together),
     action: actionOnOutlier({ cells, confirmed, isTrainedDown: isTrainedDown(node, device) }),

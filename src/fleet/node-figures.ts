@@ -22,6 +22,8 @@ export interface NodeFigures {
   /** As a result's fingerprint, and what the card and the slot can do; null where it is not known. */
   facts: Readonly<Record<string, string | null>>;
   devices: readonly DeviceFigures[];
+  /** Older results of the node, which do not count; the newest first. */
+  earlier?: readonly NodeFigures[];
   /** As in FleetNode. */
   notes: readonly string[];
 }

@@ -272,6 +272,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
       term("slower by", "how much less speed than is usual in the group"),
       term("slowest in", "the cell that lost most"),
+      term("slow since", "the earliest result in a row that shows the loss; before it there may be none"),
       term("figure", "what was measured there"),
       term("again", "what fresh processes on the node found afterwards"),
       term(

@@ -1,39 +1,18 @@
-import axe from "axe-core";
-import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { openCharts, openTables, showResults, twoSweeps, useBrowser } from "./shown-page.js";
+import {
+  findings,
+  openCharts,
+  openTables,
+  overhang,
+  screens,
+  showResults,
+  twoSweeps,
+  useBrowser,
+} from "./shown-page.js";
 
 /** How a page looks: to anybody, on any screen, on paper, and without JavaScript. */
 
 useBrowser();
-
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary?: string }[];
-}
-
-/** What axe-core finds, each with the first element that it is about. */
-async function findings(page: Page): Promise<string[]> {
-  // Evaluated by the browser's own hand, which the page's policy does not bind.
-  const violations = (await page.evaluate(
-    `${axe.source};axe.run().then(({ violations }) => violations)`,
-  )) as Violation[];
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-}
-
-/** How many pixels of the page lie to the right of the window. */
-const overhang = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-
-const screens = [
-  { name: "a screen", width: 1200 },
-  { name: "a phone", width: 400 },
-].flatMap(({ name, width }) =>
-  (["light", "dark"] as const).map((colorScheme) => ({
-    name: `${name}, ${colorScheme}`,
-    look: { viewport: { width, height: 900 }, colorScheme },
-  })),
-);
 
 it("what would keep people from using a page is found where it is", async () => {
   const { page } = await showResults([twoSweeps()[0]]);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from "vitest";
 import type { Chapter } from "../../src/draw/page/chapter.js";
@@ -135,3 +136,32 @@ export function twoSweeps(): [ResultDocument, ResultDocument] {
   }));
   return [now, { ...now, run: later, cells: slower }];
 }
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+/** What axe-core finds, each with the first element that it is about. */
+export async function findings(page: Page): Promise<string[]> {
+  // Evaluated by the browser's own hand, which the page's policy does not bind.
+  const violations = (await page.evaluate(
+    `${axe.source};axe.run().then(({ violations }) => violations)`,
+  )) as Violation[];
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
+
+/** How many pixels of the page lie to the right of the window. */
+export const overhang = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+/** Wide and narrow, light and dark. */
+export const screens = [
+  { name: "a screen", width: 1200 },
+  { name: "a phone", width: 400 },
+].flatMap(({ name, width }) =>
+  (["light", "dark"] as const).map((colorScheme) => ({
+    name: `${name}, ${colorScheme}`,
+    look: { viewport: { width, height: 900 }, colorScheme },
+  })),
+);

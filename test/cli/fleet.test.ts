@@ -34,7 +34,7 @@ describe("pinbench fleet", () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
-      /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50)\.\d % slower in H2D pinned 32 MiB x1; isolate\)/,
+      /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50)\.\d % slower in H2D pinned 32 MiB x1, since [-\d]+\s+[:\d]+ UTC or before; isolate\)/,
     );
   });
 

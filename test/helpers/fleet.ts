@@ -86,6 +86,7 @@ export function buildOutlier(host: string, part: Partial<FleetOutlier> = {}): Fl
     uuid: `GPU-${host}-1`,
     cells: [{ ...pinnedTo, figure: 27.7, centre: 55.4, change: -0.5, adjustedPValue: 1e-9 }],
     together: null,
+    since: null,
     confirmed: null,
     reason: `GPU 1 of ${host} copies 50 % slower to the device than its group.`,
     action: part.confirmed === false ? "none" : "isolate",
@@ -178,12 +179,14 @@ export function buildMixedFleet(): FleetDocument {
     outliers: [
       buildOutlier("n007", {
         confirmed: true,
+        since: { startedAt: "2026-11-20T09:00:00.000Z", lastHealthy: "2026-11-19T09:00:00.000Z" },
         evidence: ["its link ran at gen5 x8, and those of its group at gen5 x16"],
       }),
       buildOutlier("n042", {
         device: null,
         uuid: null,
         confirmed: true,
+        since: { startedAt: "2026-11-22T09:00:00.000Z", lastHealthy: null },
         cells: [
           { ...pinnedFrom, figure: 47.2, centre: 53.1, change: -0.111, adjustedPValue: 1e-6 },
           { ...smallCopy, figure: 7.9, centre: 7.2, change: -0.089, adjustedPValue: 1e-4 },

@@ -23,6 +23,7 @@ import {
   lackingNodes,
   lossText,
   type NameOfFleetCell,
+  sinceText,
   slowPart,
   unitName,
   worstCell,
@@ -76,7 +77,8 @@ function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: N
       ? ""
       : `, ${lossText(worst.together.change)} over all ${worst.together.cells} ${worst.together.memory} cells`;
   const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
-  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}; ${worst.action})`;
+  const since = sinceText(worst) === null ? "" : `, since ${sinceText(worst)}`;
+  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}${since}; ${worst.action})`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {
@@ -98,7 +100,7 @@ function lackingNotes(document: FleetDocument): Note[] {
   const wrong = lacking.filter(([state]) => state === "wrong data").flatMap(([, nodes]) => nodes);
   const others = lacking.filter(([state]) => state !== "wrong data");
   const count = others.reduce((sum, [, nodes]) => sum + nodes.length, 0);
-  const states = others.map(([state, nodes]) => `${nodes.length} ${state}`);
+  const states = others.map(([state, nodes]) => `${nodes.length} ${state} (${nodesText(nodes)})`);
   return [
     ...(wrong.length === 0
       ? []
@@ -206,7 +208,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
         numberColumn("expected"),
         spared(numberColumn("cells"), 1),
         ...(isConfirming ? [wordColumn("again")] : []),
-        spared(wordColumn("measured"), 2),
+        spared(wordColumn("slow since"), 2),
         wordColumn("do"),
       ],
       keepsRepeats: true,
@@ -218,14 +220,14 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
 
 function outlierRow(
   outlier: FleetOutlier,
-  { groups, nodes }: FleetDocument,
+  { groups }: FleetDocument,
   isConfirming: boolean,
   nameOf: NameOfFleetCell,
 ): Figure[] {
   const worst = worstCell(outlier);
   const isCleared = outlier.confirmed === false;
   const tone = isCleared ? "muted" : "plain";
-  const startedAt = nodes.find(({ host }) => host === outlier.host)?.startedAt ?? null;
+  const since = sinceText(outlier);
   return [
     figure(outlier.host, "", tone),
     figure(outlier.device === null ? "all" : String(outlier.device), "", tone),
@@ -241,7 +243,7 @@ function outlierRow(
     ...(isConfirming
       ? [figure(againText[String(outlier.confirmed) as keyof typeof againText], "", tone)]
       : []),
-    startedAt === null ? absentFigure : figure(timeText(startedAt), "", tone),
+    since === null ? absentFigure : figure(since, "", tone),
     figure(outlier.action, "", tone),
   ];
 }

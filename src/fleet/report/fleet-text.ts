@@ -1,6 +1,7 @@
 import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import type { Screen } from "../../draw/screen.js";
+import { timeText } from "../../draw/words.js";
 import { cellNames } from "../../results/naming/cell-name.js";
 import { directionName } from "../../results/naming/wording.js";
 import type {
@@ -31,6 +32,11 @@ export function figureText(value: number, unit: Unit): string {
 /** How much slower than its group, as a share: "50.0 %". */
 export function lossText(change: number): string {
   return formatShare(-change);
+}
+
+/** Since when it is slow: "2026-11-22 09:00 UTC or before"; null where nothing is known. */
+export function sinceText({ since }: Pick<FleetOutlier, "since">): string | null {
+  return since && `${timeText(since.startedAt)}${since.lastHealthy === null ? " or before" : ""}`;
 }
 
 /** What a fleet's texts call a cell, or one direction of it. */

@@ -21,9 +21,9 @@ const answerOf = (text: string) =>
 describe("the answer of a fleet", () => {
   it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
     expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
-      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1; isolate) and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1; isolate)",
+      "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1, since 2026-11-20 09:00 UTC; isolate) and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1, since 2026-11-22 09:00 UTC or before; isolate)",
       "1 node copied wrong data: n100: isolate",
-      "3 of 100 nodes have no figures: 1 late and 2 missing: reset, then measure again",
+      "3 of 100 nodes have no figures: 1 late (n097) and 2 missing (n[098-099]): reset, then measure again",
     ]);
   });
 
@@ -51,7 +51,7 @@ describe("the answer of a fleet", () => {
     const nodes = [buildLacking("n1", "missing", "Nothing came.")];
     expect(answerOf(table({ nodes }))).toEqual([
       "no node has figures to judge",
-      "1 of 1 node has no figures: 1 missing: reset, then measure again",
+      "1 of 1 node has no figures: 1 missing (n1): reset, then measure again",
     ]);
   });
 
