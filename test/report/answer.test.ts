@@ -42,8 +42,8 @@ describe("what pinned memory gains", () => {
       ...pair(10, 25, { sizeBytes: MiB }),
     ];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device, and 1.98 to 2.1 " +
-        "times as fast back (copies of 16 MiB).",
+      "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs), " +
+        "and 2.0 times as fast back (1.98 to 2.1), in copies of 16 MiB.",
     ]);
   });
 
@@ -51,12 +51,12 @@ describe("what pinned memory gains", () => {
     [
       "no faster",
       10.01,
-      "Pinned memory copies no faster than ordinary (pageable) memory to the device (copies of 16 MiB).",
+      "Pinned memory copies no faster than ordinary (pageable) memory to the device, in copies of 16 MiB.",
     ],
     [
       "slower",
       5,
-      "Pinned memory copies only at 49 % to 51 % of the speed of ordinary (pageable) memory to the device (copies of 16 MiB).",
+      "Pinned memory copies only at 50 % of the speed of ordinary (pageable) memory to the device (49 % to 51 % in other runs), in copies of 16 MiB.",
     ],
   ])("may be that it is %s", (_, pinned, text) => {
     expect(textsOfProcesses(pair(10, pinned))).toEqual([text]);
@@ -64,7 +64,7 @@ describe("what pinned memory gains", () => {
 
   it("is given by its lower end alone where the interval is wide", () => {
     expect(textsOfProcesses(pair(10, 60, { relativeHalfWidth: 0.5 }))[0]).toMatch(
-      /^Pinned memory copies at least 2\.\d times as fast as /,
+      /^Pinned memory copies 6\.0 times as fast as .* \(at least 2\.\d in other runs\)/,
     );
   });
 
@@ -89,8 +89,8 @@ describe("what pinned memory gains", () => {
       ...pair(10, 11, { direction: "d2h", relativeHalfWidth: 0.2 }),
     ];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device (copies of 16 MiB); " +
-        "whether it is faster from the device cannot be told; this is not so at 64 KiB; at 1 MiB it cannot be told.",
+      "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs), " +
+        "in copies of 16 MiB; whether it is faster from the device cannot be told; this is not so at 64 KiB; at 1 MiB it cannot be told.",
     ]);
   });
 
@@ -103,8 +103,8 @@ describe("what pinned memory gains", () => {
       ...pair(10, 11, { ...large, direction: "d2h", relativeHalfWidth: 0.3 }),
     ];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device (copies of 256 MiB), " +
-        "and 2.9 to 3.1 times as fast back (copies of 16 MiB); at 256 MiB from the device it cannot be told.",
+      "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs; " +
+        "copies of 256 MiB), and 3.0 times as fast back (2.9 to 3.1; copies of 16 MiB); at 256 MiB from the device it cannot be told.",
     ]);
   });
 
@@ -117,7 +117,7 @@ describe("what pinned memory gains", () => {
 
   it("names the workers where they are several, and takes processes where there are no threads", () => {
     expect(textsOfProcesses(pair(10, 30, { workers: 4, workerKind: "process" }))[0]).toContain(
-      "to the device (copies of 16 MiB by 4 workers each).",
+      "(2.9 to 3.1 in other runs), in copies of 16 MiB by 4 workers each.",
     );
   });
 
@@ -156,13 +156,13 @@ describe("when pinning has paid off", () => {
     [
       "after some copies",
       [paidOff(MiB, 2), paidOff(16 * MiB, 7)],
-      "Pinning a buffer pays for itself after about 2 to 7 copies.",
+      "Pinning a buffer pays off after about 2 to 7 copies.",
     ],
-    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer pays for itself after about 3 copies."],
+    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer pays off after about 3 copies."],
     [
       "only as far as it is known",
       [paidOff(MiB, 2), paidOff(16 * MiB, null)],
-      "Pinning a buffer pays for itself after about 2 copies, as far as that can be told.",
+      "Pinning a buffer pays off after about 2 copies, as far as that can be told.",
     ],
     [
       "never, for all that is known",
@@ -191,17 +191,17 @@ describe("the share of the link", () => {
   it("is said of pinned memory, once for both directions where it is the same", () => {
     const both = [...pair(10, 55), ...pair(10, 55, { direction: "d2h" })];
     expect(textsOfProcesses(both, {})[1]).toBe(
-      "Pinned memory reaches 86 % to 88 % of what the link can carry to the device and back.",
+      "Pinned memory reaches 87.2 % of what the link can carry to the device and back (86 % to 88 % in other runs).",
     );
     const apart = [...pair(10, 55), ...pair(10, 30, { direction: "d2h" })];
     expect(textsOfProcesses(apart, {})[1]).toBe(
-      "Pinned memory reaches 86 % to 88 % of what the link can carry to the device, and 47 % to 48 % of that back.",
+      "Pinned memory reaches 87.2 % of what the link can carry to the device (86 % to 88 % in other runs), and 47.6 % back (47 % to 48 %).",
     );
   });
 
   it("is never more than all of it", () => {
     expect(textsOfProcesses(pair(10, 62.9, { relativeHalfWidth: 0.01 }), {})[1]).toContain(
-      "98 % to 100 % of",
+      "99.8 % of what the link can carry to the device (98 % to 100 % in other runs)",
     );
   });
 
@@ -217,21 +217,21 @@ describe("a sweep without two kinds to compare", () => {
   it("is told by the rates of its fastest cells", () => {
     const cells = [buildCell({ GBps: 55 }), buildCell({ GBps: 50, direction: "d2h" })];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 54.7 to 55.3 GB/s to the device, and 49.8 to 50.2 GB/s back (copies of 16 MiB, 1 worker).",
+      "Pinned memory copies 55.0 GB/s to the device (54.7 to 55.3 in other runs), and 50.0 GB/s back (49.8 to 50.2), in copies of 16 MiB by 1 worker.",
     ]);
     expect(textsOfProcesses([cells[1]!], {})).toEqual([
-      "Pinned memory copies 49.8 to 50.2 GB/s from the device, 79 % to 80 % of what the link can carry (copies of 16 MiB, 1 worker).",
+      "Pinned memory copies 50.0 GB/s from the device, 79.3 % of what the link can carry (49.8 to 50.2 in other runs; copies of 16 MiB by 1 worker).",
     ]);
   });
 
   it("is told of both ways at once, or of the device's own memory, where nothing else was measured", () => {
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } });
     expect(textsOfProcesses([bidir])[0]).toMatch(
-      /^Pinned memory copies 79\.\d to 80\.\d GB\/s both ways at once /,
+      /^Pinned memory copies 80\.0 GB\/s both ways at once \(79\.\d to 80\.\d in other runs; /,
     );
     const own = buildCell({ direction: "d2d", memory: "device", GBps: 4000 });
     expect(textsOfProcesses([own])[0]).toMatch(
-      /^Device memory copies 39\d\d to 40\d\d GB\/s within the device /,
+      /^Device memory copies 4000 GB\/s within the device \(39\d\d to 40\d\d in other runs; /,
     );
   });
 
@@ -246,10 +246,10 @@ describe("a sweep without two kinds to compare", () => {
         ...part,
       });
     expect(textsOfProcesses([latency("pageable", 8), latency("pinned", 4)])).toEqual([
-      "A copy of 4 KiB to the device takes 3.98 to 4.02 µs with pinned memory and 7.96 to 8.04 µs with ordinary (pageable) memory.",
+      "A copy of 4 KiB to the device takes 4.00 µs with pinned memory and 8.00 µs with ordinary (pageable) memory (3.98 to 4.02 and 7.96 to 8.04 in other runs).",
     ]);
     expect(textsOfProcesses([latency("pinned", 4)])).toEqual([
-      "A copy of 4 KiB to the device takes 3.98 to 4.02 µs with pinned memory.",
+      "A copy of 4 KiB to the device takes 4.00 µs with pinned memory (3.98 to 4.02 in other runs).",
     ]);
     const wide = { relativeHalfWidth: 0.5 };
     const open = (["h2d", "d2h"] as const).flatMap((direction) => [

@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
 import { cellNotes } from "../../src/report/cell-notes.js";
 import { answer } from "../../src/report/findings/answer.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult } from "../../src/results/schema.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";
 
 /** A cell of so many samples, of which the first `slow` take so many times their time. */
@@ -28,6 +31,20 @@ describe("slow copies that a median does not show", () => {
     );
     const others = [2, 4].map((workers) => unevenCell({ workers }, { times: 3 }));
     expect(answers(unevenCell({}), ...others)[0]).toMatch(/; they take 5 % or more in 2 other cells\.$/);
+  });
+
+  it("are named with a pointer if a terminal without --verbose hides the row", () => {
+    const quiet = fileScreen({ isVerbose: false });
+    const slowAt = (slowWorkers: number, screen = quiet) => {
+      const cells = [1, 2, 4].map((workers) =>
+        workers === slowWorkers ? unevenCell({ workers }) : buildCell({ workers, GBps: 4 }),
+      );
+      return drawn(resultKind, buildDocument({ cells }), "table", screen).replaceAll(/\s+/g, " ");
+    };
+    expect(slowAt(2)).toContain("in H2D pinned 16 MiB x2, a row that --verbose shows: bytes over time");
+    for (const shown of [slowAt(1), slowAt(4), slowAt(2, fileScreen())]) {
+      expect(shown).toMatch(/Slow copies take 53 % of the time in H2D pinned 16 MiB x\d: bytes over time/);
+    }
   });
 
   it("are a note below the tables where the memory has slow copies of its own", () => {
