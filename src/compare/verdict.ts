@@ -292,7 +292,7 @@ function judgeDrop(
   }
   return isCertain
     ? plain("slower", `by more than ${percent}, beyond the spread between runs`)
-    : plain("probably slower", `by more than ${percent}, and the interval excludes no change`);
+    : plain("probably slower", `by more than ${percent}, and the interval excludes zero`);
 }
 
 /** A verdict, its reason in a sentence, and the slow runs that it is about, if it is about some. */
