@@ -24,8 +24,8 @@ export interface UnevenRuns {
   /** Mean share of time lost to slow copies in the baseline's runs, and in all of the candidate's. */
   lost: { baseline: number; candidate: number };
   /**
-   * Whether uneven runs are "more" or "less" frequent than in the baseline, or "open". One run is "more" only if even
-   * copies are normal: other memory has uneven runs at times, also if a few runs show none.
+   * Whether uneven runs are "more" or "less" frequent than in the baseline, or "open". One run is "more" only for
+   * memory whose copies are normally even: other memory has uneven runs at times, also if a few runs show none.
    */
   rate: "more" | "less" | "open";
   /** Whether the means over all runs show it, even if few runs are uneven. */
