@@ -43,7 +43,7 @@ class Aside:
                 grace = 0 if isinstance(error, deaths.TookTooLong) else grace
                 return failures.describe(error, inner, has_started=inner.iterator is not None)
             finally:
-                # Worker ids of the batches that pinbench inspects.
+                # Reported before the workers end, because pinbench inspects them.
                 self._reporting.flush()
                 deaths.end(inner, grace)
         return None
@@ -101,7 +101,7 @@ class Aside:
 
 
 def _generators_of(sampler):
-    """Index lists of a harmless sampler: it is asked for epochs that nobody trains on."""
+    """Random generators of a harmless sampler, which is asked for epochs that nobody trains on."""
     if type(sampler) is BatchSampler:
         return _generators_of(sampler.sampler)
     own = sampler.generator if type(sampler) in _HARMLESS and hasattr(sampler, "generator") else None

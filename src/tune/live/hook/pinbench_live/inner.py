@@ -16,8 +16,8 @@ from .tried_worker import TriedWorker
 
 generators = probe_module("generators")
 
-# Frozen objects at the start of Python 3.12 are some hundreds. A script that freezes its objects also freezes torch's
-# hundred thousands.
+# Most objects that Python itself freezes: 3.12 begins with some hundreds. A script that freezes objects also freezes
+# torch's hundred thousands.
 _FROZEN_BY_PYTHON = 10_000
 
 

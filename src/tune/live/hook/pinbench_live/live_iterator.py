@@ -111,7 +111,7 @@ class LiveIterator:
             self._obey(asked)
 
     def _see_changes(self):
-        """Changes by the loop in objects that workers copy."""
+        """Refuses other workers if the loop changes objects that these copy."""
         if all(inner.setting["numWorkers"] == 0 for inner in self._inners):
             self._state = None
             return

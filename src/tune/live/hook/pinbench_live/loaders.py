@@ -15,7 +15,7 @@ def take_place(module):
     if socket is None:
         return  # the script has cleared its environment since
     original = module.DataLoader.__iter__
-    # Checked here because spawned workers run this too.
+    # Installed here, because spawned workers run this too.
     making = probe_module("making")
     making.install(os.path.dirname(socket))
     watch = _Watch(module, original)
