@@ -35,7 +35,7 @@ function pair(pageable: number, pinned: number, part: CellPart = {}): CellResult
 }
 
 describe("what pinned memory gains", () => {
-  it("is said for both directions at the largest size, in ordinary words", () => {
+  it("is given for both directions at the largest size", () => {
     const cells = [
       ...pair(10, 30),
       ...pair(10, 20, { direction: "d2h" }),
@@ -62,13 +62,13 @@ describe("what pinned memory gains", () => {
     expect(textsOfProcesses(pair(10, pinned))).toEqual([text]);
   });
 
-  it("is given by its lower end alone where the interval is wide", () => {
+  it("has only the lower end of a wide range", () => {
     expect(textsOfProcesses(pair(10, 60, { relativeHalfWidth: 0.5 }))[0]).toMatch(
       /^Pinned memory copies 6\.0 times as fast as .* \(at least 2\.\d in other runs\)/,
     );
   });
 
-  it("is not claimed where the intervals do not allow it", () => {
+  it("is not claimed if the intervals do not allow it", () => {
     const open =
       "Whether pinned memory copies faster than ordinary (pageable) memory in copies of 16 MiB cannot be told here: ";
     const wide = { relativeHalfWidth: 0.2, result: { outcome: "budget" } } as const;
@@ -81,7 +81,7 @@ describe("what pinned memory gains", () => {
     ]);
   });
 
-  it("is not claimed of the direction and the sizes that do not allow it", () => {
+  it("is not claimed for directions and sizes that do not allow it", () => {
     const cells = [
       ...pair(10, 30),
       ...pair(10, 10.01, { sizeBytes: 64 * KiB }),
@@ -94,7 +94,7 @@ describe("what pinned memory gains", () => {
     ]);
   });
 
-  it("is said of each direction at its own size, and what cannot be told of one is said of that one", () => {
+  it("is given for each direction at its own size, with the undecided size of one", () => {
     const large = { sizeBytes: 256 * MiB };
     const cells = [
       ...pair(10, 30),
@@ -108,20 +108,20 @@ describe("what pinned memory gains", () => {
     ]);
   });
 
-  it("is not denied where wide intervals were asked for", () => {
+  it("is not denied if wide intervals were requested", () => {
     const cells = pair(10, 14, { relativeHalfWidth: 0.45 });
     expect(textsOfProcesses(cells, { ...noLink, plan: { precision: 0.5 } })[0]).toMatch(
       /^Whether pinned memory copies faster than ordinary .* cannot be told here/,
     );
   });
 
-  it("names the workers where they are several, and takes processes where there are no threads", () => {
+  it("names several workers, and uses processes without threads", () => {
     expect(textsOfProcesses(pair(10, 30, { workers: 4, workerKind: "process" }))[0]).toContain(
       "(2.9 to 3.1 in other runs), in copies of 16 MiB by 4 workers each.",
     );
   });
 
-  it("is not said twice: a closing line that says no more is left out", () => {
+  it("is not repeated by a closing line", () => {
     const closing = (cells: CellResult[]) => closingLines(buildDocument({ cells })).map(({ text }) => text);
     expect(closing(pair(10, 30))).toEqual([]);
     expect(closing([...pair(10, 30), ...pair(10, 25, { sizeBytes: MiB })])).toEqual([
@@ -169,18 +169,18 @@ describe("when pinning has paid off", () => {
       [paidOff(MiB, null)],
       "After how many copies pinning a buffer has paid off cannot be told.",
     ],
-  ])("is told: %s", (_, pinning, text) => {
+  ])("is given: %s", (_, pinning, text) => {
     expect(sentence(pinning)).toBe(text);
   });
 
-  it("is told of the direction in which pinned memory is faster alone", () => {
+  it("is given only for the direction in which pinned memory is faster", () => {
     const cells = [...pair(10, 30), ...pair(10, 8, { direction: "d2h" })];
     expect(textsOfProcesses(cells, { ...noLink, coldStart: [buildColdStart()] })[0]).toContain(
       ". Pinning a buffer whose bytes go to the device pays off from its first copy on",
     );
   });
 
-  it("is not told where pinned memory is not faster, or where its cost was not measured", () => {
+  it("is left out if pinned memory is not faster, or its cost was not measured", () => {
     const coldStart = [buildColdStart()];
     expect(textsOfProcesses(pair(10, 10.01), { ...noLink, coldStart })[0]).not.toContain("paid");
     expect(textsOfProcesses(pair(10, 30))[0]).not.toContain("paid");
@@ -188,7 +188,7 @@ describe("when pinning has paid off", () => {
 });
 
 describe("the share of the link", () => {
-  it("is said of pinned memory, once for both directions where it is the same", () => {
+  it("is given for pinned memory, once if both directions are the same", () => {
     const both = [...pair(10, 55), ...pair(10, 55, { direction: "d2h" })];
     expect(textsOfProcesses(both, {})[1]).toBe(
       "Pinned memory reaches 87.2 % of what the link can carry to the device and back (86 % to 88 % in other runs).",
@@ -205,7 +205,7 @@ describe("the share of the link", () => {
     );
   });
 
-  it("is not told where copies are faster than the link is said to be", () => {
+  it("is left out if copies are faster than the reported link", () => {
     const oneKind = [buildCell({ GBps: 130 })];
     const texts = [...textsOfProcesses(pair(10, 130), {}), ...textsOfProcesses(oneKind, {})];
     expect(texts).toHaveLength(2);
@@ -214,7 +214,7 @@ describe("the share of the link", () => {
 });
 
 describe("a sweep without two kinds to compare", () => {
-  it("is told by the rates of its fastest cells", () => {
+  it("is described by the rates of its fastest cells", () => {
     const cells = [buildCell({ GBps: 55 }), buildCell({ GBps: 50, direction: "d2h" })];
     expect(textsOfProcesses(cells)).toEqual([
       "Pinned memory copies 55.0 GB/s to the device (54.7 to 55.3 in other runs), and 50.0 GB/s back (49.8 to 50.2), in copies of 16 MiB by 1 worker.",
@@ -224,7 +224,7 @@ describe("a sweep without two kinds to compare", () => {
     ]);
   });
 
-  it("is told of both ways at once, or of the device's own memory, where nothing else was measured", () => {
+  it("is described by both ways at once or device memory if nothing else was measured", () => {
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } });
     expect(textsOfProcesses([bidir])[0]).toMatch(
       /^Pinned memory copies 80\.0 GB\/s both ways at once \(79\.\d to 80\.\d in other runs; /,
@@ -235,7 +235,7 @@ describe("a sweep without two kinds to compare", () => {
     );
   });
 
-  it("is told by the latencies of its smallest copies, where it has no rates", () => {
+  it("is described by the latencies of its smallest copies without rates", () => {
     const latency = (memory: "pageable" | "pinned", median: number, part: CellPart = {}) =>
       buildCell({
         memory,
@@ -263,8 +263,8 @@ describe("a sweep without two kinds to compare", () => {
   });
 });
 
-describe("where a sentence holds", () => {
-  it("is the emulated device, one device of several, or one that others used as well", () => {
+describe("the prefix of a sentence", () => {
+  it("names the emulated device, one device of several, or one with other users", () => {
     const first = (part: DocumentPart, build = buildDocument) => answer(build({ ...part }))[0]?.text;
     const cells = pair(10, 30);
     expect(first({ cells }, buildEmulatedDocument)).toMatch(/^On the emulated device, pinned memory copies /);
@@ -276,7 +276,7 @@ describe("where a sentence holds", () => {
     expect(first({ cells, run: { sharing } })).toMatch(/^With others on the device, pinned memory copies /);
   });
 
-  it("is said once for all the sentences that follow", () => {
+  it("appears once for all following sentences", () => {
     const texts = answer(buildEmulatedDocument({ cells: defaultSweepCells(), devices: [buildDevice()] }));
     expect(texts.map(({ text }) => text.startsWith("On the emulated device"))).toEqual([true, false]);
   });
@@ -286,7 +286,7 @@ describe("what was measured beside plain copies", () => {
   const chunked = (memory: "pinned", rates: Record<number, number>) =>
     Object.entries(rates).map(([chunks, GBps]) => buildCell({ memory, chunks: Number(chunks), GBps }));
 
-  it("is told by the line that matters most, which then is no closing line", () => {
+  it("is described by the most important line, which is then no closing line", () => {
     const document = buildDocument({
       cells: chunked("pinned", { 1: 26, 4: 46 }).map(ofFiveProcesses),
       ...noLink,
@@ -297,7 +297,7 @@ describe("what was measured beside plain copies", () => {
     expect(closingLines(document)).toEqual([]);
   });
 
-  it("is told of the load beside which most is lost", () => {
+  it("names the load that costs most", () => {
     const cells = [
       buildCell({ GBps: 50 }),
       ...(["compute", "host"] as const).map((beside) =>
@@ -314,7 +314,7 @@ describe("what was measured beside plain copies", () => {
   });
 });
 
-describe("a result of which nothing can be told", () => {
+describe("a result without a conclusion", () => {
   const unfinished = { result: { outcome: null } } as const;
 
   it.each<[string, DocumentPart, string]>([
@@ -372,7 +372,7 @@ it("wrong data come first, as loudly as can be", () => {
   expect(second?.text).toMatch(/^Pinned memory copies /);
 });
 
-it("cells that failed are told before what the others say", () => {
+it("failed cells come before conclusions", () => {
   const cells = [...pair(10, 30), buildFailed({ sizeBytes: MiB }, "CUDA", "lost")];
   const [first, second] = answer(buildDocument({ cells }));
   expect(first).toEqual({
