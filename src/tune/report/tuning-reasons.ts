@@ -31,7 +31,7 @@ function bestOfLoaders({ probe, tried }: Tuning): string | null {
   if (probe.kind !== "live" || own === null) return null;
   const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
   const most = start === undefined ? null : perfectLoader(start);
-  return most === null ? null : `Where it began, ${most}.`;
+  return most === null ? null : `With the script's own settings, ${most}.`;
 }
 
 /** Share of the storage rate from which storage is the limit. */

@@ -124,7 +124,7 @@ describe("the first reason says what it brings", () => {
       expect(reasons(live([0.1, 1], { recommendation }))).toEqual([
         "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and no other tried setting is worth a change; the loop waits less than 1 % of its time for data.",
         "The training step itself is the limit, not the loader.",
-        "Where it began, no loader would make the job notably faster.",
+        "With the script's own settings, no loader would make the job notably faster.",
       ]);
     });
   });
@@ -349,11 +349,11 @@ describe("of a running job", () => {
     const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns: [turn] })];
     const part = { probe: live, tried, recommendation: { setting: own, gain: null } };
     expect(reasons(part)[2]).toBe(
-      "Where it began, a loader without any waits would make the job at most 1.69× as fast.",
+      "With the script's own settings, a loader without any waits would make the job at most 1.69× as fast.",
     );
     const busy = [buildTried(own, 72, { waitNsPerBatch: 0.05e6 })];
     expect(reasons({ ...part, tried: busy })[2]).toBe(
-      "Where it began, no loader would make the job notably faster.",
+      "With the script's own settings, no loader would make the job notably faster.",
     );
   });
 
