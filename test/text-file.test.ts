@@ -153,7 +153,7 @@ describe("readTextFile", () => {
     );
   });
 
-  it("stops at the limit where no size is known before", async () => {
+  it("stops at the limit if no size is known before", async () => {
     const { path } = pipeFrom("printf 12345");
     expect(await failure(path, 4)).toContain("it is larger, and 4 bytes is the most that is read");
   });

@@ -7,10 +7,10 @@ import { lostShares } from "./evidence/uneven-runs.js";
 import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
 import { changeOfFigure, countingDropOfCell, judge, type Terms } from "./verdict.js";
 
-/** The entry of one series in the comparison; null where neither side has a figure of it. */
+/** The entry of one series in the comparison; null if neither side has a figure. */
 export function compareCell(
   series: Series,
-  /** Null where a side lacks the series. */
+  /** Null if a side lacks the series. */
   evidence: Evidence | null,
   terms: Terms,
 ): CellComparison | null {
@@ -81,7 +81,10 @@ function meanLostShares({ baseline, first, fresh }: Series): CellComparison["los
   return { baseline: mean(sides[0]), candidate: mean(sides[1]) };
 }
 
-/** A change of the logarithm of speed, and the interval of what the host does not explain of it, as relative ones. */
+/**
+ * Converts a change of the logarithm of speed to a relative one, and the interval of the change that the host does not
+ * explain.
+ */
 function changeOf(
   series: Series,
   change: number | null,

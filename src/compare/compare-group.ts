@@ -40,14 +40,14 @@ export function compareGroups(gathered: Gathered, terms: Terms): GroupComparison
   });
 }
 
-/** Ids of all cells of the groups that look slower together, before anything has been measured again. */
+/** Ids of all cells of the groups that look slower together, before any confirmation. */
 export function idsOfSuspiciousGroups(gathered: Gathered, rule: Rule): string[] {
   return gathered.evidence.groups
     .filter((group) => isSuspiciousGroup(groupToJudge(group, gathered), rule))
     .flatMap(({ members }) => members.map(({ cell }) => cell.id));
 }
 
-/** Whether further fresh processes may settle the verdict on a group, all cells of which are among `ids`. */
+/** Whether more fresh processes may settle the verdict on a group whose cells are all among `ids`. */
 export function awaitsGroups(gathered: Gathered, rule: Rule, ids: ReadonlySet<string>): boolean {
   return gathered.evidence.groups.some(
     (group) =>
@@ -62,8 +62,8 @@ export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): b
 }
 
 /**
- * The cell with the verdict of its group, if it lost as much as the group and could not be judged by itself. What a group
- * lost together with the host's memory is said of the group alone: it is no fault of the copies.
+ * The cell with the verdict of its group, if it lost as much as the group and was undecided by itself. Losses together
+ * with the host's memory stay with the group, because they are no fault of the copies.
  */
 export function withVerdictOfGroup(cell: CellComparison, groups: readonly GroupComparison[]): CellComparison {
   const group = groups.find((one) => one.moved === cell.moved && one.ids.includes(cell.id));

@@ -22,8 +22,8 @@ import { type JoinedRuns, joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isFailing, isUnsettled, type Rule } from "./verdict.js";
 
 /**
- * Compares two sets of results: a verdict on each cell, and an outcome of the whole. Measures and writes nothing.
- * Throws a "notComparable" PinbenchError where they have no cell in common.
+ * Compares two sets of results: a verdict on each cell, and an outcome. Measures and writes nothing. Throws a
+ * "notComparable" PinbenchError if they have no cell in common.
  */
 export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
@@ -74,15 +74,15 @@ export function compareResults(request: ComparisonRequest): Comparison {
   };
 }
 
-/** What has to be measured again before a check is judged. */
+/** What to measure again before a check is judged. */
 export interface Suspects {
   /** Ids of the cells that look slower, or have slow runs. */
   ids: string[];
-  /** Fresh processes that it takes at least; 0 without suspects. */
+  /** Fewest fresh processes needed; 0 without suspects. */
   runs: number;
 }
 
-/** The cells that look slow enough to be measured again, before anything has been. */
+/** The cells that look slow enough to be measured again, judged by the first runs. */
 export function findSuspects(request: ComparisonRequest): Suspects {
   const { series, evidence } = joinWithEvidence({ ...request, fresh: [] });
   const needed = series.map((one, i) => {
@@ -97,12 +97,12 @@ export function findSuspects(request: ComparisonRequest): Suspects {
   };
 }
 
-/** Whether more fresh processes may settle the verdict on a suspect. */
+/** Whether more fresh processes may settle the verdict on any suspect. */
 export function awaitsMoreRuns(request: ComparisonRequest): boolean {
   const joined = joinAll(request);
   const ids = new Set(request.suspects);
   const suspects = new Set(joined.series.filter(({ cell }) => ids.has(cell.id)));
-  // It is asked after each process: kinds without a suspect have nothing to say.
+  // This runs after each process, so kinds without a suspect are left out.
   const evidence = gatherEvidence(joined, contextOf(request), suspects);
   const isOpen = joined.series.some((one, i) => {
     const ofCell = evidence.cells[i]!;
@@ -111,7 +111,7 @@ export function awaitsMoreRuns(request: ComparisonRequest): boolean {
   return isOpen || awaitsGroups({ series: joined.series, evidence }, request.rule, ids);
 }
 
-/** All runs of a request, cell by cell, with what they say of each. */
+/** All runs of a request, cell by cell, with the evidence on each. */
 function joinWithEvidence(request: ComparisonRequest) {
   const joined = joinAll(request);
   return { ...joined, evidence: gatherEvidence(joined, contextOf(request)) };

@@ -9,7 +9,7 @@ import { findNewLoads } from "./new-loads.js";
 import { fewestOccasions, groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 
-/** What a reader must know besides the verdicts, a sentence each. */
+/** Notes besides the verdicts, a sentence each. */
 export function notesOn(
   request: Pick<ComparisonRequest, "baseline" | "candidate" | "fresh" | "command" | "suspects" | "history">,
   failures: readonly string[],
@@ -35,13 +35,13 @@ function looksSlower({ verdict }: CellComparison): boolean {
   return ["slower", "probably slower", "unsteady", "uneven"].includes(verdict);
 }
 
-/** Fewer suspects of a memory kind say nothing of a common cause. */
+/** Fewest suspects of a memory kind that suggest a common cause. */
 const fewestSuspects = 3;
 
 /**
- * Where most cells of a memory kind look slower together they have a cause in common, which may be a passing one: on
- * a shared H200 all of pageable and staged memory was slower for three minutes (results/README.md), while pinned memory
- * was not: the CPU has no part in its copies, and what these share is the link.
+ * If most cells of a memory kind look slower together they have a common cause, which may be temporary. On a shared
+ * H200 all pageable and staged copies were slower for three minutes (results/README.md). Pinned copies, in which the
+ * CPU has no part, were not; what these share is the link.
  */
 function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
   const kinds = [...new Set(cells.map(nameOf))].flatMap((name) => {
@@ -63,12 +63,12 @@ function commonCauses(suspects: readonly string[], cells: readonly CellCompariso
   });
 }
 
-/** Memory kind and variant: what may have a cause of its own. */
+/** Memory kind and variant, which may have a common cause. */
 function nameOf(cell: CellComparison): string {
   return `${cell.memory} ${variantName(cell)}`.trimEnd();
 }
 
-/** What the host has a part in is another hour's as much as another driver's, as long as only one hour is known. */
+/** With a baseline of one hour, a change of host-dependent copies may be due to the hour as well as to a driver. */
 function fewOccasions(
   { runs }: ResultSet,
   history: readonly HistoryEntry[],
@@ -86,7 +86,7 @@ function fewOccasions(
   ];
 }
 
-/** What else kept the machine busy while the candidate was measured, where that is new and something is slower. */
+/** New loads of the machine during the candidate's runs, if something is slower. */
 function newLoads(
   before: readonly RunFigures[],
   now: readonly RunFigures[],
@@ -101,8 +101,8 @@ function newLoads(
 }
 
 /**
- * Figures of a device that others used as well are no figures of it alone, whatever the verdict. Each sentence says how
- * many of the runs it holds for; who of the others came first differs from one run to the next, and is left out.
+ * Notes on devices that others used too, because such figures are not the device's alone. Each sentence counts the runs
+ * that it is about. It leaves out which other program came first, because that differs between runs.
  */
 function shared(side: string, runs: readonly RunFigures[]): string[] {
   const all = `the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"}`;
@@ -124,14 +124,14 @@ function withActivityAlone(record: SharingRecord): SharingRecord {
   return { ...record, others: [] };
 }
 
-/** What became of a run that did not come to its end. */
+/** How an unfinished run ended. */
 const endOf = {
   aborted: "was interrupted",
   running: "has not ended",
   failed: "failed",
 } as const;
 
-/** Of each run that did not come to its end, what of it is compared: "a.json was interrupted: …". */
+/** For each unfinished run, which part of it is compared: "a.json was interrupted: …". */
 export function describeUnfinished(runs: readonly RunFigures[]): string[] {
   return runs.flatMap(({ path, status, cells }) => {
     if (status === "complete") return [];

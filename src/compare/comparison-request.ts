@@ -3,22 +3,22 @@ import type { Comparison } from "./comparison.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import type { Rule } from "./verdict.js";
 
-/** What is to be compared, and by which rule. */
+/** What to compare, and by which rule. */
 export interface ComparisonRequest {
-  /** Of pinbench. */
+  /** Version of pinbench. */
   version: string;
   command: Comparison["command"];
   baseline: ResultSet;
   candidate: ResultSet;
-  /** Runs of fresh processes that measured the suspects again; empty where there are none. */
+  /** Runs of fresh processes that measured the suspects again; may be empty. */
   fresh: readonly RunFigures[];
-  /** Ids of the cells that looked slower, as `findSuspects()` has them. */
+  /** Ids of the cells that looked slower, from `findSuspects()`. */
   suspects: readonly string[];
-  /** How many processes the confirmation was to take at most; as many as there are where nothing is said. */
+  /** Most processes that the confirmation could take (default: the number of fresh runs). */
   mostFresh?: number;
   rule: Rule;
   /** Earlier checks, for the noise between occasions. */
   history?: readonly HistoryEntry[];
-  /** What failed besides what the runs themselves say. */
+  /** Failures that the runs themselves do not record. */
   failures?: readonly string[];
 }

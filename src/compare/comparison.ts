@@ -4,12 +4,12 @@ import { count } from "../results/schema-parts.js";
 import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**
- * The comparison document, `schemaVersion: 1`: what `compare` and `check` print with `--format json`, and what all
- * their other outputs are made from. schema/comparison-v1.json is generated from here (`npm run schema`). Changes are
- * relative to the baseline (-0.06 is 6 % less); what is not known is null.
+ * The comparison document, `schemaVersion: 1`: `compare` and `check` print it with `--format json`, and all their other
+ * outputs are made from it. schema/comparison-v1.json is generated from here (`npm run schema`). Changes are relative
+ * to the baseline (-0.06 is 6 % less); unknown values are null.
  */
 
-/** What a comparison can say of a cell; `verdictMeaning` in src/report explains each. */
+/** Verdicts on a cell; `verdictMeaning` explains each. */
 export const verdicts = [
   "slower",
   "probably slower",
@@ -23,28 +23,28 @@ export const verdicts = [
   "new",
 ] as const;
 
-/** The candidate's figure of a cell, and by how much it differs from the baseline's. */
+/** The candidate's figure of a cell, and its difference from the baseline's. */
 const changeSchema = z.object({
   /** The candidate's figure: the centre of its processes' medians, in the cell's unit. */
   figure: z.number(),
   runs: count,
-  /** Candidate over baseline, minus 1; null where the baseline lacks the cell. */
+  /** Candidate over baseline, minus 1; null if the baseline lacks the cell. */
   change: z.number().nullable(),
   /** 95 % interval of the change, for all compared cells at once; null if no spread is known. */
   low: z.number().nullable(),
   high: z.number().nullable(),
-  /** One-sided, that the cell is no slower; null where no spread is known. */
+  /** One-sided p-value for "not slower"; null if no spread is known. */
   pValue: z.number().nullable(),
 });
 
 /** Runs of the candidate that lie far outside the spread between the baseline's. */
 const slowRunsSchema = z.object({
   count,
-  /** Of so many. */
+  /** Number of the candidate's runs. */
   runs: count,
   /** 95 % interval of the share of runs that are slow. */
   share: z.object({ low: z.number(), high: z.number() }),
-  /** As slow ones among the baseline's runs. */
+  /** The same for the baseline's runs. */
   ofBaseline: count,
   /** The change of the slowest of them: -0.4 is 40 % less. */
   worstChange: z.number(),
@@ -57,7 +57,7 @@ const cellComparisonSchema = z.object({
   device: count,
   direction: z.enum(directions),
   /**
-   * Which figure of the cell is compared: that of its own direction; a bidir cell has an entry for each direction, and
+   * The figure of the cell that is compared: that of its direction. A bidir cell has an entry for each direction, and
    * in throughput mode one for their "sum".
    */
   moved: z.enum([...directionsMoved, "sum"]),
@@ -68,32 +68,34 @@ const cellComparisonSchema = z.object({
   timer: z.enum(timers),
   cache: z.enum(caches),
   ...variantSchema.shape,
-  /** "GB/s" for throughput, where more is faster; "us" a copy for latency, where less is. */
+  /** "GB/s" for throughput (more is faster); "us" a copy for latency (less is faster). */
   unit: z.enum(["GB/s", "us"]),
   baseline: z.object({ figure: z.number(), runs: count }).nullable(),
-  /** From all of the candidate's runs, those of the confirmation included; null where they lack the cell. */
+  /** From all of the candidate's runs, confirmation included; null if they lack the cell. */
   candidate: changeSchema.nullable(),
-  /** From the confirmation's runs alone; null where the cell was not measured again. */
+  /** From the confirmation's runs alone; null if the cell was not measured again. */
   confirmation: changeSchema.nullable(),
   /** `candidate.pValue` after Holm's correction over all cells. */
   adjustedPValue: z.number().nullable(),
   /**
-   * What the host's memory explains of `candidate.change`, relative (-0.1 is 10 % less), by the CPU's own copies in the
-   * same runs; the verdict, the p-values and the confirmation are about the rest. Null where there is no such control.
+   * The part of `candidate.change` that the host's memory explains, relative (-0.1 is 10 % less), from the CPU's own
+   * copies in the same runs. Verdict, p-values and confirmation are about the rest. Null without such a control.
    */
   explainedByHost: z.number().nullable(),
-  /** Null where the verdict is not about single slow runs. */
+  /** Null unless the verdict is about single slow runs. */
   slowRuns: slowRunsSchema.nullable(),
   /**
-   * The share of the time that slow copies took from the others, the mean over the runs of each side: 1 - bytes over time /
-   * median rate. Null if not known, absent in older documents.
+   * Share of time lost to slow copies, mean over the runs of each side: 1 - bytes over time / median rate. Null if
+   * unknown, absent in older documents.
    */
   lostShare: z.object({ baseline: z.number(), candidate: z.number() }).nullish(),
-  /** The relative drop that counts as one for this cell. */
+  /** The cell's threshold: the relative drop that counts. */
   threshold: z.number().positive(),
-  /** The relative loss of speed that this comparison finds in the cell 19 times out of 20; null if no spread is known. */
+  /**
+   * The relative loss of speed that this comparison detects in the cell 19 times out of 20; null if no spread is known.
+   */
   wouldShow: z.number().nullable(),
-  /** The noise between processes that the interval and the p-value assume; null where it is not known. */
+  /** The noise between processes that the interval and the p-value assume; null if unknown. */
   spread: z
     .object({
       source: z.enum(["these runs", "recorded"]),
@@ -107,33 +109,33 @@ const cellComparisonSchema = z.object({
   reason: z.string(),
 });
 
-/** What the cells of one kind, device and direction did together: surer than what any of them did. */
+/** A common verdict on the cells of one kind, device and direction, which is more certain than that on each cell. */
 const groupComparisonSchema = z.object({
-  /** The kind of memory, with what tells its cells apart from plain ones: "pinned", "pinned latency". */
+  /** The kind of memory, and the variant if it is not plain: "pinned", "pinned latency". */
   kind: z.string(),
   device: count,
   moved: z.enum([...directionsMoved, "sum"]),
   /** Ids of its cells. */
   ids: z.array(z.string()),
-  /** Of the cells' middle speed, relative; in latency mode too, more is faster. */
+  /** Relative change of the median cell's speed; in latency mode too, more is faster. */
   change: z.number().nullable(),
   /** 95 % interval of the change, for all groups at once; null if no spread is known. */
   low: z.number().nullable(),
   high: z.number().nullable(),
-  /** Whether the change is that of the copies with what the host's memory explains, which lost as well. */
+  /** Whether the change includes the part that the host's memory explains, because that was slower too. */
   isWithHost: z.boolean(),
-  /** The loss that this comparison finds 19 times out of 20; null if no spread is known. */
+  /** The loss that this comparison detects 19 times out of 20; null if no spread is known. */
   wouldShow: z.number().nullable(),
   verdict: z.enum(verdicts),
   reason: z.string(),
 });
 
-/** One side of a comparison; what is not a count is that of its first run. */
+/** One side of a comparison; all but the counts is from its first run. */
 const resultSetSchema = z.object({
-  /** As it was given; null for what `check` measured itself. */
+  /** The path as given; null for runs that `check` measured itself. */
   path: z.string().nullable(),
   runs: count,
-  /** Runs that start within five minutes of the end of the one before are of one occasion. */
+  /** Occasions: runs that start within five minutes of the end of the one before share one. */
   occasions: count,
   startedAt: z.string(),
   deviceNames: z.array(z.string()),
@@ -141,15 +143,15 @@ const resultSetSchema = z.object({
 });
 
 const differenceSchema = z.object({
-  /** What differs, in words: "driver", "link under load". */
+  /** The name of the fact: "driver", "link under load". */
   fact: z.string(),
   baseline: z.string().nullable(),
   candidate: z.string().nullable(),
   /** Whether it makes the results not comparable. */
   blocks: z.boolean(),
-  /** Whether it would, but for --allow-mismatch. */
+  /** Whether only --allow-mismatch made them comparable. */
   isOverruled: z.boolean(),
-  /** True where it says that the candidate ran on a machine, or a GPU, that the baseline does not know. */
+  /** True if the candidate ran on a machine or GPU that the baseline does not have. */
   isOtherMachine: z.literal(true).optional(),
 });
 
@@ -162,12 +164,12 @@ const linkLossSchema = z.object({
   baseline: linkSchema,
   /** At its slowest in the candidate's. */
   candidate: linkSchema,
-  /** How many of the candidate's runs had less than the baseline's, of those that know their link. */
+  /** Number of the candidate's runs with a slower link than the baseline's, of those with a known link. */
   runs: count,
   of: count,
 });
 
-/** What a comparison as a whole can come to; the exit code follows from it. */
+/** Outcomes of a comparison; the exit code follows from them. */
 export const outcomes = ["pass", "regression", "failed", "not comparable", "inconclusive"] as const;
 
 /** The zod schema of the whole document. */
@@ -183,10 +185,10 @@ export const comparisonSchema = z.object({
   baseline: resultSetSchema,
   candidate: resultSetSchema,
   differences: z.array(differenceSchema),
-  /** Each is a regression, whatever the cells say; absent where there are none. */
+  /** Each is a regression, even if no cell is slower; absent without any. */
   linkLosses: z.array(linkLossSchema).optional(),
   rule: z.object({
-    /** The chance that the comparison calls any cell slower where none is, if its assumptions hold. */
+    /** The chance that the comparison calls any cell slower although none is, if its assumptions hold. */
     significance: z.number().positive(),
     threshold: z.number().positive(),
     floorGBps: z.number().nonnegative(),
@@ -194,28 +196,28 @@ export const comparisonSchema = z.object({
     allowMismatch: z.boolean(),
     strict: z.boolean(),
   }),
-  /** The ids of the cells that looked slower, and the runs that measured these again; null without such runs. */
+  /** The ids of the suspects, and the runs that measured these again; null without such runs. */
   confirmation: z
     .object({
       runs: count,
-      /** How many it would have taken at most, until all verdicts were settled. */
+      /** Most runs that it could have taken to settle all verdicts. */
       atMost: count,
       suspects: z.array(z.string()),
     })
     .nullable(),
   cells: z.array(cellComparisonSchema),
-  /** Of three cells and more that are alike: in the order in which they first appear. */
+  /** Groups of three or more similar cells, in the order of their first appearance. */
   groups: z.array(groupComparisonSchema),
-  /** How many cells have each verdict. */
+  /** Number of cells by verdict. */
   counts: z.record(z.enum(verdicts), count),
   /**
-   * Of each run that did not come to its end, a sentence on what of it is compared; absent where all did, and in older
+   * A sentence for each unfinished run on the part that is compared; absent if all runs finished, and in older
    * documents.
    */
   unfinished: z.array(z.string()).optional(),
-  /** What a reader must know besides, a sentence each: where the spread was taken from, what failed. */
+  /** Notes, a sentence each: the source of the spread, failures. */
   notes: z.array(z.string()),
-  /** "inconclusive" under --strict alone. */
+  /** "inconclusive" only under --strict. */
   outcome: z.enum(outcomes),
 });
 
@@ -225,7 +227,7 @@ export type Comparison = z.infer<typeof comparisonSchema>;
 export type CellComparison = z.infer<typeof cellComparisonSchema>;
 /** The candidate's figure of a cell, and its change. */
 export type CellChange = z.infer<typeof changeSchema>;
-/** What the cells of one kind and direction did together. */
+/** The common verdict on the cells of one kind and direction. */
 export type GroupComparison = z.infer<typeof groupComparisonSchema>;
 /** Single slow runs of a cell. */
 export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
@@ -233,11 +235,11 @@ export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
 export type Difference = z.infer<typeof differenceSchema>;
 /** A link that is slower than the baseline's. */
 export type LinkLoss = z.infer<typeof linkLossSchema>;
-/** What the document says of one side. */
+/** The document's entry of one side. */
 export type ResultSetSummary = z.infer<typeof resultSetSchema>;
-/** What the comparison says of a cell. */
+/** A verdict on a cell. */
 export type Verdict = (typeof verdicts)[number];
-/** What the comparison as a whole comes to. */
+/** The outcome of a comparison. */
 export type ComparisonOutcome = (typeof outcomes)[number];
 
 comparisonSchema.register(z.globalRegistry, {

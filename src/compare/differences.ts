@@ -4,7 +4,7 @@ import { formatDuration, formatSize } from "../settings/units.js";
 import type { Difference, LinkLoss } from "./comparison.js";
 import type { DeviceLink, RunFigures } from "./result-set.js";
 
-/** The facts of the fingerprint that are compared, each with the name that messages give it, in their order. */
+/** The facts of the fingerprint that are compared, with their names in messages, in this order. */
 export const factNames: Readonly<Record<string, string>> = {
   backend: "backend",
   gpu: "GPU",
@@ -23,7 +23,7 @@ export const factNames: Readonly<Record<string, string>> = {
   pinbench: "pinbench",
 };
 
-/** What tells machines apart that are alike, each with the name that messages give it. */
+/** The facts that distinguish similar machines, with their names in messages. */
 export const machineFacts = {
   hostName: "host name",
   gpuUuids: "GPU UUID",
@@ -31,10 +31,10 @@ export const machineFacts = {
 } as const satisfies Record<keyof MachineNames, string>;
 
 /**
- * What differs between two sets of runs. Another backend, another GPU, another link width where that may be another slot
- * and samples that were cut for comparing every copy make them not comparable, unless `allowMismatch` (never for the
- * backend); all else (a driver, a kernel, the link of the same GPU, another node of the same kind) is what one wants to
- * compare. A fact that either side does not know is left out.
+ * The differences between two sets of runs. These make them not comparable, unless `allowMismatch`: another backend
+ * (always), another GPU, another link width that may mean another slot, and samples shortened by --verify every. Other
+ * differences (a driver, a kernel, the link of the same GPU, another node of the same kind) are what a comparison is
+ * for. A fact that either side does not know is left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],
@@ -69,17 +69,17 @@ export function findDifferences(
     });
 }
 
-/** The facts that must be the same for two results to be comparable, each with the part of it that counts. */
+/** The facts that must match for two results to be comparable, each with the part that counts. */
 const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
-  // Of "gen5 x16" the width: a link that is narrower from the start is another slot.
+  // Of "gen5 x16" only the width counts: a link that is narrower from the start is another slot.
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
 
 /**
- * The devices whose link is narrower or of a lower generation than in most of the baseline's runs, on the same GPU in the
- * same slot. That is a fact, whatever the figures say.
+ * The devices whose link is narrower or has a lower generation than in most of the baseline's runs, on the same GPU in
+ * the same slot. This is reported whatever the figures are.
  */
 export function findLinkLosses(
   baseline: readonly RunFigures[],
@@ -102,7 +102,7 @@ export function findLinkLosses(
 
 type KnownLink = LinkLoss["baseline"];
 
-/** Those that are known, the slowest first. A lane of the next generation is twice as fast. */
+/** The known links, slowest first. A lane of the next generation is twice as fast. */
 function knownLinks(links: readonly DeviceLink[]): KnownLink[] {
   const rate = ({ generation, width }: KnownLink) => width * 2 ** generation;
   return links
@@ -112,7 +112,7 @@ function knownLinks(links: readonly DeviceLink[]): KnownLink[] {
     .sort((a, b) => rate(a) - rate(b));
 }
 
-/** The devices of these runs by number, and whether each is known to be the same GPU in the same slot in all of them. */
+/** The devices of these runs by number, and whether each is the same GPU in the same slot in all runs. */
 function devicesOf(runs: readonly RunFigures[]) {
   const all = runs.flatMap(({ links }) => links);
   return [...new Set(all.map(({ device }) => device))].map((device) => {
@@ -123,10 +123,10 @@ function devicesOf(runs: readonly RunFigures[]) {
   });
 }
 
-/** Comparing every copy limits the copies of a sample and works between samples: its figures are other ones. */
+/** Comparing every copy limits the copies of a sample and adds work between samples, which changes the figures. */
 const copiesCompared = "copies compared";
 
-/** The settings that are compared, by the name that messages give them; null where a run does not know its own. */
+/** The settings that are compared, by their names in messages; null if a run does not record its own. */
 const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
   [
     "staging ring",
@@ -151,8 +151,8 @@ function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: Meas
 }
 
 /**
- * How the machines' names differ. A run whose GPUs the baseline does not know is of another machine; where GPUs are not
- * known, one whose host it does not know. A PCI address alone is another slot.
+ * How the machines differ. A run is of another machine if the baseline lacks its GPUs, or its host if the GPUs are
+ * unknown. Another PCI address alone is only another slot.
  */
 function machineDifference(
   key: keyof MachineNames,
@@ -170,7 +170,7 @@ function machineDifference(
   return tells && candidate.some(isUnknown) ? { ...found, isOtherMachine: true } : found;
 }
 
-/** How one fact differs; null where it does not, or where a side does not know it. */
+/** The difference in one fact; null if there is none, or a side does not know it. */
 function difference(
   fact: string,
   baselineValues: readonly (string | null)[],
@@ -182,12 +182,12 @@ function difference(
   if (baseline === null || candidate === null) return null;
   const shown = { fact, baseline: baseline.join(" and "), candidate: candidate.join(" and ") };
   if (shown.baseline === shown.candidate && (blocks === null || baseline.length === 1)) return null;
-  // It blocks also where one side by itself mixes machines.
+  // It also blocks if one side mixes machines.
   const kinds = new Set([...baseline, ...candidate].map((value) => blocks?.(value)));
   return { ...shown, blocks: blocks !== null && kinds.size > 1 };
 }
 
-/** The values that are known, each once; null where none is. */
+/** The known values, each once; null if there are none. */
 function distinct(values: readonly (string | null)[]): string[] | null {
   const known = [...new Set(values.filter((value) => value !== null))].sort();
   return known.length === 0 ? null : known;

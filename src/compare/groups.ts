@@ -1,19 +1,19 @@
 import { median } from "../stats/order-statistics.js";
 import { kindOf, logSpeeds, type RunFigure, type Series } from "./series.js";
 
-/** The cells of one kind, device and direction: what happens to all of them is surer than what happens to one. */
+/** The cells of one kind, device and direction. A change of all of them is more certain than that of one. */
 export interface GroupSeries {
-  /** What shares its noise: `kindOf()`. */
+  /** The kind that shares its noise: `kindOf()`. */
   kind: string;
   device: number;
   moved: Series["moved"];
   members: Series[];
 }
 
-/** With fewer cells each is judged by itself alone. */
+/** Fewest cells that are judged together. */
 const fewestMembers = 3;
 
-/** The groups of these series, in the order in which they first appear; of cells that every run measured. */
+/** The groups of these series, in the order of their first appearance, with the cells that every run measured. */
 export function groupsOf(series: readonly Series[]): GroupSeries[] {
   const groups = new Map<string, GroupSeries>();
   for (const one of series) {
@@ -28,7 +28,7 @@ export function groupsOf(series: readonly Series[]): GroupSeries[] {
     .filter(({ members }) => members.length >= fewestMembers);
 }
 
-/** The others cannot be lined up with them. */
+/** Other cells have no value in each run. */
 function measuredInEveryRun(series: readonly Series[]): Series[] {
   const [baseline, first] = (["baseline", "first"] as const).map((side) =>
     Math.max(...series.map((one) => one[side].length)),
@@ -37,8 +37,8 @@ function measuredInEveryRun(series: readonly Series[]): Series[] {
 }
 
 /**
- * One series for all members: of each run the median of how far their speeds lie from the medians of their baselines, as a
- * factor. It has figures of fresh runs only if these measured all members.
+ * One series for all members. A run's value is the median of its members' speeds, each relative to the median of that
+ * member's baseline. Fresh runs count only if they measured all members.
  */
 export function wholeOf(members: readonly Series[]): Series {
   const [first] = members as [Series];

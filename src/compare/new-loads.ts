@@ -1,19 +1,19 @@
 import type { LoadRecord } from "../results/schema.js";
 import type { RunFigures } from "./result-set.js";
 
-/** Something that kept a machine busy besides pinbench, as a share of all CPUs or of the time. */
+/** A load of the machine besides pinbench, as a share of all CPUs or of the time. */
 export interface NewLoad {
   /** In words: "CPU time of other programs". */
   name: string;
-  /** The most during a run of the baseline, and of the candidate. */
+  /** The highest share during a run of the baseline, and of the candidate. */
   usual: number;
   now: number;
 }
 
-/** A share that is so much larger than in any of the baseline's runs is a load that these did not have. */
+/** How much a share must exceed that of all baseline runs to be a new load. */
 const notableShare = 0.05;
 
-/** In the order in which they explain most. */
+/** Ordered by how much they explain. */
 const loadNames = {
   otherCpuShare: "CPU time of other programs",
   stealShare: "CPU time that the hypervisor gave to others",
@@ -21,7 +21,7 @@ const loadNames = {
   ioPressureShare: "waiting for disks",
 } as const satisfies Partial<Record<keyof LoadRecord, string>>;
 
-/** What kept the machine busy in the candidate's runs and in none of the baseline's; nothing where that is not recorded. */
+/** Loads in the candidate's runs that no baseline run had; empty if unknown. */
 export function findNewLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): NewLoad[] {
   return (Object.keys(loadNames) as (keyof typeof loadNames)[]).flatMap((key) => {
     const most = (runs: readonly RunFigures[]) =>

@@ -1,29 +1,26 @@
 import type { MachineNames } from "../results/history-entry.js";
 
 /**
- * Runs that start less than this after the end of the one before them are of one occasion. Processes one after the other share
- * what the machine does in these minutes (other guests' load, clocks, where memory is free), and tell little of how it
- * is an hour later.
+ * Runs that start less than this after the end of the previous one share an occasion. Consecutive processes share the
+ * machine's state in these minutes (other guests' load, clocks, where memory is free) and say little about an hour
+ * later.
  */
 export const occasionGapNs = 5 * 60e9;
 
-/** From so many occasions on, the runs themselves tell how much a machine differs between them. */
+/** Fewest occasions that show how much a machine differs between them. */
 export const fewestOccasions = 3;
 
-/** What of a run says on which occasion it was measured. */
+/** The part of a run that decides its occasion. */
 interface Dated {
   /** As in a result, ISO 8601. */
   startedAt: string;
-  /** How long it took; absent or null where that is not known, and then taken to be nothing. */
+  /** Duration; absent or null if unknown, and then taken as 0. */
   wallNs?: number | null;
   /** Runs on two machines are never of one occasion. */
   machine?: MachineNames;
 }
 
-/**
- * The runs by the occasions on which they were measured, each occasion's and the occasions in the order of their
- * starts. Every run is in exactly one; no runs have no occasions.
- */
+/** The runs by occasion; runs and occasions are ordered by start. Every run is in exactly one. */
 export function groupByOccasion<Run extends Dated>(runs: readonly Run[]): Run[][] {
   const machines = new Map<string, Started<Run>[]>();
   for (const run of runs) {

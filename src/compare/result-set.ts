@@ -20,43 +20,43 @@ import type { CellComparison } from "./comparison.js";
 
 /** The runs of one side of a comparison, never empty. */
 export interface ResultSet {
-  /** The file or folder in which they were found; null where they were measured just now. */
+  /** Their file or folder; null if they were just measured. */
   path: string | null;
   runs: readonly RunFigures[];
 }
 
 /**
- * What a comparison keeps of a run: each cell's medians, and none of the samples, of which a folder of runs has
- * millions.
+ * What a comparison keeps of a run: each cell's medians without samples, because a folder of runs has millions of
+ * these.
  */
 export interface RunFigures {
-  /** The run's own id: a copy of the run has it too. */
+  /** The run's id, which a copy of the run shares. */
   id: string;
-  /** What messages call the run; null where it was measured just now. */
+  /** The run's name in messages; null if it was just measured. */
   path: string | null;
   startedAt: string;
-  /** How long it took; null where that is not known. */
+  /** Duration; null if unknown. */
   wallNs: number | null;
   status: ResultDocument["run"]["status"];
-  /** The tool that measured it, where that was not pinbench. */
+  /** The tool that measured it, if not pinbench. */
   importedFrom: string | null;
   backend: ResultDocument["backend"];
   deviceNames: string[];
   fingerprint: ResultDocument["fingerprint"];
   machine: MachineNames;
   links: DeviceLink[];
-  /** How it was measured; null where that is not known, as of an imported result. */
+  /** How it was measured; null if unknown, as for an imported result. */
   settings: MeasuredSettings | null;
-  /** What else kept the machine busy; null where that is not known. */
+  /** Other loads of the machine; null if unknown. */
   load: LoadRecord | null;
-  /** Who else used its devices; empty where that is not known. */
+  /** Other users of its devices; empty if unknown. */
   sharing: readonly SharingRecord[];
-  /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
+  /** The host's last-level cache, which sets the size of cold cells' buffers; null if unknown. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
 }
 
-/** A device and the best link that it had under load in a cell of a run; what is not known is null. */
+/** A device and its best link under load in any cell of a run; unknown values are null. */
 export interface DeviceLink {
   device: number;
   uuid: string | null;
@@ -69,7 +69,7 @@ export interface DeviceLink {
 export interface CellFigures {
   cell: Cell & { id: string };
   figures: CellFigure[];
-  /** Null where it has figures. */
+  /** Null if it has figures. */
   absence: Absence | null;
 }
 
@@ -77,20 +77,20 @@ export interface CellFigures {
 export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
   value: number;
   /**
-   * Share of the time that slow copies took from the others (`lostShare()`), which medians do not see. Of latencies it is
-   * that of their mean as well: a percentile of a run's tail stands on few copies, the mean on all. Null if not known.
+   * Share of time lost to slow copies (`lostShare()`), which medians do not show. For latencies too it is based on the
+   * mean, which uses all copies; a tail percentile uses few. Null if unknown.
    */
   lostShare: number | null;
 }
 
 /** Why a cell has no figure. */
 export interface Absence {
-  /** Whether a measurement failed; one that was skipped or interrupted did not. */
+  /** Whether a measurement failed; skipped or interrupted ones did not. */
   isFailure: boolean;
   reason: string;
 }
 
-/** What a comparison keeps of a result; `path` is what messages call it, null where it was measured just now. */
+/** What a comparison keeps of a result; `path` is its name in messages, null if it was just measured. */
 export function runFigures(document: ResultDocument, path: string | null): RunFigures {
   return {
     id: document.run.id,
@@ -123,7 +123,7 @@ function machineNames({ host, devices, backend }: ResultDocument): MachineNames 
   };
 }
 
-/** An idle GPU lowers its link, so a single reading may be too low: the best one of all cells counts. */
+/** The best link over all cells, because an idle GPU lowers its link. */
 function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceLink {
   const { ordinal, uuid, pciBusId } = device;
   const ofCells = cells.filter((cell) => cell.device === ordinal).map(({ link }) => link);
@@ -135,10 +135,7 @@ function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceL
   return { device: ordinal, uuid, pciBusId, generation: best("generation"), width: best("width") };
 }
 
-/**
- * The runs that a result stands for: each process counts where several measured (`run --processes`), and else there is
- * one. `path` as in runFigures().
- */
+/** The runs of a result: one for each process with `run --processes`, else one. `path` as in runFigures(). */
 export function runsOf(document: ResultDocument, path: string | null): RunFigures[] {
   const whole = runFigures(document, path);
   const { processes } = document.run;
@@ -152,7 +149,7 @@ export function runsOf(document: ResultDocument, path: string | null): RunFigure
   }));
 }
 
-/** The cell with the medians of one process; what failed in one of them failed in all. */
+/** The cell with the medians of one process; a failure in one process fails the cell in all. */
 function ofProcess(cell: CellResult, process: number): CellResult {
   const medianOf = <D extends Distribution>(distribution: D): D => ({
     ...distribution,
@@ -164,11 +161,11 @@ function ofProcess(cell: CellResult, process: number): CellResult {
     overTimeGBps: overTimeGBps(cell, one.direction, process),
     latencyUs: one.latencyUs && medianOf(one.latencyUs),
   }));
-  // The samples of all processes are none of one.
+  // The samples come from all processes together.
   return { ...cell, stats, samples: [] };
 }
 
-/** What of a cell's result says what its figures are, and why it has none. */
+/** The fields of a cell's result that give its figures, or why it has none. */
 type CellFacts = Cell &
   Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason"> & { samples?: CellResult["samples"] };
 
@@ -212,7 +209,7 @@ function absenceOf(
     case "skipped":
       return { isFailure: false, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
     case null:
-      // A device that could not be opened fails the run and none of its cells: these were not left out on purpose.
+      // A device that could not be opened fails the run but none of its cells: these were not left out on purpose.
       if (run.status === "failed") {
         return { isFailure: true, reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
       }
@@ -233,15 +230,15 @@ function figuresOf({ stats, mode, direction, samples = [] }: CellFacts): CellFig
 }
 
 /**
- * Reads the runs of a result file, or of a folder of them, in the order in which they were measured. One file is held
- * in memory at a time. Throws a usage error that names the file, and "notComparable" for a baseline that is not there.
+ * Reads the runs of a result file or of a folder, in the order of measuring, with one file in memory at a time. Throws
+ * a usage error that names the file, and "notComparable" if there is no baseline.
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
   const runs = (await isFolder(path, role)) ? await readFolder(path, role) : await readRuns([path]);
   return inOrder(path, runs);
 }
 
-/** The runs that a baseline's folder began with; null if none of its runs were ever replaced. Throws as readResultSet(). */
+/** The runs that a baseline began with; null if none were ever replaced. Throws like readResultSet(). */
 export async function readBegunRuns(folder: string): Promise<ResultSet | null> {
   const paths = await listBegunRuns(folder);
   return paths === null ? null : inOrder(folder, await readRuns(paths));
@@ -264,7 +261,7 @@ async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
   return runs;
 }
 
-/** Once more where the list is another one by then: a check has just replaced the runs (check --update). */
+/** Reads again if the list has changed meanwhile: a check has just replaced the runs (check --update). */
 async function readFolder(folder: string, role: "baseline" | "candidate"): Promise<RunFigures[]> {
   if (role === "baseline" && (await listRunsIfAny(folder)).length === 0) throw noBaseline(folder, "in ");
   const paths = await listRuns(folder);
@@ -275,7 +272,7 @@ async function readFolder(folder: string, role: "baseline" | "candidate"): Promi
   });
 }
 
-/** A copy would count as one more run, and make the spread between runs look smaller than it is. */
+/** A copied run would make the spread between runs look smaller than it is. */
 function refuseCopies(runs: readonly RunFigures[]): void {
   const paths = new Map<string, string | null>();
   for (const { id, path } of runs) {
@@ -304,7 +301,7 @@ async function isFolder(path: string, role: "baseline" | "candidate"): Promise<b
     if (errorCode(cause) === "ENOENT" && role === "baseline") {
       throw noBaseline(path, "", cause);
     }
-    // Whatever else is wrong with the path, reading it will say.
+    // Other problems with the path appear when it is read.
     return false;
   }
 }

@@ -4,22 +4,22 @@ import { hostRates } from "./evidence/host-rate.js";
 import { groupByOccasion } from "./occasions.js";
 import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 
-/** What one run says of a series. */
+/** One run's figure of a series. */
 export interface RunFigure {
   /** The median of the run's samples, in the series' unit. */
   value: number;
-  /** Share of the time that slow copies took from the others; null if not known. */
+  /** Share of time lost to slow copies; null if unknown. */
   lostShare: number | null;
   startedAt: string;
-  /** Which occasion of its side it belongs to, from 0: `groupByOccasion()`. */
+  /** Index of its occasion on its side: `groupByOccasion()`. */
   occasion: number;
-  /** Logarithm of the rate at which the CPU itself copied host memory in that run; null where that was not measured. */
+  /** Logarithm of the rate of the CPU's own copies of host memory in that run; null if not measured. */
   hostLogSpeed: number | null;
 }
 
 /**
- * What is compared by itself: a cell, or a direction of a bidir cell, or the sum of both. It has a figure of every
- * run, in the order in which the runs were measured.
+ * The unit of comparison: a cell, or a direction of a bidir cell, or the sum of both. It has a figure for every run, in
+ * the order of measuring.
  */
 export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   cell: CellFigures["cell"];
@@ -28,24 +28,24 @@ export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   first: RunFigure[];
   /** Of the candidate's runs that measured the suspects again, to confirm. */
   fresh: RunFigure[];
-  /** Why one of the candidate's runs has no figure; null where they all have one. */
+  /** Why one of the candidate's runs has no figure; null if all have one. */
   absence: Absence | null;
 }
 
 /** All runs of a comparison, cell by cell. */
 export interface JoinedRuns {
   series: Series[];
-  /** Variance of the error that each run's `hostLogSpeed` has. */
+  /** Variance of the error of each run's `hostLogSpeed`. */
   hostErrorVariance: number;
-  /** What failed in the candidate, whether or not the baseline has that cell: "id: reason". */
+  /** Failures in the candidate, also of cells that the baseline lacks: "id: reason". */
   failures: string[];
 }
 
 type Group = "baseline" | "first" | "fresh";
 
-/** Joins runs by the ids of their cells, in the order in which these first appear. */
+/** Joins runs by cell id, in the order of first appearance. */
 export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
-  // Fresh runs that measured suspects of other memory alone need no control, and take it from no other run.
+  // Fresh runs that measured only suspects of other memory need no control, and do not affect that of other runs.
   const controlled = [...groupByOccasion(runs.baseline), runs.first, runs.fresh.filter(hasHostCells)];
   const rates = hostRates(controlled);
   const joined: Series[] = [];
@@ -93,7 +93,7 @@ function hasHostCells({ cells }: RunFigures): boolean {
   return cells.some(({ cell }) => cell.memory === "host");
 }
 
-/** The logarithm of the speed that a figure in the series' unit stands for: throughput, or the inverse of latency. */
+/** The logarithm of a figure's speed: throughput, or the inverse of latency. */
 export function logSpeed({ unit }: Pick<Series, "unit">, value: number): number {
   return unit === "us" ? -Math.log(value) : Math.log(value);
 }
@@ -103,15 +103,15 @@ export function logSpeeds(series: Pick<Series, "unit">, figures: readonly RunFig
   return figures.map(({ value }) => logSpeed(series, value));
 }
 
-/** The figure, in the series' unit, of which `logSpeed` is the logarithm of speed. */
+/** The inverse of `logSpeed()`, in the series' unit. */
 export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): number {
   return Math.exp(unit === "us" ? -logSpeed : logSpeed);
 }
 
 /**
- * What shares its noise with a series: its kind of memory, and latency apart from throughput ("pinned latency"). Cells that
- * are not plain are kinds of their own ("pageable process", "pinned together"): what is measured with them or beside them
- * has a part in their noise.
+ * The kind of a series, whose members share their noise: the kind of memory, and latency apart from throughput ("pinned
+ * latency"). Variants are kinds of their own ("pageable process", "pinned together"), because what runs with them adds
+ * to their noise.
  */
 export function kindOf({
   cell,

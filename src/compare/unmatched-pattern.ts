@@ -6,19 +6,19 @@ import { parseSize } from "../settings/units.js";
 /** A pattern of cells that matches none of them. */
 export interface UnmatchedPattern {
   pattern: string;
-  /** For the user: the pattern that was likely meant, and the cells that are most like this one. */
+  /** Hint for the user: the pattern that was likely meant, and the most similar cells. */
   hint: string;
 }
 
-/** As many cells are named in a message. */
+/** Most cells named in a message. */
 const mostNamed = 3;
 
-/** More parts than an id has: what is behind them is no pattern of a cell. */
+/** More parts than an id has; the rest cannot match. */
 const mostParts = 16;
 
 /**
- * The first of `patterns`, in which `*` stands for any characters, that matches none of the cells with these ids; null
- * where each matches one, and where there are no cells.
+ * The first of `patterns` (`*` stands for any characters) that matches none of these cell ids; null if each matches
+ * one, or without cells.
  */
 export function unmatchedPattern(
   patterns: readonly string[],
@@ -29,7 +29,7 @@ export function unmatchedPattern(
   return pattern === undefined ? null : { pattern, hint: hintFor(pattern, ids) };
 }
 
-/** Throws a usage error for the first of these patterns of thresholds that no cell is like; `where` says whose cells. */
+/** Throws a usage error for the first threshold pattern that matches no cell; `where` names the cells' source. */
 export function refuseUnmatched(patterns: readonly string[], ids: readonly string[], where: string): void {
   const unmatched = unmatchedPattern(patterns, ids);
   if (unmatched === null) return;
@@ -38,7 +38,7 @@ export function refuseUnmatched(patterns: readonly string[], ids: readonly strin
   throw new PinbenchError("usage", message, { hint });
 }
 
-/** Ids are alike where they have the same parts, in whatever order: people forget some, and mix them up. */
+/** Similarity of ids is the number of common parts in any order, because people forget parts and mix up their order. */
 function hintFor(pattern: string, ids: readonly string[]): string {
   const known = [...new Set(ids.flatMap((id) => id.split("/")))];
   const typed = pattern.split("/", mostParts).filter((part) => /[^*]/.test(part));
@@ -54,7 +54,7 @@ function hintFor(pattern: string, ids: readonly string[]): string {
   return `Did you mean "${patternLike(nearest, wanted)}"? ${isSizeMeant ? "Ids have sizes in bytes. " : ""}${cells}`;
 }
 
-/** The part of an id that was likely meant; `typed` itself where that is one, or like none. */
+/** The part of an id that was likely meant; `typed` itself if it is a part, or similar to none. */
 function nearestPart(typed: string, known: readonly string[]): string {
   if (known.some((part) => matchesPattern(part, typed))) return typed;
   const bytes = sizeWithUnit(typed) ?? (/^\d{4,16}$/.test(typed) ? Number(typed) : null);
@@ -64,7 +64,7 @@ function nearestPart(typed: string, known: readonly string[]): string {
   return sizes.sort((a, b) => distance(a) - distance(b))[0] ?? typed;
 }
 
-/** Bytes of "64KiB" or "64 MB"; null for all that is no number with such a unit. */
+/** Bytes of "64KiB" or "64 MB"; null for other texts. */
 function sizeWithUnit(text: string): number | null {
   if (!/^[\d.]+\s*[KMGT]i?B$/i.test(text.trim())) return null;
   try {
@@ -78,7 +78,7 @@ function hasPart(id: string, pattern: string): boolean {
   return id.split("/").some((part) => matchesPattern(part, pattern));
 }
 
-/** The pattern with these parts that the id matches: its own order, and `*` for each row of others. */
+/** A pattern of these parts that matches the id: in the id's order, with `*` for the other parts. */
 function patternLike(id: string, parts: readonly string[]): string {
   const kept = id.split("/").map((part) => parts.find((one) => matchesPattern(part, one)) ?? "*");
   return kept.filter((part, i) => part !== "*" || kept[i - 1] !== "*").join("/");

@@ -16,25 +16,25 @@ import {
 import { findUnevenRuns, type UnevenRuns } from "./evidence/uneven-runs.js";
 import { figureOf, type Series } from "./series.js";
 
-/** By what a change is judged. */
+/** The rule that judges changes. */
 export interface Rule {
-  /** The chance that any cell is called slower where none is, if the assumptions hold (docs/method.md). */
+  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
   significance: number;
   thresholds: Thresholds;
   allowMismatch: boolean;
   strict: boolean;
 }
 
-/** What holds for all cells of a comparison. */
+/** Terms of all cells of a comparison. */
 export interface Terms {
   rule: Rule;
-  /** Whether a regression has to be confirmed by fresh processes. */
+  /** Whether fresh processes must confirm a regression. */
   needsConfirmation: boolean;
   /** Whether the two sides are not comparable. */
   isBlocked: boolean;
 }
 
-/** How much must change in a series to count: the threshold, and never less than the floor. */
+/** The change of a series that counts: the threshold, but at least the floor. */
 interface Bounds {
   /** A relative drop: 0.05 is 5 %. */
   threshold: number;
@@ -51,9 +51,9 @@ function boundsOf({ cell, unit }: Series, { thresholds }: Rule): Bounds {
 
 /**
  * A cell that lost more than this share of its threshold, with a p-value below this level, is a suspect, which a check
- * measures again by fresh runs. That is generous, for a check never calls a cell slower that is no suspect. A suspect
- * is confirmed where the fresh runs alone show as much; their p-value needs no correction for many cells, as they had
- * no part in choosing the suspects.
+ * measures again in fresh runs. The limits are generous because a check never calls another cell slower. A suspect is
+ * confirmed if the fresh runs alone show as much. Their p-value needs no correction for many cells, because they did
+ * not choose the suspects.
  */
 const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 
@@ -61,9 +61,9 @@ const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 
 /**
- * How many fresh processes have to measure a series again before it is judged: 0 if nothing looks slow, 1 if it
- * does as a whole (more only make the verdict surer), and more if a part of the runs is slow or uneven, which few would
- * not meet.
+ * Number of fresh processes that must measure a series again before it is judged: 0 if nothing looks slow, 1 if all of
+ * it looks slower (more add certainty), and more if some runs are slow or uneven, because few fresh runs could miss
+ * these.
  */
 export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): number {
   const drop = countingDropOfCell(series, evidence, rule);
@@ -79,12 +79,13 @@ export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): 
 }
 
 /**
- * With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict: the rest is between
- * occasions, and known from few. A group's interval is made by these, and a little narrows it where its cells' do not.
+ * If the candidate's runs cause a smaller share of the error, more of them do not settle a verdict: the rest is noise
+ * between occasions, of which few are known. Groups have a smaller limit, because this noise dominates their intervals,
+ * and a little narrowing helps.
  */
 const leastShareOfRuns = { cell: 0.3, group: 0.1 };
 
-/** Whether further fresh processes may settle the verdict on a series that fresh processes have measured. */
+/** Whether more fresh processes may settle the verdict on a series that some have measured. */
 export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boolean {
   const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
@@ -94,12 +95,12 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   return isUnsettledDrop(evidence, drop, rule, leastShareOfRuns.cell);
 }
 
-/** The same for what the cells of a kind and direction did together. */
+/** The same for a group. */
 export function isUnsettledGroup(group: GroupToJudge, rule: Rule): boolean {
   return isUnsettledDrop(group.evidence, countingDropOfGroup(group, rule), rule, leastShareOfRuns.group);
 }
 
-/** Whether a drop that counts is neither shown nor, by itself, likely to be chance. */
+/** Whether a drop that counts is open: neither shown nor likely to be chance. */
 function isUnsettledDrop(evidence: Evidence, drop: number, rule: Rule, leastShare: number): boolean {
   const { overall } = evidence;
   if (overall === null || overall.shareOfRuns < leastShare) return false;
@@ -110,17 +111,17 @@ function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
   return -change > suspicion.shareOfThreshold * drop && pSlower < suspicion.level;
 }
 
-/** Whether a drop is likely: the estimate lies beyond what counts, and its interval beyond no change. */
+/** Whether a drop is likely: the estimate exceeds what counts, and the interval excludes zero. */
 function isProbable({ change, high }: LogChange, drop: number): boolean {
   return -change > drop && high < 0;
 }
 
-/** Whether a drop is as good as certain, after the correction for many cells. */
+/** Whether a drop is significant after the correction for many cells. */
 function isShown({ overall, adjusted }: Evidence, drop: number, { significance }: Rule): boolean {
   return -overall!.change > drop && adjusted!.slower < significance;
 }
 
-/** The verdict on a series, and why; `evidence` is null if a side lacks it. */
+/** The verdict on a series with its reason; `evidence` is null if a side lacks the series. */
 export function judge(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
   const judged = judgeMedians(series, evidence, terms);
   const isOpen = medianVerdictsThatMayBeUneven.includes(judged.verdict);
@@ -135,10 +136,10 @@ export function judge(series: Series, evidence: Evidence | null, terms: Terms): 
   return { verdict: judgedUneven.verdict, reason, slowRuns: judged.slowRuns };
 }
 
-/** Medians that are as they were, or not known to be slower, do not show that copies are. */
+/** Copies can be uneven although the median did not get slower. */
 const medianVerdictsThatMayBeUneven: readonly Verdict[] = ["faster", "not slower", "cannot be told"];
 
-/** Null where slow copies took no more than before; shown and met again as slow runs are. */
+/** Null if slow copies took no more time than before. Uneven copies are shown and confirmed like slow runs. */
 function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judgement | null {
   const { first, fresh, lost } = uneven;
   const { slow, runs } = slowOfCandidate(uneven);
@@ -168,7 +169,7 @@ function counted(runs: number): string {
   return runs === 1 ? "1 run" : `${runs} runs`;
 }
 
-/** The verdict on the medians of a series, and on single slow runs among these. */
+/** The verdict on a series by its medians, and by single slow runs. */
 function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
   if (series.baseline.length === 0) return plain("new", "the baseline does not have it");
   if (evidence === null)
@@ -187,7 +188,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
       ? `the floor of ${floorText(series, bounds)}`
       : `a drop of ${percentText(bounds.threshold)}`;
   const slow = findSlowRuns(series, evidence, drop);
-  // If most runs are slower, another occasion may have shifted them all: that is not for the slow runs to say.
+  // If most runs are slower, the occasion may have shifted them all, so this is not about single slow runs.
   const isMost = isMostRuns(evidence, drop);
   if (slow !== null && !isMost) return judgeSlowRuns(series, slow, terms);
   const slower = judgeDrop(evidence, drop, { terms, isMost, percent: percentText(bounds.threshold) });
@@ -200,7 +201,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
     : judged;
 }
 
-/** The verdict on what the cells of a kind and direction did together; a drop counts that counts in their middle cell. */
+/** The verdict on a group; the drop that counts is that of its median cell. */
 export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
   const { evidence, withHost, host } = group;
   const drop = countingDropOfGroup(group, terms.rule);
@@ -209,7 +210,7 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
     judgeDrop(some, drop, { terms, isMost: isMostRuns(some, drop), percent });
   const ofCopies = lossIn(evidence);
   const isLoss = (judged: Judgement | null) => judged !== null && judged.verdict !== "cannot be told";
-  // Whether the host's memory or the copies are to blame, a program gets less: both agree.
+  // Programs lose speed whether the host's memory or the copies are to blame, so both must agree.
   if (!isLoss(ofCopies) && withHost !== null && host !== null && -host.change > drop / 2) {
     const ofBoth = lossIn(withHost);
     if (ofBoth !== null && isLoss(ofBoth)) return { ...ofBoth, isWithHost: true };
@@ -218,7 +219,7 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
   return { ...(ofCopies ?? judgeNoDrop(evidence, bounds, terms)), isWithHost: false };
 }
 
-/** The verdict on a series or a group that does not look slower. */
+/** The verdict on a series or group that does not look slower. */
 function judgeNoDrop(
   { overall, adjusted }: Evidence,
   { drop, gain, whatCounts, percent }: { drop: number; gain: number; whatCounts: string; percent: string },
@@ -236,19 +237,19 @@ function neitherShown(whatCounts: string): string {
   return `the spread between runs neither shows nor excludes ${whatCounts}`;
 }
 
-/** The drop of the logarithm of speed that counts in a cell: its threshold's, or the floor's if that is more. */
+/** The drop of a cell's log speed that counts: the threshold's, or the floor's if larger. */
 export function countingDropOfCell(series: Series, evidence: Evidence, rule: Rule): number {
   return countingDrop(series, evidence, boundsOf(series, rule));
 }
 
-/** The drop of the logarithm of speed that counts in the middle cell of a group. */
+/** The drop of log speed that counts in the group's median cell. */
 export function countingDropOfGroup({ members }: Pick<GroupToJudge, "members">, rule: Rule): number {
   const drops = members.map((one) => countingDropOfCell(one.series, one.evidence, rule));
-  // A cell slower than the floor cannot fall by as much: its drop is endless.
+  // A cell slower than the floor cannot lose that much: its limit is infinite.
   return median(drops.map((drop) => Math.min(drop, Number.MAX_VALUE)));
 }
 
-/** Whether a group looks slower, by itself or with the host's memory, so that its cells have to be measured again. */
+/** Whether a group looks slower, alone or with the host's memory, so that its cells are measured again. */
 export function isSuspiciousGroup(group: GroupToJudge, rule: Rule): boolean {
   const drop = countingDropOfGroup(group, rule);
   const { evidence, withHost, host } = group;
@@ -257,22 +258,22 @@ export function isSuspiciousGroup(group: GroupToJudge, rule: Rule): boolean {
   return withHost.overall !== null && isSuspicious(withHost.overall, drop);
 }
 
-/** What the verdict on a group is made of. */
+/** The evidence for a verdict on a group. */
 export interface GroupToJudge {
   members: readonly { series: Series; evidence: Evidence }[];
   evidence: Evidence;
-  /** With what the host's memory explains; null without a control. */
+  /** Including the part that the host's memory explains; null without a control. */
   withHost: Evidence | null;
-  /** The change of the host's memory; null if that is not known. */
+  /** The change of the host's memory; null if unknown. */
   host: Pick<LogChange, "change"> | null;
 }
 
-/** The verdict on a group, and whether it is about what the copies and the host's memory lost together. */
+/** The verdict on a group, and whether it includes the loss of the host's memory. */
 export interface GroupJudgement extends Judgement {
   isWithHost: boolean;
 }
 
-/** Whether a series or a group is slower; null if it does not look so. */
+/** The verdict on a series or group that looks slower; null if it does not. */
 function judgeDrop(
   evidence: Evidence,
   drop: number,
@@ -292,17 +293,17 @@ function judgeDrop(
   }
   return isCertain
     ? plain("slower", `by more than ${percent}, beyond the spread between runs`)
-    : plain("probably slower", `by more than ${percent}, and the interval excludes no change`);
+    : plain("probably slower", `by more than ${percent}, and the interval excludes zero`);
 }
 
-/** A verdict, its reason in a sentence, and the slow runs that it is about, if it is about some. */
+/** A verdict, its reason in a sentence, and the slow runs if it is about any. */
 type Judgement = Pick<CellComparison, "verdict" | "reason" | "slowRuns">;
 
 function plain(verdict: Verdict, reason: string): Judgement {
   return { verdict, reason, slowRuns: null };
 }
 
-/** Slow runs are shown by the first processes alone for `compare`, and met again by fresh ones for `check`. */
+/** For `compare` the first processes show slow runs; for `check` fresh ones must also have some. */
 function judgeSlowRuns(series: Series, slow: SlowRuns, { needsConfirmation }: Terms): Judgement {
   const { baseline, fresh } = slow;
   const { slow: count, runs } = slowOfCandidate(slow);
@@ -333,7 +334,7 @@ function whySlowRunsNotConfirmed({ first, fresh }: SlowRuns): string {
   return `${first.slow} of ${first.runs} runs were far slower, and ${again}`;
 }
 
-/** Whether a verdict fails a comparison: slow runs of steady cells are a fault, those of others may be their nature. */
+/** Whether a verdict fails a comparison. Slow runs are a fault of steady cells only; others may have them by nature. */
 export function isFailing(
   cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
   { strict }: Pick<Rule, "strict">,
@@ -343,7 +344,7 @@ export function isFailing(
   return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
 }
 
-/** Whether as many of the candidate's runs are slower as it takes to call the cell slower, and not unsteady. */
+/** Whether enough of the candidate's runs are slower to call the cell slower instead of unsteady. */
 function isMostRuns(evidence: Evidence, drop: number): boolean {
   const { slower, of } = slowerRuns(evidence, drop);
   return slower >= mostRuns.share * of;
@@ -357,34 +358,34 @@ function slowerRuns({ baseline, runs }: Evidence, drop: number): { slower: numbe
   return { slower, of: candidate.length };
 }
 
-/** A few outliers among the candidate's runs do not make a cell slower: most of its runs have to be. */
+/** Most runs must be slower, because a few outliers do not make a cell slower. */
 function whyNotMostRuns(evidence: Evidence, drop: number): string {
   const { slower, of } = slowerRuns(evidence, drop);
   return `only ${slower} of ${of} runs are slower than the baseline by more than half the threshold`;
 }
 
-/** A change of the logarithm of speed as a relative one of the figure: a latency rises as speed drops. */
+/** Converts a change of log speed to a relative change of the figure: a latency rises as speed drops. */
 export function changeOfFigure({ unit }: Pick<Series, "unit">, change: number): number {
   return Math.expm1(unit === "us" ? -change : change);
 }
 
-/** The change of the logarithm of a figure that rises by this share. */
+/** The change of a figure's logarithm if the figure rises by this share. */
 function logRise(share: number): number {
   return Math.log1p(share);
 }
 
-/** The change of the logarithm of a figure that falls by this share; no figure can fall by more than all of itself. */
+/** The change of a figure's logarithm if the figure falls by this share, which is at most 1. */
 function logFall(share: number): number {
   return share < 1 ? -Math.log1p(-share) : Infinity;
 }
 
-/** The drop of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
+/** The drop of log speed that counts: the threshold's, or the floor's if larger. */
 function countingDrop(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
   return Math.max(logFall(threshold), series.unit === "us" ? logRise(share) : logFall(share));
 }
 
-/** The gain of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
+/** The gain of log speed that counts: the threshold's, or the floor's if larger. */
 function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
   return Math.max(logRise(threshold), series.unit === "us" ? logFall(share) : logRise(share));

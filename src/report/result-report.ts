@@ -5,10 +5,10 @@ import { type ResultDocument, resultSchema } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import { cellNotes, urgentNotes } from "./cell-notes.js";
 import { answer, closingLines } from "./findings/answer.js";
-import { mainRates } from "./findings/copy-answers.js";
+import { mainRates } from "./findings/main-rates.js";
 import { resultRows } from "./result-csv.js";
 import { briefFacts, headerAlerts, headerFacts } from "./result-header.js";
-import { cellGrids } from "./tables/cell-grids.js";
+import { cellGrids, rowsInBrief } from "./tables/cell-grids.js";
 import { coldStartReports } from "./tables/cold-start-report.js";
 
 /** The result of a run, as a kind of document. */
@@ -36,7 +36,7 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
     name: `${names}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", headerAlerts(document)),
-      ...texts("answer", answer(document)),
+      ...texts("answer", answer(document, screen.isVerbose ? undefined : rowsInBrief(document))),
       ...(rates === null
         ? []
         : texts("answer", [note(`${rates.text}.`)]).map((block) => ({ ...block, headline: rates.headline }))),

@@ -218,7 +218,7 @@ export const termGroups: readonly TermGroup[] = [
       term("slower", "shown to be slower by the threshold or more"),
       term(
         "probably slower",
-        "slower by the threshold or more, and the interval excludes no change; a chance is left that nothing changed",
+        "slower by the threshold or more, and the interval excludes zero; a chance is left that nothing changed",
       ),
       term("unsteady", "single runs are far slower, and not less often than in the baseline"),
       term("uneven", "within runs, slow copies take more of the time than in the baseline"),

@@ -4,9 +4,9 @@ import { longEpochStarts } from "./live/joint-arrivals.js";
 import type { Score } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 
-/** What epochs of a running job cost under a setting: the middle of what its loop met. */
+/** Medians of what epochs of a running job cost under a setting. */
 export interface EpochCost extends EpochTurn {
-  /** Whether an epoch began under the setting: else its `firstBatchNs` is reckoned from what others took. */
+  /** Whether an epoch began under the setting; if not, `firstBatchNs` is computed from other settings. */
   isMeasured: boolean;
 }
 
@@ -18,9 +18,9 @@ interface Tried {
 const isStarting = ({ numWorkers, persistentWorkers }: LoaderSetting) => numWorkers > 0 && !persistentWorkers;
 
 /**
- * Of a setting, tried or not: how long an epoch has no batch. `makeNsPerBatch`, what making one takes, is what an epoch
- * waits for that starts no workers. Workers start one after the other: what that took so many, others are reckoned from.
- * Null where no epoch began, or what a setting would wait for cannot be reckoned.
+ * Time without a batch in an epoch under a setting, tried or not. An epoch that starts no workers waits for
+ * `makeNsPerBatch`, the time to make a batch. Workers start one after the other, so the wait for other numbers of
+ * workers is computed in proportion. Null if no epoch began, or the wait cannot be computed.
  */
 export function epochCost(
   setting: LoaderSetting,
@@ -38,7 +38,7 @@ export function epochCost(
   const own = alike.flatMap((one) => (one.setting.numWorkers === setting.numWorkers ? one.turns : []));
   const common = { batches: Math.round(middle(turns, "batches")), betweenNs: middle(turns, "betweenNs") };
   if (own.length > 0) {
-    // Workers that begin anew are ended between two epochs as well.
+    // Workers that are not persistent also end between two epochs.
     const [betweenNs, firstBatchNs] = [middle(own, "betweenNs"), middle(own, "firstBatchNs")];
     return { ...common, betweenNs, firstBatchNs, isMeasured: true };
   }
@@ -53,8 +53,8 @@ export function epochCost(
 }
 
 /**
- * Of an epoch, the time that its batches in their steady state do not take. Where epochs are short, what is measured as
- * the steady state has their first batches in it.
+ * Time of an epoch minus that of its batches in the steady state. In short epochs the steady state as measured includes
+ * their first batches.
  */
 export function lostNs(
   { batches, betweenNs, firstBatchNs }: EpochTurn,
@@ -65,7 +65,7 @@ export function lostNs(
   return hasStarts ? betweenNs : Math.max(0, betweenNs + firstBatchNs - 1e9 / score.batchesPerSecond);
 }
 
-/** The rate of the whole job: so many batches in the time of an epoch, what lies between two of them included. */
+/** The rate of the whole job: an epoch's batches over its time, the time between two epochs included. */
 export function jobScore(score: Score, cost: EpochCost, setting: LoaderSetting): Score {
   const lost = lostNs(cost, score, setting);
   const over = (rate: number) => cost.batches / (cost.batches / rate + lost / 1e9);

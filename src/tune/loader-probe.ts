@@ -1,68 +1,74 @@
 import type { LoaderSetting, ProbeRecord, StorageRate, TrialRecord } from "../results/tuning.js";
 
 /**
- * Something that can run a loader under a setting and tell when its batches arrive: the user's own Dataset in the
- * user's own Python (torch/), the engine's model of a loader (model/), or a training job that runs (live/). It only
- * measures: how many batches are enough and which setting is good is decided by its caller. One trial at a time.
+ * Runs a loader under a setting and reports when its batches arrive: the user's own Dataset in their own Python
+ * (torch/), the engine's model of a loader (model/), or a running training job (live/). It only measures: its caller
+ * decides how many batches are enough and which setting is good. One trial at a time.
  */
 export interface Probe {
   readonly facts: ProbeFacts;
   /**
-   * Of a job that runs by itself: aborted where no further trial is possible, which is no fault; the reason is
-   * jobEnded where the job has ended.
+   * For a running job: aborted if no further trial is possible, which is no fault; the reason is jobEnded if the job
+   * has ended.
    */
   readonly over?: AbortSignal;
   /**
-   * Runs one setting from its start until `enough` says so, a fault, or an abort. A fault of this setting is a Trial
-   * with a failure; rejects with a PinbenchError only where no further trial can succeed.
+   * Runs one setting from its start until `enough` returns true, a fault, or an abort. A fault of this setting is a
+   * Trial with a failure; rejects with a PinbenchError only if no further trial can succeed.
    */
   measure(setting: LoaderSetting, control: TrialControl): Promise<Trial>;
   /**
-   * Has what a trial needs ready, so that those of several probes begin at the same moment. Never rejects: what fails is
-   * for `measure` to tell. Without it, the probe is always ready.
+   * Prepares a trial, so that the trials of several probes begin at the same moment. Never rejects: `measure` reports
+   * what fails. Without it, the probe is always ready.
    */
   ready?(signal: AbortSignal): Promise<void>;
-  /** What storage gives of the data set's files; null where that cannot be told. Only of a probe whose trials are cold. */
+  /** Rate of reading the data set's files from storage; null if unknown. Only for probes whose trials are cold. */
   storage?(signal: AbortSignal): Promise<StorageRate | null>;
-  /** Ends what the probe has started, by force where it must; nothing is left behind. Never rejects. */
+  /** Ends all that the probe has started, by force if necessary; nothing is left behind. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Why a probe is over before the search is. */
+/** The abort reason if the job ended before the search. */
 export const jobEnded = "the job has ended";
 
-/** When a trial is to end. */
+/** Conditions that end a trial. */
 export interface TrialControl {
   /**
-   * Called with all arrivals until now whenever some have come; true ends the trial. Steady clock, from the moment
-   * the loader was started.
+   * Called with all arrivals so far whenever more have come; true ends the trial. Steady clock, from the loader's
+   * start.
    */
   enough: (arrivalsNs: readonly number[]) => boolean;
-  /** Of a running job: as many epochs must have begun as well, unless that takes longer than this from the trial's start. */
+  /**
+   * For a running job: this many epochs must have begun as well, unless that takes longer than this from the trial's
+   * start.
+   */
   epochTurns?: { least: number; withinNs: number };
-  /** Ends the trial with what there is: its `failure` is null, `aborted` true, and `endedNs` when that was. */
+  /** Ends the trial with the batches so far: `failure` is null, `aborted` true, and `endedNs` the time. */
   signal: AbortSignal;
-  /** A trial in which no batch comes for so long hangs: its fault is then "hang". */
+  /** Time without a batch after which a trial hangs: its fault is then "hang". */
   timeoutNs: number;
 }
 
-/** One run of a loader under one setting: as the document has it, but for the batches that a rate leaves out. */
+/** One run of a loader under one setting: the document's record without the number of batches that a rate ignores. */
 export interface Trial extends Omit<TrialRecord, "droppedBatches"> {
   setting: LoaderSetting;
 }
 
-/** A trial that has ended, and whether what ran it can run another one: it has become idle, or let go of its loader. */
+/** A trial that has ended, and whether its process can run another: it is idle, or has released its loader. */
 export interface TrialRun {
   trial: Trial;
   isUsable: boolean;
 }
 
-/** What a probe knows as soon as it is ready: as the document has it, and what decides which settings fit. */
+/** Facts that a probe knows when it is ready: those of the document, and those that decide which settings fit. */
 export interface ProbeFacts extends ProbeRecord {
   /** File descriptors that a batch in flight holds in the probe's process, and the soft limit there. */
   filesPerBatch: number;
   fileLimit: number | null;
   filesInUse: number | null;
-  /** Memory that another process like the probe's takes, its data set and its libraries' own data; null or not there where unknown. */
+  /**
+   * Memory that another process like the probe's needs for its data set and its libraries' own data; null or absent if
+   * unknown.
+   */
   processBytes?: number | null;
 }

@@ -7,10 +7,10 @@ import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import { formatSizeRounded } from "../settings/units.js";
 import type { ProbeFacts } from "./loader-probe.js";
 
-/** What the loaders of this node's training processes have to share. */
+/** Resources that the loaders of this node's training processes share. */
 export type MachineLimits = Omit<Tuning["machine"], "hostname" | "cpuModel">;
 
-/** The limits as they are now, read below `root`, which tests replace. */
+/** The current limits, read below `root`, which tests replace. */
 export function machineLimits(ranks: number, root = "/"): MachineLimits {
   return {
     usableCpus: usableCpuCount(root),
@@ -38,12 +38,12 @@ export function cpusPerRank({ usableCpus, ranks }: MachineLimits): number {
 /** Pipes and queues of each worker in the training process. */
 const filesPerWorker = 8;
 
-/** A batch that is taken is given back only after the next one has come: two more than are in flight. */
+/** A batch is freed only after the next one has come: two more than are in flight. */
 const batchesBeyondFlight = 2;
 
 /**
- * The bytes and file descriptors that a setting will take, as far as that is known before it is tried;
- * `workerBytes` is what a worker of earlier trials comes to own over an epoch, 0 before there was one.
+ * Bytes and file descriptors that a setting needs, as far as known before a trial; `workerBytes` is the memory that a
+ * worker of earlier trials comes to own over an epoch, 0 before any.
  */
 export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerBytes: number) {
   const { numWorkers, pinMemory } = setting;
@@ -57,14 +57,13 @@ export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerBytes: n
   };
 }
 
-/** Pinned blocks are made in powers of two, to be of use again: by torch and by pinbench's model of it alike. */
+/** Pinned blocks have sizes of powers of two so that they can be reused, in torch and in pinbench's model of it. */
 function pinnedBlockBytes(bytes: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, bytes)));
 }
 
 /**
- * Why a setting does not fit on this machine beside those of the other ranks, in words that follow "skipped: "; null
- * where it does.
+ * Why a setting does not fit on this machine next to those of the other ranks, to follow "skipped: "; null if it does.
  */
 export function misfit(
   setting: LoaderSetting,

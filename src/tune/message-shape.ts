@@ -1,21 +1,21 @@
 import { isObject } from "../text-file.js";
 
 /*
- * What another process says comes as a line of JSON, and may be anything: its shape is checked before it is believed,
- * as what is wrong in it would show as a fault of pinbench's own, far from where it came from.
+ * Another process sends lines of JSON that may be anything. Their shape is checked first, because a wrong field would
+ * otherwise look like a fault of pinbench, far from its source.
  */
 
-/** Whether a value is what a field of a message has to be. */
+/** Checks the value of a message's field. */
 export type FieldCheck = (value: unknown) => boolean;
 
-/** The fields of each type of message but `type` itself; the compiler sees to it that none is missing. */
+/** The fields of each type of message except `type`; the compiler ensures that none is missing. */
 export type MessageShapes<Message extends { type: string }> = {
   readonly [Type in Message["type"]]: {
     readonly [Field in keyof Omit<Extract<Message, { type: Type }>, "type">]-?: FieldCheck;
   };
 };
 
-/** A number, and no infinity. */
+/** A finite number. */
 export const isNumber: FieldCheck = (value) => Number.isFinite(value);
 
 /** A whole number from 0 up. */
@@ -39,25 +39,25 @@ export const listOf =
   (value) =>
     Array.isArray(value) && value.every(check);
 
-/** Of a field that may be null. */
+/** Allows null. */
 export const orNull =
   (check: FieldCheck): FieldCheck =>
   (value) =>
     value === null || check(value);
 
-/** Of a field that may be left out. */
+/** Allows a missing field. */
 export const orAbsent =
   (check: FieldCheck): FieldCheck =>
   (value) =>
     value === undefined || check(value);
 
-/** Of an object with these fields, and any others. */
+/** An object with these fields and any others. */
 export const withFields =
   (fields: Readonly<Record<string, FieldCheck>>): FieldCheck =>
   (value) =>
     isObject(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
 
-/** The message of a line; null for a line that is none of these. */
+/** The message of a line; null for other lines. */
 export function readShaped<Message extends { type: string }>(
   line: string,
   shapes: MessageShapes<Message>,

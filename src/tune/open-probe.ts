@@ -16,7 +16,7 @@ import { storageRate } from "./storage-rate.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 import { usualPython } from "./training-python.js";
 
-/** Announces that this process uses devices, and may wait for them; false where it was interrupted before. */
+/** Announces that this process uses devices, and may wait for them; false if interrupted before. */
 export type BeginSharing = (sharing: DeviceSharing) => Promise<boolean>;
 
 const beginAtOnce: BeginSharing = async (sharing) => {
@@ -25,7 +25,7 @@ const beginAtOnce: BeginSharing = async (sharing) => {
 };
 
 /**
- * The probe that the settings ask for, opened: the user's own data, or a model of a loader, which `begin` announces to
+ * Opens the probe that the settings ask for: the user's own data, or a model of a loader, which `begin` announces to
  * other users of the device. Rejects with a PinbenchError.
  */
 export async function openProbe(
@@ -53,7 +53,7 @@ export async function openProbe(
   return probe;
 }
 
-/** What a reader of a rate beside `--step-time` must know; its own product of matrices takes the CPU where it runs there. */
+/** Note on rates measured with `--step-time`; on the CPU its matrix product itself takes CPU time. */
 function standInNote(stepTime: number | "auto", { kind, device }: Probe["facts"]): string {
   const own =
     kind === "torch"
@@ -110,7 +110,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, begin: Beg
   }
   const { ranks } = settings;
   const others = backend.facts.devices.filter(({ ordinal }) => ordinal !== device.ordinal);
-  // As training processes have it: each a GPU of its own, as far as there are so many.
+  // Each process has its own GPU, as training processes do, if there are enough.
   const used = [device, ...others].slice(0, ranks);
   const shared = sharedDevices(backend, used);
   const sharing = shared.length === 0 ? null : new DeviceSharing(shared, { command: "tune", ownerPid: null });
@@ -149,7 +149,10 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, begin: Beg
   }
 }
 
-/** Looks after each trial who else uses the devices, which the probe has open: a note says so, and counts for all trials. */
+/**
+ * After each trial, checks for other users of the devices that the probe has open; a note on them counts for all
+ * trials.
+ */
 function watched(probe: Probe, sharing: DeviceSharing, open: readonly number[]): Probe {
   const { notes } = probe.facts;
   const addNotes = () => {
@@ -176,7 +179,7 @@ function watched(probe: Probe, sharing: DeviceSharing, open: readonly number[]):
   };
 }
 
-/** Settings that only another source of data heeds are mistakes: throws a usage error for one of these that was given. */
+/** Throws a usage error if a setting was given that only another source of data uses. */
 export function refuse(
   settings: TuneSettings,
   where: string,

@@ -2,18 +2,18 @@ import { describeSetting } from "../results/loader-setting.js";
 import type { Trial } from "./loader-probe.js";
 import { cycleBatches } from "./steady-state.js";
 
-/** A wait that was cut off is explained where one of up to so many times less was seen before it. */
+/** A wait that was cut off is normal if an earlier one was at least this fraction as long. */
 const explainedFactor = 10;
 
-/** Shorter waits say nothing: arrivals are told some time after they came, later where the machine is busy. */
+/** Shorter waits mean nothing: arrivals are reported some time after they came, later on a busy machine. */
 const leastWaitNs = 0.1e9;
 
-/** Until the first batch a loader starts, and its data may come from slow storage: only then nothing is said of it. */
+/** Longest normal wait for the first batch: the loader starts, and its data may come from slow storage. */
 const leastFirstWaitNs = 5e9;
 
 /**
- * The trial as it is, or with a failure where it was aborted (the budget was used, say) while the loop waited for a batch
- * for longer than the waits before explain. What came before a hang is no result: a few batches that were made ahead look
+ * The trial, with a failure if it was aborted (for example at the end of the budget) while the loop had waited for a
+ * batch for longer than the earlier waits explain. Batches before a hang are no result: a few that were made ahead look
  * like a fast loader.
  */
 export function withOpenWait(trial: Trial): Trial {
@@ -36,10 +36,10 @@ export function withOpenWait(trial: Trial): Trial {
   };
 }
 
-/** The longest wait that what came until then gives no reason to wonder about. */
+/** The longest wait that is normal after these arrivals. */
 function explainedWaitNs(arrivalsNs: readonly number[], cycle: number): number {
   if (arrivalsNs.length === 0) return leastFirstWaitNs;
-  // Within the first burst there is no wait for the next one to go by, but for the loader's start.
+  // Within the first burst, only the loader's start predicts the wait for the next one.
   let longestNs = arrivalsNs.length <= cycle ? arrivalsNs[0]! : 0;
   for (let batch = 1; batch < arrivalsNs.length; ++batch) {
     longestNs = Math.max(longestNs, arrivalsNs[batch]! - arrivalsNs[batch - 1]!);

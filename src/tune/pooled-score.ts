@@ -4,34 +4,34 @@ import { mean } from "../stats/variance.js";
 import type { Score } from "./score.js";
 
 /**
- * How much one trial's rate differs from the next of the same setting, by what the machine does meanwhile and by where a
- * loader's memory lies this time.
+ * The spread of rates between trials of the same setting, due to the machine's state and to where the loader's memory
+ * lies.
  */
 export interface TrialSpread {
   /** Standard deviation of a trial's rate, relative to the setting's. */
   relative: number;
-  /** Of that estimate; a real number, as what is assumed counts as a few. */
+  /** Degrees of freedom; a real number, because the prior counts as a few trials. */
   degreesOfFreedom: number;
 }
 
-/** What is assumed before any setting was tried twice, and for how many repeated trials it stands. */
+/** The prior deviation before any setting was tried twice, and the number of repeated trials that it counts as. */
 const assumed: TrialSpread = { relative: 0.02, degreesOfFreedom: 3 };
 
-/** A trial that lies further from the others of its setting, in standard deviations, was disturbed. */
+/** A trial further from the others of its setting than this, in standard deviations, was disturbed. */
 const disturbed = 3;
 
 /** From a median absolute deviation to the standard deviation of normal values: 1 / 0.6745. */
 const perMedianDeviation = 1.4826;
 
-/** From so many trials on, their middle one stands for them: a single one that was disturbed has no part in it. */
+/** Fewest trials whose median represents them, so that a single disturbed one has no effect. */
 const leastForMedian = 3;
 
-/** The spread between trials of one setting, over all settings: each is given by the scores of its trials. */
+/** The spread between trials of one setting, pooled over all settings, each given by its trials' scores. */
 export function trialSpread(settings: readonly (readonly Score[])[]): TrialSpread {
   let squares = assumed.degreesOfFreedom * assumed.relative ** 2;
   let degreesOfFreedom = assumed.degreesOfFreedom;
   for (const scores of settings) {
-    // Rough figures differ by how early their trials were cut off.
+    // Rough figures differ because their trials were cut off at different times.
     const rates = scores.filter(({ isSettled }) => isSettled).map(({ batchesPerSecond }) => batchesPerSecond);
     if (rates.length < 2) continue;
     const middle = centre(rates);
@@ -44,10 +44,10 @@ export function trialSpread(settings: readonly (readonly Score[])[]): TrialSprea
 }
 
 /**
- * One score of all trials of a setting; null without any. A rough figure, of a trial that was cut off, adds nothing to
- * settled ones. A single trial keeps its own interval, which knows nothing of the spread between trials; that of several
- * comes from the spread, and holds what half of the trials brought. It is as open as the widest where one of them is open,
- * as those of rough figures are.
+ * The combined score of all trials of a setting; null without any. A rough figure of a trial that was cut off adds
+ * nothing to settled ones. A single trial keeps its own interval, without the spread between trials. Several trials get
+ * an interval from that spread, which contains at least half of their rates. It has an open end if one of them has, as
+ * rough figures do.
  */
 export function pooledScore(scores: readonly Score[], spread: TrialSpread): Score | null {
   const trials = comparable(scores);
@@ -73,7 +73,8 @@ export function pooledScore(scores: readonly Score[], spread: TrialSpread): Scor
 }
 
 /**
- * Half the 95 % interval of a setting's rate, relative, the spread between trials counted also where there was but one.
+ * Relative half-width of the 95 % interval of a setting's rate, including the spread between trials, even for a single
+ * one.
  */
 export function uncertainty(score: Score, trials: number, spread: TrialSpread): number {
   const half = relativeHalf(score);
@@ -88,7 +89,7 @@ function medianLoss(trials: number, { degreesOfFreedom }: TrialSpread) {
   };
 }
 
-/** Those that a setting's score is made of: the settled ones, or for want of them the rough ones. */
+/** The scores that count for a setting: the settled ones, or the rough ones if there are no others. */
 export function comparable(scores: readonly Score[]): readonly Score[] {
   const settled = scores.filter(({ isSettled }) => isSettled);
   return settled.length > 0 ? settled : scores;

@@ -5,10 +5,9 @@ import type { Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
 import type { MachineLimits } from "./machine-limits.js";
 
 /**
- * The probes of all training processes of a node as one, opened by `open(rank)`, which gets the rank's number from 0:
- * their loaders take CPUs and memory from each other, as in the training. Where there is no room for all of them, the
- * first one alone, with a note that the other ranks were idle. Rejects with what the first one rejects with, and where
- * `signal` is aborted.
+ * One probe for all training processes of a node, opened by `open(rank)` with ranks from 0: their loaders compete for
+ * CPUs and memory, as in the training. If there is no room for all of them, only the first is opened, with a note that
+ * the other ranks were idle. Rejects like the first one, and if `signal` is aborted.
  */
 export async function openRankedProbe(
   limits: MachineLimits,
@@ -32,7 +31,7 @@ export async function openRankedProbe(
   throw failed.reason;
 }
 
-/** Why not all ranks can be measured at once; null where they can: each needs a CPU and as much memory as the first. */
+/** Why not all ranks can be measured at once; null if they can: each needs a CPU and as much memory as the first. */
 function reasonForOne({ ranks, usableCpus, memoryAvailableBytes }: MachineLimits, facts: ProbeFacts) {
   if (ranks > usableCpus) return `${usableCpus === 1 ? "1 CPU does" : `${usableCpus} CPUs do`} not go round`;
   const neededBytes = (ranks - 1) * (facts.processBytes ?? 0);
@@ -50,8 +49,8 @@ function withIdleRanks(probe: Probe, others: number, reason: string): Probe {
 }
 
 /**
- * Runs each trial in all ranks at once. A batch of theirs has arrived when the last rank has its own: a training that
- * sums up gradients waits for the slowest. All other figures are those of one rank, the mean of them.
+ * Runs each trial in all ranks at once. A batch has arrived when the last rank has its own, because a training that
+ * sums gradients waits for the slowest. All other figures are means over the ranks.
  */
 class RankedProbe implements Probe {
   readonly facts: ProbeFacts;
@@ -80,7 +79,7 @@ class RankedProbe implements Probe {
         ending.abort();
         throw error;
       });
-      // The others would wait for it, in a training.
+      // In a training, the others would wait for it.
       if (trial.failure !== null) ending.abort();
       return trial;
     };
@@ -117,7 +116,7 @@ class LatestArrivals {
     this.#ofRanks = Array.from({ length: ranks }, () => []);
   }
 
-  /** Takes all arrivals of a rank until now; whether that makes batches that have arrived in all of them. */
+  /** Sets all arrivals of a rank so far; returns whether batches have newly arrived in all ranks. */
   add(rank: number, arrivalsNs: readonly number[]): boolean {
     this.#ofRanks[rank] = arrivalsNs;
     const batches = Math.min(...this.#ofRanks.map(({ length }) => length));
@@ -149,7 +148,7 @@ function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figur
     return figure === null ? {} : { [of]: figure };
   };
   const shared = known("sharedMemoryBytes");
-  // Processes have each seen what all ranks took of /dev/shm; the model counts each loader's own.
+  // Each process sees the use of /dev/shm by all ranks; the model counts each loader's own.
   const sharers = kind === "native" ? 1 : trials.length;
   return {
     waitNsPerBatch: mean("waitNsPerBatch"),

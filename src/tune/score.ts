@@ -1,14 +1,13 @@
 import type { LoaderSetting, TuningScore } from "../results/tuning.js";
 import { cycleBatches, droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
-/** What settings are compared by: as the document has it, but with 0 and infinity for ends that are not known. */
+/** The score by which settings are compared: the document's, with 0 and infinity for unknown ends. */
 export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
 
 /**
- * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of so many batches from the
- * loader's start, which counts the workers' start-up. The part of the epoch that was not waited for is added at the
- * steady rate. A trial that has `ended` before its steady state has a rough score. Null where there is too little to
- * say.
+ * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of that many batches from the
+ * loader's start, including the workers' start-up. The rest of the epoch is added at the steady rate. A trial that
+ * `ended` before its steady state gets a rough score. Null if there are too few batches.
  */
 export function scoreOf(
   arrivalsNs: readonly number[],
@@ -33,9 +32,9 @@ export function scoreOf(
 }
 
 /**
- * For want of a steady state: the whole cycles of the second half of what came, but no faster than all of it since the
- * loader was started, as the first batches of many workers come at once. Its interval is open: what was made ahead says
- * little of what follows. Null where not every worker has delivered.
+ * The rate without a steady state: whole cycles in the second half of the batches, but at most the rate since the
+ * loader's start, because the first batches of many workers arrive together. Its interval is open, because batches made
+ * ahead say little about later ones. Null if a worker has not delivered yet.
  */
 function roughState(arrivalsNs: readonly number[], cycle: number): SteadyState | null {
   const count = arrivalsNs.length;
@@ -49,10 +48,10 @@ function roughState(arrivalsNs: readonly number[], cycle: number): SteadyState |
   return { batchesPerSecond, low: 0, high: Number.POSITIVE_INFINITY, batches: count, cycles, durationNs };
 }
 
-/** Half the interval of an epoch that ends before there is a steady state: one epoch does not tell its own spread. */
+/** Relative half-width for an epoch that ends before a steady state: one epoch does not show its own spread. */
 const assumedSpread = 0.1;
 
-/** One epoch was seen from end to end: its interval is as wide as the steady state's, which is all that is known. */
+/** For a completely measured epoch the interval is as wide as the steady state's, the only known spread. */
 function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | null): Score {
   const batchesPerSecond = (batches / durationNs) * 1e9;
   if (steady === null || !Number.isFinite(steady.high)) {

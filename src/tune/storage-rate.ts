@@ -9,30 +9,31 @@ import type { StorageRate } from "../results/tuning.js";
 import { listDataFolder } from "./model/data-folder.js";
 import type { Piece, Reading } from "./storage-reader.js";
 
-/** Threads of each reading, until one more doubling gains less than `leastGain`. */
+/** Threads of each reading; the last ones are left out once a doubling gains less than `leastGain`. */
 const threadCounts = [1, 2, 4, 8, 16];
 const leastGain = 1.05;
-/** Of one reading: all of them take 3 s and 2 GB at most. */
+/** Limits of one reading; all together take 3 s and 2 GB at most. */
 const mostMs = 500;
 const mostBytes = 400e6;
 const mostFiles = 20_000;
-/** Reading less takes too short a time for a rate. */
+/** Fewest bytes that give a rate. */
 const leastBytes = 64e6;
 /** Large files are read by several threads. */
 const pieceBytes = 2 ** 24;
-/** Storage that hangs is waited for no longer than this. */
+/** Longest wait for storage that hangs. */
 const patienceMs = 10_000;
-/** The least share of what was read that storage must have delivered: the rest was still in memory. */
+/** Smallest share of the read bytes that must come from storage; the rest was still in memory. */
 const coldShare = 0.5;
 
 /**
- * What storage gives of the files below a folder, read without decoding and in no order by one thread, then by more. Null
- * where that cannot be told: too few bytes, no compiled module to drop pages with, or files that stay in memory. Never rejects.
+ * Rate of reading the files below a folder from storage, without decoding and in no order, by one thread and then by
+ * more. Null if unknown: too few bytes, no compiled module to drop pages with, or files that stay in memory. Never
+ * rejects.
  */
 export async function storageRate(folder: string, signal: AbortSignal): Promise<StorageRate | null> {
   const threads: Worker[] = [];
   const ending = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-  // All threads listen to it at once.
+  // All threads listen to this signal.
   setMaxListeners(0, ending);
   try {
     const { addon } = loadAddon();
@@ -91,13 +92,13 @@ async function nextPieces(order: string[]): Promise<Piece[]> {
 
 async function startThread(signal: AbortSignal): Promise<Worker> {
   const thread = new Worker(join(packageRoot, "dist/program/storage-reader.js"));
-  // One that ends between two readings says nothing in the next, which is given up then.
+  // A thread that ends between two readings sends nothing in the next, which is then given up.
   thread.on("error", () => undefined);
   await once(thread, "message", { signal });
   return thread;
 }
 
-/** Bytes a second that storage delivered; null where the kernel does not count them, or too many were in memory. */
+/** Bytes a second read from storage; null if the kernel does not count them, or too many were in memory. */
 async function read(
   threads: readonly Worker[],
   pieces: readonly Piece[],

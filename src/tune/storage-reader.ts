@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 
 /*
- * The program of a thread that reads files and throws away what it has read. It posts 0 once it runs, and after each
- * reading the number of bytes it got.
+ * The program of a thread that reads files and discards the data. It posts 0 once it runs, and after each reading the
+ * number of bytes.
  */
 
 /** A part of a file. */
@@ -13,7 +13,7 @@ export interface Piece {
   bytes: number;
 }
 
-/** What several threads read together. `turn` is shared: the index of the next piece. */
+/** Work shared by several threads. `turn` is the shared index of the next piece. */
 export interface Reading {
   pieces: readonly Piece[];
   turn: Int32Array;
@@ -44,7 +44,7 @@ parentPort?.on("message", ({ pieces, turn, ms }: Reading) => {
     try {
       total += readPiece(piece, endMs);
     } catch {
-      // A file that has gone, or may not be read, gives nothing.
+      // A missing or unreadable file counts 0 bytes.
     }
   }
   parentPort?.postMessage(total);

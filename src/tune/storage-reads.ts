@@ -1,13 +1,16 @@
 import type { ProbeRecord, TrialRecord } from "../results/tuning.js";
 
-/** Of a trial's bytes, a share from which on storage is part of its rate: files hold a sample in fewer bytes than its batch. */
+/**
+ * Smallest share of a trial's bytes that makes storage part of its rate: a file holds a sample in fewer bytes than its
+ * batch does.
+ */
 const notableShare = 0.02;
-/** Less is Python's own modules. */
+/** Fewer bytes come from Python's own modules. */
 const notableBytes = 8 * 2 ** 20;
 
 /**
- * Whether files came from storage in a trial, which then is no measure of what another one gets from the page cache. What
- * files have is known of the model alone, which has no Python to load. False where the kernel does not count.
+ * Whether files came from storage in a trial, so that its rate does not apply to reads from the page cache. Every byte
+ * from storage counts in the model, which has no Python to load. False if the kernel does not count.
  */
 export function readsStorage(
   { arrivalsNs, storageReadBytes }: Pick<TrialRecord, "arrivalsNs" | "storageReadBytes">,

@@ -6,15 +6,17 @@ import { PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
 import { fileErrorReason } from "../text-file.js";
 
-/** What to do about a folder for temporary files that is of no use. */
+/** Hint for an unusable folder for temporary files. */
 export const temporaryFolderHint = "TMPDIR names another place for temporary files.";
 
-/** A path below `parent` that nothing has yet, of 17 characters. */
+/** A new path below `parent`, of 17 characters. */
 export function temporaryPath(parent = tmpdir()): string {
   return join(parent, `pinbench-${randomBytes(6).toString("base64url")}`);
 }
 
-/** Makes a folder for a process' sockets and files, which no other user can read; throws a PinbenchError where none can be made. */
+/**
+ * Makes a folder for a process' sockets and files that no other user can read; throws a PinbenchError if that fails.
+ */
 export function makeTemporaryFolder(path = temporaryPath()): string {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -1,29 +1,28 @@
 import { delimiter, dirname, isAbsolute } from "node:path";
 
 /**
- * The Python in whose environment pinbench was installed, as the wheel's launcher says it; null where pinbench came
- * another way, or where that environment has no torch, so that no training can be its.
+ * The Python in whose environment pinbench was installed, set by the wheel's launcher; null if pinbench was installed
+ * otherwise, or if that environment has no torch and so cannot train.
  */
 function ownPython({ PINBENCH_PYTHON: named }: NodeJS.ProcessEnv): string | null {
   return named && isAbsolute(named) ? named : null;
 }
 
-/** The Python that a data set is loaded by where nobody names one. */
+/** The Python for a data set if none was named. */
 export function usualPython(environment: NodeJS.ProcessEnv): string {
   return ownPython(environment) ?? "python3";
 }
 
 /**
- * The PATH for a training job's command: as it is, but for a wheel's environment whose programs are not in it, which
- * come first as if it were activated. So `python` and `torchrun` are those that belong to this pinbench, and whoever
- * has put an order into the PATH keeps it.
+ * The PATH for a training job's command: unchanged, except that a wheel's environment comes first if it is missing, as
+ * if it were activated. So `python` and `torchrun` are those of this pinbench, and an order chosen by the user remains.
  */
 export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined {
   const { PATH: path } = environment;
   const python = ownPython(environment);
   if (python === null) return path;
   const folder = dirname(python);
-  // Without a PATH the system has one of its own.
+  // Without a PATH the system uses a default one.
   const folders = (path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
   return folders.includes(folder) ? path : [folder, ...folders].join(delimiter);
 }

@@ -14,56 +14,56 @@ import { droppedBatches } from "./steady-state.js";
 import { readsStorage } from "./storage-reads.js";
 
 /**
- * A setting that was tried: as the document has it, but for the score of all its trials together. Null where none had
- * enough batches, or one of them failed.
+ * A tried setting: the document's record with the score of all its trials together. The score is null if none had
+ * enough batches, or one failed.
  */
 export interface TriedSetting extends Omit<Tuning["tried"][number], "score"> {
   score: Score | null;
   /**
-   * What is lost between epochs, and which share of the job's time; null where none of a running job began in the search:
-   * the score is that of the steady state alone then.
+   * Time lost between epochs, and its share of the job's time; null if no epoch of a running job began during the
+   * search: the score is then that of the steady state.
    */
   epochs: (EpochCost & { share: number }) | null;
 }
 
-/** What all trials of a search have in common. */
+/** Terms of all trials of a search. */
 export interface TrialsOptions {
   limits: MachineLimits;
   /** Most workers of a setting: the CPUs of each rank, or what the user allows. */
   maxWorkers: number;
-  /** Of trials; the search narrows what it must know better. */
+  /** Tolerance of trials; the search measures some settings more precisely. */
   stopping: StoppingRule;
   timeoutNs: number;
-  /** Aborted where the search is, and where its time is up. */
+  /** Aborted with the search, and when its time is up. */
   signal: AbortSignal;
-  /** Before each trial: what is tried, and the best until now. */
+  /** Called before each trial with the setting and the best so far. */
   onTrial(setting: LoaderSetting, best: Measured | null): void;
 }
 
-/** The `tolerance` of a trial that is to be measured to the end, however slow its setting is. */
+/** The `tolerance` of a trial that runs to its end, however slow its setting is. */
 export const neverRuledOut = 1;
 
-/** A setting with its trials, and the scores of those that count. */
+/** A setting with its trials, and the scores that count. */
 interface Kept {
   setting: LoaderSetting;
   trials: TrialRecord[];
   scores: Score[];
-  /** These are of trials that met files on storage. */
+  /** Whether these scores are of trials that read from storage. */
   areCold: boolean;
 }
-/** How often a trial that read storage is repeated. */
+/** Most repetitions of a trial that read from storage. */
 const mostRepeats = 2;
 
-/** `forget`: the trials before count no more. */
+/** `forget`: earlier trials no longer count. */
 type RunOptions = Partial<StoppingRule> & Pick<TrialControl, "epochTurns"> & { forget?: boolean };
 
-/** All trials of a search: runs them, one at a time, and keeps what came of them. */
+/** Runs all trials of a search, one at a time, and keeps their results. */
 export class Trials {
   readonly #tried = new Map<string, Kept>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
-  /** Files come from storage however often they are read: there is no room for them in the page cache. */
+  /** Whether files come from storage on every read, because the page cache has no room for them. */
   #isStorageBound = false;
-  /** What a worker comes to own, at most. */
+  /** Most memory that a worker comes to own. */
   #workerBytes = 0;
 
   constructor(
@@ -84,14 +84,14 @@ export class Trials {
     });
   }
 
-  /** What epochs cost under a setting, tried or not; null where that is not known. */
+  /** Cost of epochs under a setting, tried or not; null if unknown. */
   epochCost(setting: LoaderSetting): EpochCost | null {
     const all = [...this.#tried.values()];
     const made = all.flatMap(({ trials }) => trials.flatMap((trial) => trial.makeNsPerBatch ?? []));
     return epochCost(setting, all, made.length === 0 ? null : Math.min(...made));
   }
 
-  /** What settings are chosen by: the spread between trials is that of all that were repeated. */
+  /** Settings with their scores for choosing; the spread between trials is pooled over all repeated ones. */
   get rule(): ChoiceRule {
     const { kind, stepNs } = this.probe.facts;
     return {
@@ -112,24 +112,24 @@ export class Trials {
     });
   }
 
-  /** Every further setting would fail as one has failed. */
+  /** Whether every further setting would fail in the same way. */
   get failedEverywhere(): boolean {
     return this.tried.some(({ trials }) => trials.some(({ failure }) => failure?.everywhere));
   }
 
-  /** No further trial is to be run: there is no time left for one, it was aborted, or it could not succeed. */
+  /** Whether no further trial can run: no time left, aborted, or none could succeed. */
   get isOver(): boolean {
     return this.options.signal.aborted || this.failedEverywhere;
   }
 
-  /** What to compare with: the user's own DataLoader, or one that is given no settings. */
+  /** The starting point for comparison: the user's own DataLoader, or DataLoader's defaults. */
   get startingPoint(): LoaderSetting {
     return this.probe.facts.startingPoint ?? torchDefault;
   }
 
   /**
-   * The least that making a batch has taken a worker. Until a trial has timed that: what it took the training process.
-   * Null where neither is known, or a rate shows it to be wrong, as that of a first trial whose files came from storage.
+   * Shortest time in which a worker made a batch; before any was timed, that of the training process. Null if neither
+   * is known, or if a rate disproves it, as for a first trial whose files came from storage.
    */
   get makeNsPerBatch(): number | null {
     const timed = this.tried.flatMap(({ setting, trials }) =>
@@ -154,8 +154,8 @@ export class Trials {
   }
 
   /**
-   * The setting under which so many workers are tried. In a running job it is as its script has it in all that is not
-   * searched for: its own prefetch_factor, whether workers persist, and how it copies.
+   * The setting for trying this number of workers. In a running job all else is as in the script: prefetch_factor,
+   * persistent workers, and copies.
    */
   settingOf(numWorkers: number, pinMemory: boolean, prefetchFactor?: number): LoaderSetting {
     const { kind, startingPoint: own } = this.probe.facts;
@@ -167,10 +167,10 @@ export class Trials {
     };
   }
 
-  /** Why a setting cannot be tried, kept among those skipped; null where it can. */
+  /** Why a setting cannot be tried, also kept in the list of skipped ones; null if it can. */
   misfit(setting: LoaderSetting): string | null {
     const { probe, options } = this;
-    // What a running job has, it has room for.
+    // The script's own setting fits by definition.
     if (probe.facts.kind === "live" && settingKey(setting) === settingKey(this.startingPoint)) return null;
     const reason = misfit(setting, probe.facts, options, this.#workerBytes);
     if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
@@ -178,9 +178,9 @@ export class Trials {
   }
 
   /**
-   * Tries a setting once (more), unless it does not fit. With `forget` the trials before are kept in the document, but
-   * count no more. A trial that met files on storage is repeated, as what it has read is in the page cache then; where
-   * it is not, storage is part of all figures, and nothing is repeated any more.
+   * Tries a setting once (more), unless it does not fit. With `forget`, earlier trials stay in the document but no
+   * longer count. A trial that read from storage is repeated, because its files are then in the page cache. If they are
+   * not, storage is part of all figures, and nothing is repeated any more.
    */
   async run(setting: LoaderSetting, options: RunOptions = {}): Promise<TriedSetting | null> {
     let tried = await this.#runOnce(setting, options);
@@ -192,7 +192,7 @@ export class Trials {
     return tried;
   }
 
-  /** A job that runs, and one whose files are to be read cold, have storage in their figures by right. */
+  /** Rates of running jobs and of cold trials include storage on purpose. */
   #readsStorage(trial: TrialRecord): boolean {
     const { facts } = this.probe;
     return facts.isCold !== true && facts.kind !== "live" && readsStorage(trial, facts);
@@ -236,12 +236,12 @@ export class Trials {
     return this.find(setting);
   }
 
-  /** The score that `setting` has to reach to be worth as much as the best. */
+  /** The score that `setting` needs to be as good as the best. */
   #toBeat(best: Measured, setting: LoaderSetting): Score {
     const { overlapWorth } = this.rule;
     const factor = (of: LoaderSetting) => (of.numWorkers === 0 ? overlapWorth : 1);
     const scale = factor(setting) / factor(best.setting);
-    // As trials are measured: what lies between epochs is added to what is known of them.
+    // Trials are measured without the time between epochs, so it is taken out.
     const { scores } = this.#tried.get(settingKey(best.setting))!;
     const steady = pooledScore(scores, this.rule.spread) ?? best.score;
     const { batchesPerSecond, low, high, isSettled } = steady;
@@ -250,17 +250,17 @@ export class Trials {
 }
 
 /**
- * What making a batch took the training process, of a trial without workers: as it was timed, or the loop's waiting for
- * it, which is for nothing else then. Null where neither is known.
+ * Time in which the training process made a batch, in a trial without workers: as timed, or else the loop's wait, which
+ * has no other cause there. Null if neither is known.
  */
 export function makeNsInProcess({ makeNsPerBatch, waitNsPerBatch }: TrialRecord): number | null {
   return makeNsPerBatch ?? waitNsPerBatch;
 }
 
-/** A running loop that waits for less than this share of its time is not limited by its loader. */
+/** Smallest share of a running loop's time spent waiting that makes the loader its limit. */
 export const hardlyWaits = 0.01;
 
-/** Batches a second that a running loop would take under this setting if it never waited; null where that is not known. */
+/** Batches a second that a running loop would process under this setting without waiting; null if unknown. */
 export function loopRate(trials: Trials, measured: Measured | null): number | null {
   const tried = measured === null ? null : trials.find(measured.setting);
   const waiting = tried === null ? null : waitingShare(tried);
@@ -270,8 +270,8 @@ export function loopRate(trials: Trials, measured: Measured | null): number | nu
 }
 
 /**
- * Of the time for a batch, what the loop waited for it; null where that is not known. A trial of which only the first
- * batches came, as a job's first may be, says it where no other does.
+ * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
+ * as a job's first, counts only if there is no other.
  */
 export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedSetting): number | null {
   const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
@@ -280,7 +280,7 @@ export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedS
   return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
 }
 
-/** A score of a trial that met files on storage counts as long as there is none from the page cache. */
+/** The score of a trial that read from storage counts until there is one from the page cache. */
 function keepScore(kept: Kept, score: Score, isCold: boolean, forget: boolean): void {
   const replaces = kept.scores.length === 0 || (forget && score.isSettled) || (kept.areCold && !isCold);
   if (replaces) {
@@ -297,8 +297,8 @@ function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: numbe
 }
 
 /**
- * Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it, and of a
- * trial that was aborted nobody knows how it would have gone on.
+ * Whether a setting cannot be recommended, however fast it was before it failed. Data that end are not its fault, and
+ * the continuation of an aborted trial is unknown.
  */
 function isBroken({ aborted, failure }: TrialRecord): boolean {
   return failure !== null && failure.fault !== "data-ended" && !aborted;

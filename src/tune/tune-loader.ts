@@ -12,25 +12,25 @@ import { measureGrid } from "./search/settings-grid.js";
 import { liveStopping, usualStopping } from "./search/stopping.js";
 import { Trials } from "./trials.js";
 
-/** What a search is to do, on what machine, and for which call. */
+/** Options of a search, its machine and its command line. */
 export interface TuneRequest
   extends Pick<TuneSettings, "maxWorkers" | "epochBatches" | "timeoutNs" | "exhaustive">,
     Call {
-  /** For the search alone, from when the probe is ready. */
+  /** Time for the search alone, from when the probe is ready. */
   budgetNs: number;
   limits: MachineLimits;
 }
 
-/** A trial may take this share of the budget, however slow the loader. */
+/** Largest share of the budget for one trial, however slow the loader. */
 const trialShare = 0.25;
-/** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
+/** Factor on the budget for a grid: each setting may take as long as a search could need. */
 const gridBudgetFactor = 10;
-/** The most that Node's timers hold: a longer one would ring at once. */
+/** Longest delay of Node's timers: they fire at once for a longer one. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * Measures settings with an open probe until the search is done or the budget is used, and says which one to take. An
- * abort, and a probe that cannot go on, end it with what there is. Rejects with a PinbenchError where that is nothing.
+ * Measures settings with an open probe until the search is done or the budget is used, and recommends one. After an
+ * abort, or if the probe fails, it returns the results so far. Rejects with a PinbenchError if there are none.
  */
 export async function tuneLoader(
   probe: Probe,
@@ -63,7 +63,7 @@ export async function tuneLoader(
       return null;
     },
     (reason: unknown) => {
-      // What was measured until then cannot be had again.
+      // The measurements so far must not be lost.
       if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
       return reason.message;
     },

@@ -52,7 +52,7 @@ it("its headings are in order", async () => {
   expect(levels).toBe("H1 H2 H3 H3 H3 H2 H3 H3 H3");
 });
 
-it("documents stand beside each other where there is room, their charts at the same height", async () => {
+it("documents stand beside each other if there is room, their charts at the same height", async () => {
   const { page } = await showResults(twoSweeps(), { viewport: { width: 1400, height: 900 } });
   const places = await page
     .locator("figure[data-chart=d2h-by-size] svg")
@@ -68,7 +68,7 @@ it("the contents lead to each document", async () => {
   expect(await page.locator("#document-2 h2").boundingBox()).toMatchObject({ y: expect.closeTo(0, -2) });
 });
 
-it("marks can be told from each other where the reader has chosen the colours", async () => {
+it("marks can be told from each other if the reader has chosen the colours", async () => {
   const { page } = await showResults([twoSweeps()[0]], { forcedColors: "active" });
   const strokes = await page
     .locator("#document-1-h2d-by-size .curve .line")

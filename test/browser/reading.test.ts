@@ -49,7 +49,7 @@ describe("a pointer", () => {
     await expect.poll(() => tipOf(figure).textContent()).toMatch(/^pinned 64 MiB: 55\.3 GB\/s/);
   });
 
-  it("reads nothing any more where it has left the chart", async () => {
+  it("reads nothing any more if it has left the chart", async () => {
     const { page, figure } = await showFirst();
     const place = await placeOf(figure, "pinned, 64 MiB");
     await page.mouse.move(place.x, place.y);
@@ -179,7 +179,7 @@ describe("laying over", () => {
   const control = (page: Page) => page.getByLabel(/^Lay over all charts/);
   const laidOver = (figure: Locator) => figure.locator(".curve.over").count();
 
-  it("is not offered where there is one document", async () => {
+  it("is not offered if there is one document", async () => {
     const { page } = await showFirst();
     expect(await control(page).count()).toBe(0);
   });
@@ -253,7 +253,7 @@ describe("laying over", () => {
     expect(await shownCurves(figure)).toEqual(["pageable", "staged", "pageable", "staged"]);
   });
 
-  it("is done from the start where the page says what two results differ in: one picture for both", async () => {
+  it("is done from the start if the page says what two results differ in: one picture for both", async () => {
     const chapters = twoSweeps().map(resultChapter);
     const { page } = await showPage(chapters, {}, { ...chapters[0]!, charts: [], samples: [] });
     expect(await control(page).inputValue()).toBe("1");

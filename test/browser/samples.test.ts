@@ -80,7 +80,7 @@ describe("the samples of the first cell", () => {
     ["that are all the same", [fast, fast, fast]],
     ["that hardly differ", durationsFrom(50.01, 0.02, 50, 50)],
     ["of which there are many", durationsFrom(40.31, 0.1, 97, 900)],
-  ])("are drawn by the script where they were drawn before it, those %s", async (_, durationsNs) => {
+  ])("are drawn by the script in their old places, those %s", async (_, durationsNs) => {
     const document = sampled({ "pinned h2d": durationsNs });
     const textsOf = (figure: Locator) =>
       figure.locator("text.quiet").evaluateAll((texts) =>
@@ -112,7 +112,7 @@ describe("the samples of the first cell", () => {
   });
 });
 
-it("samples are drawn over the grid, and without a legend where the title says all", async () => {
+it("samples are drawn over the grid, and without a legend if the title says all", async () => {
   const document = sampled({ "pinned h2d": [fast, half, slow] });
   for (const javaScriptEnabled of [false, true]) {
     const { page } = await showSamples([document], { javaScriptEnabled });
@@ -166,7 +166,7 @@ describe("a cell that is chosen", () => {
     expect(await figure.locator(".curve:not(.off) .dots").count()).toBe(3);
   });
 
-  it("shows all samples where they are too many for marks of their own", async () => {
+  it("shows all samples if they are too many for marks of their own", async () => {
     const { page } = await showSamples([
       sampled({ "pinned h2d": [fast, fast], "pageable h2d": Array(3000).fill(half) }),
     ]);

@@ -87,7 +87,7 @@ describe("pinbench baseline --append", () => {
   it.each([
     ["there is none", {}, "main", 5, /there is no baseline main\. Make one with `pinbench baseline main`/],
     ["the folder holds no run", { "main/notes.txt": "" }, "main", 5, /there is no baseline in main\./],
-  ] as const)("adds nothing where %s", async (_, files, folder, code, sentence) => {
+  ] as const)("adds nothing if %s", async (_, files, folder, code, sentence) => {
     const cwd = folderOf(files);
     expectSentence(await baseline(cwd, [folder, "--append"]), code, sentence);
     expect(existsSync(join(cwd, folder, "baseline.json"))).toBe(false);
@@ -124,7 +124,7 @@ describe("pinbench baseline --append", () => {
     expect(await listRuns(join(cwd, "main"))).toHaveLength(4);
   });
 
-  it("leaves the baseline as it was where a measurement fails", async () => {
+  it("leaves the baseline as it was if a measurement fails", async () => {
     const cwd = await withBaseline();
     const before = filesIn(join(cwd, "main"));
     const finished = await baseline(cwd, ["main", "--append"], copyFaults("drop", "h2d"));
@@ -133,7 +133,7 @@ describe("pinbench baseline --append", () => {
   });
 });
 
-it("a baseline is as it was where an addition to it is interrupted", async () => {
+it("a baseline is as it was if an addition to it is interrupted", async () => {
   const cwd = await withBaseline();
   const before = filesIn(join(cwd, "main"));
   const mark = nextMark();

@@ -85,7 +85,7 @@ describe("no baseline is written", () => {
     );
   });
 
-  it("where it could not be, which is found before measuring", async () => {
+  it("if it could not be, which is found before measuring", async () => {
     const cwd = folderOf({ file: "" });
     expectSentence(
       await baseline(cwd, ["file/main", ...small]),

@@ -16,7 +16,7 @@ const check = (baseline: string, ...args: string[]) => [
 ];
 
 describe("--confirm-after", () => {
-  it("waits for nothing where there are no suspects", async () => {
+  it("waits for nothing if there are no suspects", async () => {
     const baseline = await baselineAt(certainly.faster);
     const { exitCode, stdout } = await runCli(check(baseline, "--confirm-after", "23h"));
     expect(exitCode).toBe(0);

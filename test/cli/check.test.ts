@@ -66,7 +66,7 @@ describe("a machine that got slower", () => {
   it.each([
     ["cells are missing", [], 0],
     ["it is inconclusive", ["--strict"], 6],
-  ])("nor where %s", async (obstacle, flags, code) => {
+  ])("nor if %s", async (obstacle, flags, code) => {
     const baseline = await baselineAt(certainly.faster, withSkipped);
     const before = filesIn(baseline);
     const args = ["--update", "--runs", "2", ...flags];
@@ -121,7 +121,7 @@ describe("a machine that is not slower", () => {
     expect(new Set(documents.map(({ run }) => run.id)).size).toBe(3);
   });
 
-  it("is measured as the baseline was, but for the flags given", async () => {
+  it("is measured as the baseline was, except for the flags given", async () => {
     const baseline = await baselineAt(certainly.faster);
     const [original] = await documentsIn(baseline);
     // Of a check, the cells are listed that the axes of the baseline gave.
@@ -142,7 +142,7 @@ describe("a machine that is not slower", () => {
     ]);
   });
 
-  it("is measured until precision or budget say so, where a flag names one and the baseline had samples", async () => {
+  it("is measured until precision or budget say so, if a flag names one and the baseline had samples", async () => {
     const baseline = await baselineAt(certainly.faster);
     for (const [flag, value, expected] of [
       ["--precision", "50%", { precision: 0.5 }],

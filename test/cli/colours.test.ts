@@ -59,7 +59,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });
 
-  it("the progress line counts samples where so many are asked for", async () => {
+  it("the progress line counts samples if --samples is given", async () => {
     const output = await atTerminal(small("--memory", "pinned", "--samples", "12"));
     expect(output).toMatch(/s left; \d+ of 24 samples taken; /);
     expect(output).not.toContain("converged; ");

@@ -34,13 +34,13 @@ describe("the exit code of pinbench compare", () => {
     [0, "a cell is missing", missing, []],
     [6, "a cell is missing, with --strict", missing, ["--strict"]],
     [0, "all cells are decided, with --strict", failing, ["--strict"]],
-  ] as const)("is %i where %s", async (code, _, after, args) => {
+  ] as const)("is %i if %s", async (code, _, after, args) => {
     const { exitCode, stdout, stderr } = await compare(sides(after), ...args);
     expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: "" });
     expect(stdout).toMatch(/^pinbench \S+ compare\n/);
   });
 
-  it("is 4 where a measurement failed", async () => {
+  it("is 4 if a measurement failed", async () => {
     const cwd = sides({});
     const [run] = buildRuns({ cells: [cells[0]], count: 1 });
     const failed = buildFailed(cells[1], "CUDA", "out of memory");
@@ -51,7 +51,7 @@ describe("the exit code of pinbench compare", () => {
     expect(stdout).toContain("=> A measurement failed. Nothing is slower. Pinned: a loss of ");
   });
 
-  it("is 4 also where the data of a cell came back wrong that the baseline lacks", async () => {
+  it("is 4 also if the data of a cell came back wrong that the baseline lacks", async () => {
     const cwd = sides({});
     const [run] = buildRuns({ cells, count: 1 });
     const mismatch = buildMismatch({ workers: 7, GBps: 50 });
@@ -61,7 +61,7 @@ describe("the exit code of pinbench compare", () => {
     expect(stdout).toContain(`note: ${mismatch.id}: the data came back wrong`);
   });
 
-  it("is 5 where there is no baseline, or no cell in common", async () => {
+  it("is 5 if there is no baseline, or no cell in common", async () => {
     const cwd = sides({ cells: [{ GBps: 50, workers: 2 }] });
     expect(await callCli(["compare", "none", "after"], { cwd })).toMatchObject({
       exitCode: 5,

@@ -89,7 +89,7 @@ describe("--deadline", () => {
     expect(isRunning(watched)).toBe(false);
   });
 
-  it("is exit code 4 also where it comes before there is anything", async () => {
+  it("is exit code 4 also if it comes before there is anything", async () => {
     const { exitCode, signal } = await timed(["run", ...quick, "--budget", "1h", "--deadline", "200ms"]);
     expect({ exitCode, signal }).toEqual({ exitCode: 4, signal: null });
   });
@@ -134,7 +134,7 @@ describe("--deadline", () => {
     expect(comparison.notes.join()).toMatch(/the check ended after \d+ of 1000 runs, and confirmed nothing/);
   });
 
-  it("keeps the runs that were whole where the next one hangs, and leaves no process", {
+  it("keeps the runs that were whole if the next one hangs, and leaves no process", {
     timeout,
   }, async () => {
     const { folder, mark } = await withTimeEnough(async (seconds) => {

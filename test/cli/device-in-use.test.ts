@@ -151,7 +151,7 @@ describe("--wait", () => {
     expect(stderr).toContain("interrupted, nothing was measured");
   });
 
-  it("gives up where --wait-at-most is over, with who is there", async () => {
+  it("gives up if --wait-at-most is over, with who is there", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);
     const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait-at-most", "300ms"], { env });
@@ -193,7 +193,7 @@ describe("--wait", () => {
     }
   });
 
-  it("is refused where pinbench opens no device itself", async () => {
+  it("is refused if pinbench opens no device itself", async () => {
     const { exitCode, stderr } = await callCli(["tune", "--wait", "--", "true"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("--wait has no effect with a command.");

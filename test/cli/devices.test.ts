@@ -38,7 +38,7 @@ describe("pinbench devices", () => {
     expect(report.features.find(({ name }) => name.includes("event"))).toMatchObject({ on: true });
   });
 
-  it("fails where there is no device of the kind that was asked for", async () => {
+  it("fails if there is no device of the kind that was asked for", async () => {
     const { exitCode, stdout } = await runCli(["devices", "--backend", "cuda"], {
       env: { CUDA_VISIBLE_DEVICES: "" },
     });
@@ -58,7 +58,7 @@ describe("pinbench run --device", () => {
     ]);
   });
 
-  it("measures device 0 alone where nothing is said, and a single other one", async () => {
+  it("measures device 0 alone if nothing is said, and a single other one", async () => {
     const { document } = await callSmall(pinned, twoDevices);
     expect(document.devices.map(({ ordinal }) => ordinal)).toEqual([0]);
     const other = await callSmall([...pinned, "--device", "1"], twoDevices);

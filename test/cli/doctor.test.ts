@@ -39,7 +39,7 @@ const costly = ({ findings }: Diagnosis) =>
   findings.filter(({ weight }) => weight === "costs").map(({ cause }) => cause);
 
 describe("pinbench doctor of an emulated device", () => {
-  it("names no cause where the link is as it should be", async () => {
+  it("names no cause if the link is as it should be", async () => {
     const { diagnosis } = await examined(machine({ ...healthyLink, clockReasons: ["gpu-idle"] }), "--quick");
     const known = diagnosis.findings.map(({ cause }) => cause);
     for (const cause of ["link-narrow", "clocks-held", "device-shared", "wrong-data", "device-fails"]) {
@@ -179,7 +179,7 @@ describe("pinbench doctor of an emulated device", () => {
     },
   );
 
-  it("ends with 4 where data come back wrong, before all else", async () => {
+  it("ends with 4 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(
       machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults({ copy: "h2d", fault: "flip", every: 2 })),
       "--quick",
@@ -289,7 +289,7 @@ describe("pinbench doctor of an emulated device", () => {
     });
   });
 
-  it("goes on with the others where one device fails", async () => {
+  it("goes on with the others if one device fails", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
       ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
@@ -313,7 +313,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
   });
 
-  it("makes do with smaller copies where there is no memory for those of the reference", async () => {
+  it("makes do with smaller copies if there is no memory for those of the reference", async () => {
     const { diagnosis } = await examined(machine(healthyLink));
     expect(diagnosis.sizeBytes).toBe(16 * 2 ** 20);
     expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);

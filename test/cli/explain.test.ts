@@ -63,7 +63,7 @@ describe("pinbench explain QUESTION", () => {
     expect(stderr).toContain(message);
   });
 
-  it("ends with 4 where a question failed, and answers the others", async () => {
+  it("ends with 4 if a question failed, and answers the others", async () => {
     const env = emulatedFaults({ call: "cuMemHostAlloc", every: 1, result: 2 });
     const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });
     expect(exitCode).toBe(4);

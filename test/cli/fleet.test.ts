@@ -24,13 +24,13 @@ const healthy = () => fleetFolder();
 const oneSlow = () => fleetFolder(halfOn("n07"));
 
 describe("pinbench fleet", () => {
-  it("ends with 0 where no node is slow", async () => {
+  it("ends with 0 if no node is slow", async () => {
     const { exitCode, stdout, stderr } = await callCli(["fleet", "results"], { cwd: healthy() });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is slow\n");
   });
 
-  it("ends with 1 where one is, and names it first", async () => {
+  it("ends with 1 if one is, and names it first", async () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
@@ -38,7 +38,7 @@ describe("pinbench fleet", () => {
     );
   });
 
-  it("ends with 4 where none is slow and one has no figures; what cannot be read is a row", async () => {
+  it("ends with 4 if none is slow and one has no figures; what cannot be read is a row", async () => {
     const cwd = fleetFolder();
     writeFileSync(join(cwd, "results", "broken.json"), "{");
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });

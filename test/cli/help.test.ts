@@ -101,7 +101,7 @@ describe("pinbench help", () => {
     (await callCli([...command, "--help"], { env: { COLUMNS: String(columns) } })).stdout.split("\n");
 
   it.each(commandLines)(
-    "fits 80 columns, but for examples that are to be copied: %s %s",
+    "fits 80 columns, except for examples that are to be copied: %s %s",
     async (...command) => {
       const wide = (await helpAt(80, command)).filter((line) => line.length > 80);
       const isCommandAlone = (line: string) => /^ {2}\S.*pinbench \S/.test(line) && !/\S {2,}/.test(line);
@@ -109,7 +109,7 @@ describe("pinbench help", () => {
     },
   );
 
-  it("says what an example does beside it, or below where there is no room beside one of them", async () => {
+  it("says what an example does beside it, or below if there is no room beside one of them", async () => {
     expect(await helpAt(120, ["baseline"])).toContain(
       "  pinbench baseline baseline                             the default sweep, ten times",
     );

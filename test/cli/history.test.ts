@@ -173,7 +173,7 @@ describe("history", () => {
     expectSentence(finished, 2, sentence);
   });
 
-  it("says so where there is no check yet, and which lines it left out", async () => {
+  it("says so if there is no check yet, and which lines it left out", async () => {
     const empty = await callCli(["history", historyFolder([])]);
     expect(empty).toMatchObject({ exitCode: 0, stderr: "" });
     expect(empty.stdout).toContain("holds no check yet");

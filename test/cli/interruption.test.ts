@@ -236,7 +236,7 @@ describe("a Ctrl-C that comes twice, from the terminal and from npm, is one", ()
     expect(await interruptTwice(begin, () => sleep(20))).toEqual(asByOne);
   });
 
-  it("also where the run has ended between them", { timeout }, async () => {
+  it("also if the run has ended between them", { timeout }, async () => {
     const hasPrinted = async (child: Started["child"]) => {
       await once(child.stdout!, "data");
       await sleep(50);

@@ -74,13 +74,13 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
       when: inSearch,
       args: ["--workers", "1", "--start-method", "spawn"],
     },
-  ])("where pinbench is killed, $name", async ({ when, args }) => {
+  ])("if pinbench is killed, $name", async ({ when, args }) => {
     const run = await signalled("SIGKILL", when, args, { script: coldTraining });
     expect(run.signal).toBe("SIGKILL");
     await expectNothingLeft(run);
   });
 
-  it("where a process has a session of its own and no environment", async () => {
+  it("if a process has a session of its own and no environment", async () => {
     const hidden = `sleep ${1e6 + process.pid}`;
     const job = `setsid env -i ${hidden} & exec ${hidden}`;
     const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
@@ -89,7 +89,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     expect(running).toEqual([]);
   });
 
-  it("where temporary files have a folder with letters beyond ASCII", async () => {
+  it("if temporary files have a folder with letters beyond ASCII", async () => {
     const TMPDIR = join(folder(), "é");
     mkdirSync(TMPDIR);
     const orphan = `sleep ${2e6 + process.pid}`;
@@ -100,7 +100,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     expect({ running, files: readdirSync(TMPDIR) }).toEqual({ running: [], files: [] });
   });
 
-  it("where its terminal goes", async () => {
+  it("if its terminal goes", async () => {
     const run = await signalled("SIGHUP", inSearch, []);
     expect(run.exitCode, run.stderr).toBe(129);
     await expectNothingLeft(run);
@@ -128,7 +128,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     await expectNothingLeft(run);
   });
 
-  it("where the script does not heed Ctrl-C", async () => {
+  it("if the script does not heed Ctrl-C", async () => {
     const run = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
     expect(run.exitCode).toBe(130);
     await expectNothingLeft(run);

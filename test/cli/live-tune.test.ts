@@ -139,7 +139,7 @@ describe.concurrent("a job that ends before the search does", () => {
 describe.concurrent("a job that cannot be tuned is named for what it is", { timeout: 120_000 }, () => {
   skipWithoutTorch();
 
-  it("where it iterates no DataLoader", async () => {
+  it("if it iterates no DataLoader", async () => {
     const { exitCode, stdout, stderr } = await tune([testPython, "-c", "print('nothing to do')"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: "nothing to do\n" });
     expect(stderr).toMatch(
@@ -147,14 +147,14 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     );
   });
 
-  it("where it dies, or fails", async () => {
+  it("if it dies, or fails", async () => {
     const killed = await tune(["sh", "-c", "kill -KILL $$"]);
     expectSentence(killed, 4, /The command was killed \(SIGKILL\) before it iterated a DataLoader\./);
     const failed = await tune(["sh", "-c", "exit 5"]);
     expectSentence(failed, 4, /The command ended with exit code 5 before it iterated a DataLoader\./);
   });
 
-  it("where nothing happens", async () => {
+  it("if nothing happens", async () => {
     const isolated = await tune(
       [testPython, "-I", "-c", "import time; time.sleep(100)"],
       "--timeout",
@@ -170,7 +170,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     await expectNothingLeft(asleep);
   });
 
-  it("where it hangs", async () => {
+  it("if it hangs", async () => {
     const run = await tune(
       [process.execPath, "fake_job.mjs", '{"hangsAt": 150}'],
       ...["--timeout", "2s", "--budget", "60s", "--max-workers", "12", "--exhaustive"],
@@ -183,7 +183,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     await expectNothingLeft(run);
   });
 
-  it("where its data set raises, which the script hears of as ever", async () => {
+  it("if its data set raises, which the script hears of as ever", async () => {
     const { exitCode, stderr } = await tune(training("--bad-sample", "10"));
     expect(exitCode).toBe(4);
     expect(stderr).toContain("ValueError: sample 10 is bad\n");

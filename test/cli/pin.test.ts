@@ -61,7 +61,7 @@ describe("pinbench pin on an emulated device", () => {
     });
   });
 
-  it("finds how much can be had where more is refused, and goes on with what is given", async () => {
+  it("finds how much can be had if more is refused, and goes on with what is given", async () => {
     const { exitCode, pinning } = await pinned(
       emulatedFaults({ outOfMemoryAbove: "9MiB" }),
       ...["--sizes", "32MiB", "--ways", "host-alloc,register-huge", "--pieces", "1,4", "--threads", "2"],
@@ -98,7 +98,7 @@ describe("pinbench pin on an emulated device", () => {
     expect(pinning.limits[0]!.reason).toMatch(/^the driver registers no memory of programs here/);
   });
 
-  it("fails where nothing can be had, or the device is lost, with what it found", async () => {
+  it("fails if nothing can be had, or the device is lost, with what it found", async () => {
     const refused = await pinned(
       emulatedFaults(
         { call: "cuMemHostRegister_v2", result: 801 },

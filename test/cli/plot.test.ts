@@ -46,7 +46,7 @@ describe("pinbench run --plot", () => {
     expect(readFileSync(file, "utf8")).toMatch(/^ +GB\/s +● pageable +◆ pinned$/m);
   });
 
-  it("says what a curve needs where there is a single size", async () => {
+  it("says what a curve needs if there is a single size", async () => {
     const { exitCode, stdout } = await callCli(small("--memory", "pinned", "--plot"));
     expect(exitCode).toBe(0);
     expect(stdout).toContain("nothing to plot: a curve needs figures at two sizes or more");

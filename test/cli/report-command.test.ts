@@ -104,7 +104,7 @@ describe("pinbench report", () => {
     }
   });
 
-  it("writes the page to stdout where that is asked for, and nothing else", async () => {
+  it("writes the page to stdout if that is asked for, and nothing else", async () => {
     const { exitCode, stdout } = await runCli(["report", quick, "--output", "/dev/stdout"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^<!doctype html>.*<\/html>\n$/s);

@@ -33,7 +33,7 @@ describe("pinbench run --direction p2p", () => {
     }
   });
 
-  it.each(peerPaths)("goes one way alone where only cells of that way are asked for: %s", async (path) => {
+  it.each(peerPaths)("goes one way alone if only cells of that way are asked for: %s", async (path) => {
     const args = ["run", "--backend", "emulated", "--samples", "6", "--json", "--cells", fromFirst(path)];
     const { exitCode, stdout } = await callCli(args, { env: twoDevices });
     expect(exitCode).toBe(0);
@@ -43,7 +43,7 @@ describe("pinbench run --direction p2p", () => {
     ]);
   });
 
-  it("goes through the host alone where the devices have no access to each other", async () => {
+  it("goes through the host alone if the devices have no access to each other", async () => {
     const env = { ...twoDevices, PINBENCH_EMULATED_PEERS: "none" };
     const { exitCode, document } = await callSmall(between, env);
     expect(exitCode).toBe(0);
@@ -65,7 +65,7 @@ describe("pinbench run --direction p2p", () => {
     expect(pathsWith(/^mismatch$/, document).length).toBeGreaterThan(0);
   });
 
-  it("fails with the driver's error where the device at the other end has no memory", async () => {
+  it("fails with the driver's error if the device at the other end has no memory", async () => {
     // The first six are those of device 0, and what device 1's session itself needs.
     const env = { ...twoDevices, ...emulatedFaults({ call: "cuMemAlloc_v2", nth: 7, result: 2 }) };
     const { exitCode, document } = await callSmall(between, env);

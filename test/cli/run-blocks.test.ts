@@ -41,7 +41,7 @@ describe("pinbench run --blocks", () => {
     }
   });
 
-  it("compares every single copy where that is asked for", async () => {
+  it("compares every single copy if that is asked for", async () => {
     const { exitCode, stdout } = await callCli([
       "run",
       ...quick,
@@ -68,7 +68,7 @@ describe("pinbench run --blocks", () => {
     expect(stdout).toContain("Host to device (H2D) in scattered blocks, pinned: GB/s by size of a block");
   });
 
-  it("skips batches where the driver is too old for them, and says so", async () => {
+  it("skips batches if the driver is too old for them, and says so", async () => {
     const symbols = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
     const env = { PINBENCH_EMULATED_FAULTS: JSON.stringify([{ missing: symbols }]) };
     const { exitCode, stdout } = await callCli(["run", ...quick, ...pinned], { env });

@@ -54,7 +54,7 @@ describe("pinbench run --cells", () => {
     );
   });
 
-  it("adds no control where the list has one of its own", async () => {
+  it("adds no control if the list has one of its own", async () => {
     const other = control.replace("4096", "65536");
     expect(planned(await callCli([...dryRun, "--cells", `${pageable},${other}`]))).toEqual([pageable, other]);
   });

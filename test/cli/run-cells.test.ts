@@ -60,7 +60,7 @@ describe("every memory kind in every direction", () => {
     expect(stats?.bandwidthGBps.max).toBeCloseTo(2 * fastest, 6);
   });
 
-  it("asks for huge pages where it registers, and says how many it got", () => {
+  it("asks for huge pages if it registers, and says how many it got", () => {
     expect(cellOf(document, { direction: "h2d", memory: "registered" }).pages).toMatchObject({
       kind: "huge",
       hugePageBytes: expect.any(Number),
@@ -107,7 +107,7 @@ describe("modes and timers", () => {
     }
   });
 
-  it("gives no microseconds in throughput mode, where all workers and copies make a sample", () => {
+  it("gives no microseconds in throughput mode, whose samples are of all workers and copies", () => {
     const cell = cellOf(document, { memory: "pinned", mode: "throughput", timer: "wall", workers: 2 });
     expect(cell.stats[0]?.latencyUs).toBeNull();
     expect(cell.samples[0]?.bytesPerSample).toBe(2 * cell.copiesPerSample * 65536);
@@ -133,7 +133,7 @@ describe("modes and timers", () => {
     for (const { copiesPerSample } of cells) expect(copiesPerSample).toBeLessThanOrEqual(128);
   });
 
-  it("skips the event timer where the host takes part in the copy, and says why", () => {
+  it("skips the event timer if the host takes part in the copy, and says why", () => {
     const cells = document.cells.filter(({ memory, timer }) => memory === "pageable" && timer === "event");
     expect(cells.map(({ mode, workers }) => [mode, workers])).toEqual([
       ["throughput", 1],
@@ -176,7 +176,7 @@ describe("samples", () => {
     expect(cell?.stats[0]?.samples).toBeGreaterThan(6);
   });
 
-  it("stop where they have converged, and are 6 at least", async () => {
+  it("stop if they have converged, and are 6 at least", async () => {
     const { document } = await measure([...kind, "--budget", "0s", "--precision", "50%"]);
     const [cell] = document.cells;
     const halfWidth = cell?.stats[0]?.relativeHalfWidth ?? 1;
@@ -200,7 +200,7 @@ describe("the cache state", () => {
     }
   });
 
-  it("is warm where one buffer is used again and again", async () => {
+  it("is warm if one buffer is used again and again", async () => {
     const { document } = await measure([...kind, "--cache", "cold,warm"]);
     expect(cellOf(document, { cache: "warm" }).cachePool?.buffersPerWorker).toBe(1);
     expect(cellOf(document, { cache: "cold" }).cachePool?.buffersPerWorker).toBe(32);

@@ -25,7 +25,7 @@ describe("pinbench run --output", () => {
     for (const text of [json, csv, markdown, table]) expect(text).toContain(emulatedNotice);
   });
 
-  it("has no colours in files, even where stdout has", async () => {
+  it("has no colours in files, even if stdout has", async () => {
     const cwd = temporaryFolder();
     const { stdout } = await runSmall(["--memory", "pinned", "--output", "a.txt"], {
       cwd,

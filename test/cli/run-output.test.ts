@@ -63,7 +63,7 @@ describe("pinbench run", () => {
     },
   );
 
-  it("measures the emulated device where there is no GPU, and says so on stderr", async () => {
+  it("measures the emulated device if there is no GPU, and says so on stderr", async () => {
     const { exitCode, stdout, stderr } = await runSmall(["--backend", "auto", "--memory", "pinned"], {
       env: { CUDA_VISIBLE_DEVICES: "" },
     });
@@ -87,7 +87,7 @@ describe("pinbench run", () => {
     expect(stdout).not.toBe("");
   });
 
-  it("has no progress line where stderr is no terminal", async () => {
+  it("has no progress line if stderr is no terminal", async () => {
     expect((await runSmall(["--memory", "pinned"])).stderr).toBe("");
   });
 

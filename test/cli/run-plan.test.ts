@@ -81,7 +81,7 @@ describe("pinbench run --dry-run", () => {
 });
 
 describe("presets", () => {
-  it("are the default one where nothing is said", async () => {
+  it("are the default one if nothing is said", async () => {
     const plan = await planOf([]);
     expect(plan.preset).toBe("default");
     expect(axis(plan, "memory")).toEqual(["pageable", "staged", "pinned", "host"]);

@@ -21,7 +21,7 @@ import { schemaErrors } from "../helpers/schema-errors.js";
 const twoKinds = ["--memory", "pageable,pinned", "--direction", "h2d"];
 
 describe("pinbench run --processes", () => {
-  it("measures the sweep in so many processes, and gives one document of all", async () => {
+  it("measures the sweep in N processes, and gives one document of all", async () => {
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--processes", "3"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(schemaErrors(document)).toBeNull();
@@ -72,7 +72,7 @@ describe("pinbench run --processes", () => {
     expect(skipped.map(({ memory, timer }) => [memory, timer])).toEqual([["pageable", "event"]]);
   });
 
-  it("counts as so many runs in a comparison", async () => {
+  it("counts as N runs in a comparison", async () => {
     const cwd = temporaryFolder();
     for (const name of ["a.json", "b.json"]) {
       await callCliAlone(small(...twoKinds, "--processes", "3", "--output", join(cwd, name)));
@@ -134,7 +134,7 @@ describe("an interrupted run of several processes", () => {
     expect(document.cells[0]?.stats[0]?.bandwidthGBps.processMedians).toHaveLength(whole);
   });
 
-  it("leaves the file as it was where no process came to its end, and says so", async () => {
+  it("leaves the file as it was if no process came to its end, and says so", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "result.json"), "before");
     const args = ["--budget", "1h", "--precision", "0.0001%", ...endless, "--output", "result.json"];
@@ -150,7 +150,7 @@ describe("an interrupted run of several processes", () => {
     await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 50_000 });
   });
 
-  it("has a document without figures where no process came to its end", async () => {
+  it("has a document without figures if no process came to its end", async () => {
     const document = await withTimeEnough(async (seconds) => {
       const args = ["--budget", "1h", "--precision", "0.0001%", ...endless, "--json"];
       const { exitCode, stdout } = await runCli(small(...args, "--deadline", `${seconds}s`));

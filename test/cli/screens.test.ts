@@ -14,7 +14,7 @@ const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) =
 const isAscii = (text: string) => !/[^\t\n\r -~]/.test(text);
 
 describe("the width of a text", () => {
-  it("is that of COLUMNS where stdout is no terminal, and else 100 columns", async () => {
+  it("is that of COLUMNS if stdout is no terminal, and else 100 columns", async () => {
     const facts = (columns: Record<string, string>) =>
       callCli(compareHere, { cwd: recordings, env: columns });
     for (const columns of [60, 80, 100]) {
@@ -114,7 +114,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(narrow.split(/\s+/)).toEqual(wide.split(/\s+/));
   });
 
-  it("has no long JSON where a file has it", async () => {
+  it("has no long JSON if a file has it", async () => {
     const path = join(temporaryFolder(), "c.json");
     const text = await atTerminal(80, [...compareHere, "--json", "--output", path], {});
     expect(text).toMatch(/^pinbench: the JSON is only in .*, not on this\s+terminal\.\n/);

@@ -25,7 +25,7 @@ describe("few open files", () => {
     expect(await underLimit("-n 40", ["compare", baseline, baseline])).toMatchObject({ stderr: "" });
   });
 
-  it("are named where a measuring process cannot start", async () => {
+  it("are named if a measuring process cannot start", async () => {
     const { exitCode, stdout, stderr } = await underLimit("-n 28", small("--processes", "2"));
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toBe(
@@ -34,7 +34,7 @@ describe("few open files", () => {
     );
   });
 
-  it("are named where pinbench itself cannot start", async () => {
+  it("are named if pinbench itself cannot start", async () => {
     const { exitCode, stdout, stderr } = await underLimit("-n 22", ["devices"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(

@@ -221,7 +221,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
     expect(stdout).toContain("=> no setting could be measured");
   });
 
-  it("ends with a sentence before anything is measured, where no batch can be made", async () => {
+  it("ends with a sentence before anything is measured, if no batch can be made", async () => {
     expectSentence(await runCli(withTorch("faulty.py:raising_at_once")), 4, /sample \d+ is bad/);
     expectSentence(
       await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", warmPython]),
@@ -231,7 +231,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
   });
 });
 
-it("ends with a sentence where Python has no torch, or is not there, or the file is not", async () => {
+it("ends with a sentence if Python has no torch, or is not there, or the file is not", async () => {
   const python = (path: string) => runCli(withTorch("sleeping.py:Sleeping", "--python", path));
   expectSentence(
     await python(fixture("no_torch.sh")),
@@ -283,7 +283,7 @@ describe("Ctrl-C", () => {
     expect(filesIn(dirname(saved))).toEqual({ "tuning.json": "before" });
   });
 
-  it("leaves what was saved before also where the search has measured no setting yet", async () => {
+  it("leaves what was saved before also if the search has measured no setting yet", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     writeFileSync(saved, "before");
     const finished = await interrupted("sleeping.py:ThenStuck", "SIGINT", "--output", saved);

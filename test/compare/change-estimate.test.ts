@@ -52,13 +52,13 @@ describe("estimateChange", () => {
     expect(pSlower).toBeCloseTo(studentTail(-t, degreesOfFreedom), 12);
   });
 
-  it("says neither slower nor faster of equal means", () => {
+  it("finds equal means neither slower nor faster", () => {
     const { change, low, high, pSlower, pFaster } = ofDrop(0);
     expect({ change, pSlower, pFaster }).toEqual({ change: 0, pSlower: 0.5, pFaster: 0.5 });
     expect(low).toBeCloseTo(-high, 15);
   });
 
-  it("is sure of a drop that is large against the noise, and as sure of a gain", () => {
+  it("is as sure of a large gain as of a large drop", () => {
     const [drop, gain] = [ofDrop(0.1), ofDrop(-0.1)];
     expect(drop.change).toBeCloseTo(-0.1, 14);
     expect(drop.high).toBeLessThan(0);
@@ -69,7 +69,7 @@ describe("estimateChange", () => {
     expect(ofDrop(-1).pFaster).toBeGreaterThan(0);
   });
 
-  it("has a p-value of 0.025 where its interval ends at no change", () => {
+  it("has a p-value of 0.025 if its interval ends at zero", () => {
     const { change, low } = ofDrop(0.1);
     expect(ofDrop(change - low).pSlower).toBeCloseTo(0.025, 10);
   });

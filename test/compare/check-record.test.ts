@@ -24,7 +24,7 @@ describe("what a history keeps of a check", () => {
     expect(historyEntrySchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
   });
 
-  it("says when it was, what it came to, and on which machine", () => {
+  it("has the check's time, outcome and machine", () => {
     const { fingerprint } = documents[0]!;
     expect(record).toMatchObject({
       id: "run-0",
@@ -49,7 +49,7 @@ describe("what a history keeps of a check", () => {
     expect(recordOf(true).verify).toBe(true);
   });
 
-  it("has for each figure the median of its runs, none for a cell that failed", () => {
+  it("has each figure's median over the runs, and none for a failed cell", () => {
     expect(record.series.map(({ moved, unit, figure, runs }) => [moved, unit, figure, runs])).toEqual([
       ["h2d", "GB/s", 50, 3],
       ["h2d", "us", 10, 3],
@@ -59,7 +59,7 @@ describe("what a history keeps of a check", () => {
     ]);
   });
 
-  it("has the standard error of its logarithm, where there are several runs", () => {
+  it("has the standard error of the figure's logarithm if there are several runs", () => {
     const logs = [50, 55, 40].map(Math.log);
     const mean = logs.reduce((sum, value) => sum + value, 0) / 3;
     const variance = logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 2;
@@ -69,7 +69,7 @@ describe("what a history keeps of a check", () => {
     expect(single.series.map(({ logError }) => logError)).toEqual([null, null, null, null, null]);
   });
 
-  it("knows nothing of a machine that its result does not describe", () => {
+  it("has no facts of a machine that the result does not describe", () => {
     const imported = runFigures({ ...documents[0]!, host: null, devices: [] }, null);
     const { machine } = checkRecord([imported], buildComparison());
     expect(machine).toEqual({ hostName: [], gpuUuids: [], pciAddresses: [] });

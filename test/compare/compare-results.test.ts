@@ -76,7 +76,7 @@ describe("a measurement that failed", () => {
   it.each([
     ["lacks the cell", []],
     ["has it as failed", [buildFailed({ workers: 2 }, "CUDA", "lost")]],
-  ])("is also one where the baseline %s", (_, ofBaseline) => {
+  ])("is also one if the baseline %s", (_, ofBaseline) => {
     const failed = buildFailed({ workers: 2 }, "CUDA", "lost");
     for (const [cell, reason] of [
       [failed, "it failed: lost"],
@@ -120,7 +120,7 @@ describe("another machine", () => {
     });
   });
 
-  it("is compared all the same where that is wanted", () => {
+  it("is compared if --allow-mismatch is given", () => {
     const rule = { allowMismatch: true };
     expect(compareRuns(baseline, other, { rule })).toMatchObject({
       outcome: "regression",
@@ -144,7 +144,7 @@ describe("another machine", () => {
   });
 });
 
-describe("what is not decided", () => {
+describe("undecided cells", () => {
   const noisy = { document: { backend: "emulated" }, deviation: 0.08, cells } as const;
 
   it.each([
@@ -169,7 +169,7 @@ describe("what is not decided", () => {
   });
 });
 
-it("runs that are not whole, and those of another tool, are named", () => {
+it("names unfinished runs and runs of another tool", () => {
   const run = { status: "running" } as const;
   const importedFrom = { tool: "nvbandwidth", version: "0.8", file: "a.json" };
   const { notes, unfinished } = compareRuns(
@@ -194,7 +194,7 @@ describe("an interrupted run", () => {
     cells: [...interrupted!.cells, ...open.map((cell) => ({ ...cell, ...unfinished }))],
   };
 
-  it("is compared in its finished cells, and the others say why they are missing", () => {
+  it("compares its finished cells, and the others say why they are missing", () => {
     const comparison = compareRuns(baseline, [half]);
     expect(comparison.unfinished).toEqual([
       "after/0.json was interrupted: 1 of its 2 cells was finished, and only those are compared",
@@ -205,7 +205,7 @@ describe("an interrupted run", () => {
     ]);
   });
 
-  it.each(["baseline", "candidate"])("is an error as the %s where no cell of it was finished", (side) => {
+  it.each(["baseline", "candidate"])("is an error as the %s if no cell of it was finished", (side) => {
     const none = { ...half, cells: half.cells.map((cell) => ({ ...cell, ...unfinished })) };
     const compare = () =>
       side === "baseline" ? compareRuns([none], baseline) : compareRuns(baseline, [none]);
@@ -225,7 +225,7 @@ describe("a check in which most cells of a kind look slower together", () => {
     return compareResults({ ...request, suspects: ids.slice(0, suspects) }).notes;
   };
 
-  it("says that they may have a passing cause in common", () => {
+  it("says that they may have a temporary common cause", () => {
     expect(notesWith(3)).toEqual([
       expect.stringMatching(
         /^3 of 4 staged cells looked slower at the same time: .* host's memory .*--confirm-after 5min/,
@@ -238,7 +238,7 @@ describe("a check in which most cells of a kind look slower together", () => {
     ]);
   });
 
-  it("says nothing of it where only a few do", () => {
+  it("says nothing if only a few do", () => {
     expect(notesWith(2)).toEqual([]);
     expect(notesWith(0)).toEqual([]);
   });

@@ -47,7 +47,7 @@ describe("a step of a group", () => {
     workers.map((w) => [idOf({ workers: w }), { steps: { 30: -0.03 }, noise: 0.002 }]),
   );
 
-  it("is told once, with its size, its place and what changed there", () => {
+  it("is reported once, with size, place and changed facts", () => {
     const entries = entriesOf(courses, (day) => ({
       version: day < 30 ? "0.1.0" : "0.2.0",
       fingerprint: { driver: day < 30 ? "570.1" : "580.2", kernel: "6.1", governor: day < 10 ? null : "x" },
@@ -89,7 +89,7 @@ describe("a step of a group", () => {
     ]);
   });
 
-  it("is none where cells come to be measured, or are no longer", () => {
+  it("is not found when cells are added or removed", () => {
     const slow = 0.1;
     const entries = entriesOf(courses).map((entry, day) => ({
       ...entry,
@@ -111,7 +111,7 @@ describe("a cell that has a step of its own", () => {
     [own]: { steps: { 20: -0.1 } },
   };
 
-  it("is told beside its group", () => {
+  it("is reported next to its group", () => {
     const { courses: told } = describeEntries(entriesOf(courses));
     expect(told.map(({ name, kind, steps }) => [name, kind, steps.map(({ after }) => after)])).toEqual([
       ["h2d pinned", "group", []],
@@ -120,7 +120,7 @@ describe("a cell that has a step of its own", () => {
     expect(told[1]!.median).toBeGreaterThan(40);
   });
 
-  it("and any cell is told alone where it is asked for", () => {
+  it("reports any requested cell by itself", () => {
     const { courses: told } = describeEntries(entriesOf(courses), ["*/w1/*", own]);
     expect(told.map(({ name, kind }) => [name, kind])).toEqual([
       [idOf({ workers: 1 }), "cell"],
@@ -128,7 +128,7 @@ describe("a cell that has a step of its own", () => {
     ]);
   });
 
-  it("that there is none like what is asked for is said", () => {
+  it("refuses a pattern that matches no cell", () => {
     expect(() => describeEntries(entriesOf(courses), ["*/staged/*"])).toThrow(
       'no cell of the checks in history matches "*/staged/*".',
     );
@@ -137,7 +137,7 @@ describe("a cell that has a step of its own", () => {
 });
 
 describe("a slow drift", () => {
-  it("is told as such, though no check differs from the next by more than its noise", () => {
+  it("is reported although consecutive checks differ by less than their noise", () => {
     const { courses } = describeEntries(
       entriesOf({ [pinnedId]: { checks: 200, drift: [50, 200, -0.0005], noise: 0.002 } }),
     );
@@ -166,8 +166,8 @@ const inTurns = (factor: number) =>
     }),
   );
 
-describe("machines that take turns", () => {
-  it("have courses of their own, and the slower one is named with how far it is behind", () => {
+describe("machines that alternate in one history", () => {
+  it("have separate courses, and the slower one is named with its distance", () => {
     const { courses } = describeEntries(inTurns(0.5));
     expect(courses).toMatchObject([
       { name: "h2d pinned, node-1", machine: "node-1", pattern: null, behind: null },
@@ -180,7 +180,7 @@ describe("machines that take turns", () => {
     ]);
   });
 
-  it("are not compared closer than machines of one kind agree", () => {
+  it("are not reported for differences that machines of one kind have", () => {
     expect(describeEntries(inTurns(0.97)).courses.map(({ behind }) => behind)).toEqual([null, null]);
   });
 
@@ -198,7 +198,7 @@ describe("machines that take turns", () => {
 });
 
 describe("the newest check", () => {
-  it("is held against the median of those before, with its figure if it is one cell's", () => {
+  it("is compared with the median of the earlier ones, with its figure if it is of one cell", () => {
     const { courses } = describeEntries(entriesOf({ [pinnedId]: { checks: 30, steps: { 29: -0.5 } } }));
     const [{ newest, endStep }] = courses as [(typeof courses)[0]];
     expect(newest).toMatchObject({ check: 29, checksBefore: 29, isBeyond: true });
@@ -207,13 +207,13 @@ describe("the newest check", () => {
     expect(endStep).toMatchObject({ first: 29, last: 29, checks: 1 });
   });
 
-  it("has no figure of its own in a group of several cells, and nothing to be held against if it is the first", () => {
+  it("has no figure in a group of several cells, and no comparison if it is the first", () => {
     const two = { [idOf({})]: { checks: 10 }, [idOf({ workers: 2 })]: { checks: 10 } };
     expect(describeEntries(entriesOf(two)).courses[0]!.newest).toMatchObject({ figure: null });
     expect(describeEntries([buildEntry(0)]).courses[0]!.newest).toBeNull();
   });
 
-  it("has what changed in the machine told, if the course steps there", () => {
+  it("names the changed facts of the machine if the course steps there", () => {
     const entries = entriesOf({ [pinnedId]: { checks: 30, steps: { 28: -0.5 } } }, (day) => ({
       fingerprint: { driver: day < 28 ? "570.1" : "580.2" },
     }));
@@ -226,7 +226,7 @@ describe("the newest check", () => {
 });
 
 describe("an outage of one cell", () => {
-  it("is told beside its group, one of the whole group is not told again", () => {
+  it("is reported next to its group, but not if the whole group has it", () => {
     const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
     const ids = [1, 2, 4].map((workers) => idOf({ workers }));
     const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
@@ -241,7 +241,7 @@ describe("an outage of one cell", () => {
   });
 });
 
-describe("what is apart", () => {
+describe("what has a separate course", () => {
   it("the emulated device, modes, timers, cache states, devices and directions of a bidir cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");
     const series = [

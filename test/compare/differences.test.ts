@@ -50,7 +50,7 @@ describe("another machine of the same kind", () => {
     ]);
   });
 
-  it("is told by the host's name where a side does not know its GPU", () => {
+  it("is recognized by the host's name if a side does not know its GPU", () => {
     const twin = { host: { hostname: "node-2" }, devices: [buildDevice({ uuid: null })] };
     expect(differencesOf({}, twin)).toEqual([{ ...hostName, ...otherMachine }]);
     expect(
@@ -58,7 +58,7 @@ describe("another machine of the same kind", () => {
     ).toEqual([{ ...hostName, ...otherMachine }]);
   });
 
-  it("is none that the baseline has runs of", () => {
+  it("is not one that the baseline has runs of", () => {
     const both = [...runsOf({}), ...runsOf({ devices: [buildDevice({ uuid: "GPU-2" })] })];
     expect(findDifferences(both, runsOf({}), strictly)).toEqual([
       { fact: "GPU UUID", baseline: `GPU-2 and ${uuid}`, candidate: uuid, ...shown },
@@ -72,7 +72,7 @@ describe("another machine of the same kind", () => {
     });
   });
 
-  it("is not told by the name of a container, which is a new one each time", () => {
+  it("is not recognized by the name of a container, which is new each time", () => {
     const inContainer = (hostname: string) => ({ host: { hostname, container: "docker" } });
     expect(differencesOf(inContainer("3f2a"), inContainer("9b1c"))).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe("another machine of the same kind", () => {
   });
 });
 
-describe("what is shown, for it may be why figures differ", () => {
+describe("facts that are shown because they may explain a difference", () => {
   it.each([
     ["driver", { driverVersion: "580.1" }, "580.159.04", "580.1"],
     ["CUDA", { cudaVersion: "13.1" }, "13.0", "13.1"],
@@ -134,7 +134,7 @@ describe("what is shown, for it may be why figures differ", () => {
     expect(findDifferences(unknown, measuredWith({}), strictly)).toEqual([]);
   });
 
-  it("also where the runs of one side differ", () => {
+  it("also differences between the runs of one side", () => {
     const mixed = [...runsOf({}), ...runsOf({ driverVersion: "580.1" })];
     expect(findDifferences(runsOf({}), mixed, strictly)).toEqual([
       { fact: "driver", baseline: "580.159.04", candidate: "580.1 and 580.159.04", ...shown },
@@ -218,19 +218,19 @@ describe("the link of the same GPU in the same slot", () => {
     expect(findLinkLosses(full, runsAt([4, 16], [5, 8], [4, 8]))).toEqual(lost([5, 16], [4, 8], 3, 3));
   });
 
-  it("has lost nothing if it is as it was, or faster", () => {
+  it("has lost nothing if it is unchanged or faster", () => {
     expect(findLinkLosses(full, full)).toEqual([]);
     expect(findLinkLosses(runsAt([5, 8]), full)).toEqual([]);
     expect(findDifferences(runsAt([5, 8]), full, strictly)).toMatchObject([{ blocks: false }]);
   });
 
-  it("is held against what most of the baseline's runs had", () => {
+  it("is compared with most of the baseline's runs", () => {
     const mostlyFull = [...full, ...runsAt([5, 8])];
     expect(findLinkLosses(mostlyFull, runsAt([5, 8]))).toEqual(lost([5, 16], [5, 8], 1, 1));
     expect(findLinkLosses([...runsAt([5, 8], [5, 8]), ...runsAt([5, 16])], runsAt([5, 8]))).toEqual([]);
   });
 
-  it("counts as the best that any cell of a run saw, for an idle GPU lowers it", () => {
+  it("is the best of any cell of a run, because an idle GPU lowers it", () => {
     const [run] = buildRuns({ count: 1 });
     const idle = { ...buildDevice().link!, generation: 1 };
     const early = { ...run!, devices: [buildDevice({ link: idle })] };

@@ -27,7 +27,7 @@ describe("the deviations of occasions", () => {
     expect(Math.sqrt(variance)).toBeLessThan(0.012);
   });
 
-  it("have the variance that their degrees of freedom say, as centres of occasions", () => {
+  it("have the variance of their degrees of freedom", () => {
     const [{ deviations, degreesOfFreedom }] = occasionDeviations(entries) as [
       ReturnType<typeof occasionDeviations>[number],
     ];
@@ -40,7 +40,7 @@ describe("the deviations of occasions", () => {
     );
   });
 
-  it("are without what the host's memory did, of cold copies and no others", () => {
+  it("exclude the host's memory for cold copies only", () => {
     const idOf = (memory: string, cache = "cold") =>
       pinnedId.replace("pinned", memory).replace(/cold$/, cache);
     const ids = [idOf("host"), idOf("pageable"), idOf("pageable", "warm")];
@@ -77,7 +77,7 @@ describe("the deviations of occasions", () => {
     }
   });
 
-  it("are of speed: of a latency, the same as of its inverse", () => {
+  it("are of speed: a latency has those of its inverse", () => {
     const [throughput, latency] = occasionDeviations(entries);
     expect(latency).toMatchObject({ kind: "pinned latency" });
     for (const [i, { deviation, runs, logError }] of latency!.deviations.entries()) {

@@ -67,7 +67,7 @@ const seriesOf = (memory: string, ...runs: Parameters<typeof join>) =>
 const open = { slope: 0.5, variance: 1e6 };
 
 describe("the slope of a kind against the host's own copies", () => {
-  it.each([0, 0.4, 0.8])("is found where it is %f", (slope) => {
+  it.each([0, 0.4, 0.8])("is found if it is %f", (slope) => {
     const runs = [hostRuns({ count: 40, slope }), hostRuns({ count: 40, slope, seed: 2 })] as const;
     const found = estimateSlope(seriesOf("pageable", ...runs), open, join(...runs).hostErrorVariance);
     expect(found.slope).toBeCloseTo(slope, 1);
@@ -85,7 +85,7 @@ describe("the slope of a kind against the host's own copies", () => {
     expect(slopeOf(-0.5)).toBe(0);
   });
 
-  it("is pulled towards what was recorded, the more the fewer runs there are", () => {
+  it("is shrunk towards the recorded one, more with fewer runs", () => {
     const prior = { slope: 0.9, variance: 0.01 };
     const slopeOf = (count: number) =>
       estimateSlope(
@@ -113,8 +113,8 @@ describe("the slope of a kind against the host's own copies", () => {
   });
 });
 
-describe("what the host's memory explains", () => {
-  it("is taken out of the runs of pageable and staged copies, of both sides alike", () => {
+describe("the part that the host's memory explains", () => {
+  it("is removed from pageable and staged copies on both sides", () => {
     const series = seriesOf(
       "staged",
       hostRuns({ hostDeviation: 0.1 }),
@@ -132,7 +132,7 @@ describe("what the host's memory explains", () => {
   it.each([
     ["other memory", "pinned", hostRuns()],
     ["a baseline that did not measure the host", "pageable", buildRuns({ cells: cells.slice(0, 12) })],
-  ])("is nothing for %s", (_, memory, baseline) => {
+  ])("is zero for %s", (_, memory, baseline) => {
     const [controlled] = controlForHost(seriesOf(memory, baseline), memory, 0);
     expect(controlled).toMatchObject({ explained: null, explainedOfFresh: null });
   });
@@ -142,11 +142,11 @@ describe("what the host's memory explains", () => {
 const keeping = (runs: ReturnType<typeof hostRuns>, isKept: (cell: { memory: string }) => boolean) =>
   runs.map((document) => ({ ...document, cells: document.cells.filter(isKept) }));
 
-describe("a comparison where the host's memory is slower", () => {
+describe("a comparison with slower host memory", () => {
   const before = hostRuns({ hostDeviation: 0.01, count: 24, days: 8 });
   const slowHost = hostRuns({ hostDeviation: 0.01, hostSpeed: 0.9, seed: 2 });
 
-  it("keeps its control where fresh processes had only pinned cells to confirm", () => {
+  it("keeps its control if fresh processes measured only pinned cells", () => {
     const fresh = keeping(hostRuns({ seed: 3 }), ({ memory }) => memory === "pinned");
     const alone = compareRuns(before, slowHost, { command: "check" });
     const confirmed = compareRuns(before, slowHost, { command: "check", fresh });
@@ -157,7 +157,7 @@ describe("a comparison where the host's memory is slower", () => {
     expect(alone.cells[0]!.explainedByHost).toBeLessThan(-0.05);
   });
 
-  it("shows what the fresh processes measured, whatever the host did before them", () => {
+  it("shows the fresh processes' figures, whatever the host did before", () => {
     const fresh = keeping(hostRuns({ hostDeviation: 0, seed: 3 }), ({ memory }) => memory !== "pinned");
     const [pageable] = compareRuns(before, slowHost, { command: "check", fresh }).cells;
     expect(pageable!.candidate!.change).toBeCloseTo(-0.05, 1);
@@ -165,7 +165,7 @@ describe("a comparison where the host's memory is slower", () => {
     expect(pageable!.confirmation!.figure).toBeCloseTo(12, 0);
   });
 
-  it("does not take what cold copies tell for what warm ones and latencies do", () => {
+  it("does not apply the control of cold copies to warm ones and latencies", () => {
     const others = [
       { memory: "pageable", cache: "warm", GBps: 12 },
       { memory: "pageable", mode: "latency", GBps: 1, latencyUs: { median: 8, p99: 9 } },
@@ -197,7 +197,7 @@ describe("a comparison where the host's memory is slower", () => {
     expect(verdicts).toEqual([...workers.map(() => "not slower"), ...workers.map(() => "slower")]);
   });
 
-  it("has one alarm, named so: what suffers from it is not called slower", () => {
+  it("has one alarm, on host memory: affected copies are not called slower", () => {
     const comparison = compareRuns(
       before,
       hostRuns({ hostDeviation: 0.01, hostSpeed: 0.8, slope: 0.9, seed: 2 }),

@@ -18,7 +18,7 @@ const ratesOf = (runs: readonly RunFigures[], { logSpeeds }: ReturnType<typeof h
 const close = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 10));
 
 describe("the rate at which the CPU copied in a run", () => {
-  it("is the mean of its cells, a noisier one counting less, and so is what is known of its error", () => {
+  it("is the weighted mean of its cells, and so is its error", () => {
     // Within the first group a cell varies by squares of 0, the other by 2: with four shared degrees of a variance of 1
     // the weights are 5/4 to 5/6, or 0.6 to 0.4.
     const first = [runOf({ "d0/a": 0, "d0/b": 0 }), runOf({ "d0/a": 0, "d0/b": 2 })];
@@ -29,7 +29,7 @@ describe("the rate at which the CPU copied in a run", () => {
     expect(rates.errorVariance).toBeCloseTo((0.36 * (0.64 / 3)) / 0.4 + (0.16 * 0.48) / 0.6, 10);
   });
 
-  it("counts cells alike that do not vary, and those alone that every run has and that are of host memory", () => {
+  it("weights constant cells equally, and uses only host cells that every run has", () => {
     const runs = [
       runOf({ "d0/a": 1, "d0/b": 2, "d0/c": 7 }, { "d0/p": 9 }),
       runOf({ "d0/a": 1, "d0/b": 2 }, { "d0/p": 9 }),
@@ -39,7 +39,7 @@ describe("the rate at which the CPU copied in a run", () => {
     expect(rates.errorVariance).toBeCloseTo(0, 12);
   });
 
-  it("is each device's own; of a single cell no error is known, and the largest of any device counts", () => {
+  it("is each device's own; the largest error of any device counts, and a single cell has none", () => {
     const runs = [
       runOf({ "d1/a": 3, "d0/a": 0, "d0/b": 1 }),
       runOf({ "d1/a": 4, "d0/a": 1, "d0/b": 0 }),
@@ -53,7 +53,7 @@ describe("the rate at which the CPU copied in a run", () => {
     expect(hostRates([runs.map((run) => ({ ...run, cells: run.cells.slice(0, 1) }))]).errorVariance).toBe(0);
   });
 
-  it("is none of a run that lacks all of a device's cells, nor where there is no run", () => {
+  it("is absent for a run without any of a device's cells, and without runs", () => {
     const runs = [runOf({ "d0/a": 1 }), runOf({})];
     expect(ratesOf(runs, hostRates([runs]))).toEqual([undefined, undefined]);
     expect(hostRates([]).logSpeeds.size).toBe(0);

@@ -18,7 +18,7 @@ it("a load is new that is over 5 % more than in any run of the baseline", () => 
   ]);
 });
 
-it("nothing is new where the load of a run is not recorded", () => {
+it("nothing is new if the load of a run is not recorded", () => {
   expect(findNewLoads(runs({}, null), runs({ otherCpuShare: 0.9 }))).toEqual([]);
   expect(findNewLoads(runs({}), runs({ otherCpuShare: 0.9 }, null))).toEqual([]);
 });

@@ -102,7 +102,7 @@ describe("the noise of a cell in a kind with others", () => {
     expect(variancesOf([spoilt, ...others])[0]! / variancesOf(cells)[0]!).toBeLessThan(1.5);
   });
 
-  it("is that of its kind where the cell was measured once, though nothing was recorded", () => {
+  it("is that of its kind if the cell was measured once, even without recordings", () => {
     const [noise] = estimateNoise([{ kind: "pinned", groups: [[4], [4.1]] }, ...cells], null);
     expect(noise).toMatchObject({ source: "these runs" });
     expect(noise!.variance / prior.variance).toBeCloseTo(1, 1);
@@ -124,22 +124,19 @@ describe("the noise of cells whose runs say nothing of it", () => {
     expect(noise).toMatchObject({ ...recorded.pinned, source: "recorded" });
   });
 
-  it("is not known of kinds that were not recorded, or where nothing is to be fallen back on", () => {
+  it("is unknown for kinds that were not recorded, and without recordings", () => {
     expect(estimateNoise([single("mapped"), single("pinned")], recorded)[0]).toBeNull();
     expect(estimateNoise([single("pinned")], null)).toEqual([null]);
     expect(estimateNoise([], recorded)).toEqual([]);
   });
 
-  it.each([1, 2, 3])(
-    "is not mixed into what is known of %i cells, but stands in for what is not",
-    (count) => {
-      const cells = noisy("pinned", Array(count).fill(0.01), [10]);
-      const noise = estimateNoise([...cells, single("pinned")], recorded);
-      expect(noise.slice(0, count)).toEqual(estimateNoise(cells, null));
-      expect(noise[0]).toMatchObject({ degreesOfFreedom: 9, source: "these runs" });
-      expect(noise[count]).toMatchObject({ ...recorded.pinned, source: "recorded" });
-    },
-  );
+  it.each([1, 2, 3])("does not affect the known noise of %i cells, and replaces the unknown", (count) => {
+    const cells = noisy("pinned", Array(count).fill(0.01), [10]);
+    const noise = estimateNoise([...cells, single("pinned")], recorded);
+    expect(noise.slice(0, count)).toEqual(estimateNoise(cells, null));
+    expect(noise[0]).toMatchObject({ degreesOfFreedom: 9, source: "these runs" });
+    expect(noise[count]).toMatchObject({ ...recorded.pinned, source: "recorded" });
+  });
 });
 
 describe("the offsets that the cells of a kind share in a process", () => {
@@ -156,12 +153,12 @@ describe("the offsets that the cells of a kind share in a process", () => {
   const offsets = (all: readonly NoisyCell[]) =>
     estimateNoise(all, null).map((noise) => noise!.offsetVariance);
 
-  it("add their variance, as much as it counts by their correlation", () => {
+  it("add their variance, weighted by their correlation", () => {
     expect(mean(offsets(shifted)) / (sampleVariance(shifts) * excess)).toBeCloseTo(1, 0);
     expect(mean(offsets(shifted))).toBeGreaterThan(10 * mean(offsets(cells)));
   });
 
-  it("are not more than all of a cell's noise, which they are taken for where there are too few cells", () => {
+  it("are at most a cell's whole noise, and equal it with too few cells", () => {
     for (const { variance, offsetVariance } of estimateNoise(shifted.slice(0, 2), null).map(
       (noise) => noise!,
     )) {
@@ -197,7 +194,7 @@ describe("the spread that a side of one or two runs may have", () => {
     expect(outlierSpread(equal, null)!.degreesOfFreedom).toBe(60);
   });
 
-  it("is the recorded one where that is larger", () => {
+  it("is the recorded one if that is larger", () => {
     expect(outlierSpread(cells, recordedPinned)!.variance).toBeCloseTo(mean(variances), 12);
     const large = { variance: 1, degreesOfFreedom: 5 };
     expect(outlierSpread(cells, large)).toBe(large);
@@ -208,7 +205,7 @@ describe("the spread that a side of one or two runs may have", () => {
     ["there are fewer than twenty degrees of freedom", cells.map(([first]) => [first!.slice(0, 5)])],
     ["no cell has two runs in a row", cells.map(([first]) => [first!.slice(0, 1), [], first!.slice(0, 1)])],
     ["there are no cells", []],
-  ])("is the recorded one, or not known, where %s", (_, few) => {
+  ])("is the recorded one, or unknown, if %s", (_, few) => {
     expect(outlierSpread(few, recordedPinned)).toBe(recordedPinned);
     expect(outlierSpread(few, null)).toBeNull();
   });

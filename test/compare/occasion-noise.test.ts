@@ -21,7 +21,7 @@ function simulate(occasions: number, cells: number, { shared = 0, own = 0 }) {
 }
 
 describe("the noise between occasions", () => {
-  it("is taken apart into what the cells of a kind share and what is each one's own", () => {
+  it("is divided into a part shared by the cells of a kind, and each cell's own", () => {
     const noise = estimateOccasionNoise([simulate(200, 40, { shared: 0.05, own: 0.02 })], nothing);
     expect(Math.sqrt(noise.shared.variance)).toBeCloseTo(0.05, 2);
     expect(Math.sqrt(noise.own.variance)).toBeCloseTo(0.02, 3);
@@ -35,13 +35,13 @@ describe("the noise between occasions", () => {
     expect(Math.sqrt(estimateOccasionNoise([stepped], nothing).shared.variance)).toBeLessThan(0.002);
   });
 
-  it("is all taken as shared where there are too few cells to tell it apart", () => {
+  it("counts as shared if there are too few cells to divide it", () => {
     const { shared, own } = estimateOccasionNoise([simulate(100, 2, { own: 0.03 })], nothing);
     expect(Math.sqrt(shared.variance)).toBeCloseTo(0.03, 2);
     expect(own.variance).toBe(0);
   });
 
-  it("is not known from fewer than three occasions: then it is where a machine starts", () => {
+  it("is the initial value for fewer than three occasions", () => {
     const two = simulate(fewestOccasions - 1, 10, { shared: 1 });
     const recorded = {
       shared: { variance: 1e-3, degreesOfFreedom: 3 },
@@ -51,7 +51,7 @@ describe("the noise between occasions", () => {
     expect(estimateOccasionNoise([], recorded)).toEqual(recorded);
   });
 
-  it("adds up what several sources know, by their degrees of freedom, and fills them up to six from a start", () => {
+  it("pools several sources by degrees of freedom, and adds the initial value up to six", () => {
     const recorded = {
       shared: { variance: 0.02, degreesOfFreedom: 40 },
       own: { variance: 0, degreesOfFreedom: 1 },
@@ -97,7 +97,7 @@ describe("a change between the occasions of a baseline and the one of a candidat
     expect([shared.degreesOfFreedom, own.degreesOfFreedom]).toEqual([7, 70]);
   });
 
-  it("is held against a baseline in which each run counts, and so an occasion by its runs", () => {
+  it("is relative to a baseline that weights each occasion by its runs", () => {
     const ran = (occasion: number, count: number) =>
       Array.from({ length: count }, () => ({ value: 1, startedAt: "", occasion, hostLogSpeed: null }));
     const series = { baseline: [...ran(0, 1), ...ran(1, 3)], first: ran(0, 1), fresh: [] };
@@ -122,14 +122,14 @@ describe("a comparison with a baseline of three occasions", () => {
   const sessions = (...speeds: number[]) => speeds.flatMap((speed, hour) => session(hour, speed));
   const candidate = session(5, 0.92);
 
-  it("calls slower what none of these occasions did", () => {
+  it("calls a loss slower that none of these occasions had", () => {
     expect(compareRuns(sessions(1, 1, 1), candidate)).toMatchObject({
       outcome: "regression",
       counts: { "probably slower": 8 },
     });
   });
 
-  it("does not where they differ by as much from one another", () => {
+  it("calls nothing slower if the occasions differ by as much", () => {
     expect(compareRuns(sessions(1.06, 1, 0.94), candidate)).toMatchObject({
       outcome: "pass",
       counts: { slower: 0, "not slower": 0 },
@@ -151,7 +151,7 @@ describe("a comparison with a baseline of three occasions", () => {
     }
   });
 
-  it("shows figures that differ by the change that it shows", () => {
+  it("shows figures whose difference is the shown change", () => {
     const uneven = sessions(1, 1, 1.05).map((document, i) =>
       i % 5 === 0 ? documentAtSpeed(document, 0.7) : document,
     );

@@ -12,22 +12,22 @@ function secondsByOccasion(...seconds: number[]): number[][] {
 }
 
 describe("the occasions of runs", () => {
-  it("are one where each run starts less than five minutes after the one before", () => {
+  it("are one if each run starts less than five minutes after the one before", () => {
     expect(secondsByOccasion(0, 299, 598, 897)).toEqual([[0, 299, 598, 897]]);
   });
 
-  it("end where five minutes or more lie between two starts", () => {
+  it("end at a pause of five minutes or more", () => {
     expect(secondsByOccasion(0, 10, 310, 4000, 4010)).toEqual([[0, 10], [310], [4000, 4010]]);
   });
 
-  it("are told by the pause between two runs, however long the runs take", () => {
+  it("depend on the pause between two runs, however long the runs take", () => {
     const minutes = 60e9;
     const at = (minute: number, wallNs: number | null) => ({ ...runsAt(60 * minute)[0]!, wallNs });
     const long = [at(0, 6 * minutes), at(6, 6 * minutes), at(12, null)];
     expect(groupByOccasion([...long, at(17, 0)])).toEqual([long, [at(17, 0)]]);
   });
 
-  it("are one where short runs lie within a long one, which counts until its own end", () => {
+  it("are one if short runs lie within a long one, which counts until its end", () => {
     const at = (minute: number, minutes: number) => ({ ...runsAt(60 * minute)[0]!, wallNs: minutes * 60e9 });
     const within = [at(0, 30), at(5, 1), at(12, 1), at(34, 1)];
     expect(groupByOccasion([...within, at(40, 1)])).toEqual([within, [at(40, 1)]]);
@@ -63,7 +63,7 @@ describe("the occasions of runs", () => {
     ]);
   });
 
-  it("are none where there is no run", () => {
+  it("are none without runs", () => {
     expect(groupByOccasion([])).toEqual([]);
   });
 });

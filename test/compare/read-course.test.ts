@@ -40,7 +40,7 @@ describe("the last checks of a course", () => {
     expect(reading.fit.steps).toEqual([]);
   });
 
-  it("are a step that the fit finds, if there are four", () => {
+  it("are an ordinary step if there are four", () => {
     const { end, fit, newest } = read((check) => (check >= 26 ? half : 0), { checks: 30 });
     expect(end).toBeNull();
     expect(fit.steps.map(({ at }) => at)).toEqual([26]);
@@ -134,7 +134,7 @@ describe("a course in which nothing changes", () => {
     ["a lag-1 correlation of 0.4", 0.4, ({ normal }) => normal()],
     ["the tails of Student's t with 3 degrees of freedom", 0, studentOf3],
     ["such tails and a lag-1 correlation of 0.4", 0.4, studentOf3],
-  ])("with %s gets a word in at most 1 of 100 cases", (_, correlation, draw) => {
+  ])("with %s gets a finding in at most 1 of 100 cases", (_, correlation, draw) => {
     let wrong = 0;
     for (let seed = 1; seed <= 500; ++seed) {
       const random = seeded(seed);

@@ -60,7 +60,7 @@ describe("a result of several processes", () => {
     })),
   };
 
-  it("counts as so many runs, each with its own medians, id and time", async () => {
+  it("counts as one run for each process, with its own medians, id and time", async () => {
     const file = join(folderOf({ "a.json": ofProcesses }), "a.json");
     const { runs } = await readResultSet(file, "baseline");
     expect(runs.map(({ id, startedAt }) => [id, startedAt])).toEqual([
@@ -76,14 +76,14 @@ describe("a result of several processes", () => {
     }
   });
 
-  it("is not to be read twice", async () => {
+  it("is not read twice", async () => {
     const folder = folderOf({ "a.json": ofProcesses, "b.json": ofProcesses });
     await expect(readResultSet(folder, "baseline")).rejects.toThrow(/is the same run as/);
   });
 });
 
 describe("a side that cannot be read", () => {
-  it("is not comparable where there is no baseline, and wrong usage where there is no candidate", async () => {
+  it("is not comparable without a baseline, and wrong usage without a candidate", async () => {
     const folder = join(folderOf({}), "none");
     await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
       kind: "notComparable",
@@ -110,7 +110,7 @@ describe("a side that cannot be read", () => {
     });
   });
 
-  it("names both where a run is there twice, for it would count as two", async () => {
+  it("names both files of a duplicate run, which would count as two", async () => {
     const folder = folderOf({ "a.json": first, "b.json": second, "c.json": first });
     await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
       kind: "usage",
@@ -118,7 +118,7 @@ describe("a side that cannot be read", () => {
     });
   });
 
-  it("is no baseline where its folder has been emptied, which is not comparable", async () => {
+  it("is not comparable if its folder has been emptied", async () => {
     const folder = folderOf({});
     await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
       kind: "notComparable",
@@ -127,7 +127,7 @@ describe("a side that cannot be read", () => {
     await expect(readResultSet(folder, "candidate")).rejects.toMatchObject({ kind: "usage" });
   });
 
-  it("is a folder without a result, though a folder or a pipe have the name of one", async () => {
+  it("is a folder whose only .json entries are a folder and a pipe", async () => {
     const folder = folderOf({ "notes.txt": "" });
     mkdirSync(join(folder, "a.json"));
     execFileSync("mkfifo", [join(folder, "b.json")]);

@@ -30,8 +30,8 @@ function ofTenDays(deviation: number) {
   return sensitivityOf(resultSet(days.flat()).runs, 5, usualRule)!.kinds[0]!;
 }
 
-describe("what a baseline is good for", () => {
-  it("is told for each kind of memory, latency apart", () => {
+describe("the sensitivity of a baseline", () => {
+  it("is given for each kind of memory, latency separately", () => {
     const cells = [
       ...pinned,
       { memory: "pageable", GBps: 10 },
@@ -51,7 +51,7 @@ describe("what a baseline is good for", () => {
     expect(kind!.largestDrop).toBeGreaterThanOrEqual(kind!.typicalDrop);
   });
 
-  it("is little more than the threshold where there is hardly any noise, and more with more noise", () => {
+  it("is little more than the threshold with little noise, and more with more", () => {
     const { typicalDrop } = ofTenDays(0.0001);
     expect(typicalDrop).toBeGreaterThan(0.03);
     expect(typicalDrop).toBeLessThan(0.031);
@@ -65,7 +65,7 @@ describe("what a baseline is good for", () => {
     expect(dropOf(5)).toBeGreaterThan(dropOf(1));
   });
 
-  it("is that of Student's t for the interval, and for missing one in twenty", () => {
+  it("uses Student's t for the interval and for the chance of missing a drop", () => {
     const kind = ofTenDays(0.04);
     const variance = kind.typicalDeviation ** 2;
     expect(variance).toBeCloseTo((2 * 0.04 ** 2) / 2 / 0.995, 6);
@@ -81,7 +81,7 @@ describe("what a baseline is good for", () => {
     expect(drop(noisy, 20)).toBeLessThan(drop(noisy, 5));
   });
 
-  it("is a drop that check does find", () => {
+  it("is a drop that check does detect", () => {
     const baseline = { cells: pinned, count: 10, deviation: 0.01 };
     const [kind] = sensitivity(baseline)!.kinds;
     const found = Array.from({ length: 20 }, (_, i) => {

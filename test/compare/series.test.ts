@@ -68,7 +68,7 @@ describe("why a figure is absent", () => {
   it.each([
     ["failed", failed, true, "it failed: out of memory"],
     ["skipped", skipped, false, "it was skipped: no kernels"],
-  ])("is that it %s, in whatever process of the candidate", (_, some, isFailure, reason) => {
+  ])("is that it %s in any process of the candidate", (_, some, isFailure, reason) => {
     const { series, failures } = joinRuns({ baseline: whole, first: [...whole, ...some], fresh: [] });
     const [pinnedSeries, pageableSeries] = series;
     expect(failures).toEqual(isFailure ? [`${pinnedSeries!.cell.id}: ${reason}`] : []);
@@ -85,7 +85,7 @@ describe("why a figure is absent", () => {
     expect(failures).toEqual([]);
   });
 
-  it("is no series of its own where neither side has a figure", () => {
+  it("makes no series if neither side has a figure", () => {
     const { series, failures } = joinRuns({ baseline: failed, first: failed, fresh: [] });
     expect(series.map(({ cell }) => cell.memory)).toEqual(["pageable"]);
     expect(failures).toEqual([`${failed[0]!.cells[0]!.cell.id}: it failed: out of memory`]);

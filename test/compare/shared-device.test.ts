@@ -31,7 +31,7 @@ it("a comparison names who used a device beside runs of either side, whatever th
   ]);
 });
 
-it("each note says in how many runs what it tells of was so", () => {
+it("each note gives its number of runs", () => {
   const busy = {
     ...alone,
     activityBefore: { computeShare: 0.5, toDeviceGBps: null, fromDeviceGBps: null },
@@ -47,7 +47,7 @@ it("each note says in how many runs what it tells of was so", () => {
   ]);
 });
 
-it("a comparison of runs that had their device alone, or cannot tell, has no note of it", () => {
+it("a comparison of runs without other users, or without knowledge of them, has no note", () => {
   const unseen = { ...alone, unseen: ["programs" as const] };
   expect(compareRuns(runsWith(), runsWith(unseen)).notes).toEqual([]);
   expect(compareRuns(buildRuns(), runsWith()).notes).toEqual([]);

@@ -34,7 +34,7 @@ function found(
 }
 
 describe("the slow runs of a cell", () => {
-  it("are those more than ten deviations below the baseline, of steady memory", () => {
+  it("are more than ten deviations below the baseline for steady memory", () => {
     expect(found({ baseline: [0, -0.2], first: [0, -0.11, -0.1], fresh: [-0.3, 0] })).toEqual({
       baseline: { slow: 1, runs: 2 },
       first: { slow: 1, runs: 3 },
@@ -45,7 +45,7 @@ describe("the slow runs of a cell", () => {
     expect(found({ first: [0, -0.1] })).toBeNull();
   });
 
-  it("are those more than forty below, of other memory", () => {
+  it("are more than forty deviations below it for other memory", () => {
     expect(found({ first: [-0.39] }, { memory: "pageable" })).toBeNull();
     expect(found({ first: [-0.41] }, { memory: "pageable" })).toMatchObject({ worst: -0.41 });
   });
@@ -55,12 +55,12 @@ describe("the slow runs of a cell", () => {
     expect(found({ first: [-0.21] }, { drop: 0.2 })).not.toBeNull();
   });
 
-  it("are told about where the baseline lies", () => {
+  it("are relative to the baseline's centre", () => {
     expect(found({ first: [0.85] }, { baseline: 1 })).toMatchObject({ worst: expect.closeTo(-0.15) });
     expect(found({ first: [0.95] }, { baseline: 1 })).toBeNull();
   });
 
-  it("go by the robust spread of all where the cell has none of its own, and are unknown without any", () => {
+  it("use the spread of the kind if the cell has none, and are unknown without any", () => {
     const noise = { robustVariance: 0.02 ** 2 };
     expect(found({ first: [-0.19] }, { noise, baselineVariance: null })).toBeNull();
     expect(found({ first: [-0.21] }, { noise, baselineVariance: null })).not.toBeNull();
@@ -75,16 +75,19 @@ const slowRuns = (baseline: ReturnType<typeof share>, first: ReturnType<typeof s
   ...{ worst: -1, startedAt: [] },
 });
 
-describe("how often slow runs come against the baseline", () => {
+describe("the frequency of slow runs against the baseline's", () => {
   // The 95 % intervals of the difference: -0.21 to 0.72, 0.03 to 0.80, -0.47 to 0.47, -0.41 to -0.02.
   it.each([
     [share(2, 10), share(3, 5), "open"],
     [share(2, 10), share(9, 10), "more"],
     [share(1, 5), share(1, 5), "open"],
     [share(5, 10), share(1, 24), "less"],
-  ])("is told by the interval of the difference: %j before, %j after is %s", (baseline, first, expected) => {
-    expect(rateAgainstBaseline(slowRuns(baseline, first))).toBe(expected);
-  });
+  ])(
+    "is decided by the interval of the difference: %j before, %j after is %s",
+    (baseline, first, expected) => {
+      expect(rateAgainstBaseline(slowRuns(baseline, first))).toBe(expected);
+    },
+  );
 
   it("is that of the first runs and the fresh ones together", () => {
     expect(rateAgainstBaseline(slowRuns(share(2, 10), share(5, 5), share(4, 5)))).toBe("more");
@@ -108,7 +111,7 @@ describe("slow runs need more fresh processes", () => {
   });
 });
 
-describe("the fresh processes that it takes to meet slow runs again", () => {
+describe("the number of fresh processes needed to find slow runs again", () => {
   it.each([
     [share(5, 5), 1],
     [share(1, 2), 8],

@@ -125,7 +125,7 @@ describe("a history does not hide a loss of 7 %", () => {
   });
 });
 
-describe("a baseline of ten days of which one was disturbed", () => {
+describe("a baseline of ten days with a disturbed one", () => {
   it.each([
     ["half as fast", 0.5],
     ["7 % slower", 0.93],
@@ -137,7 +137,7 @@ describe("a baseline of ten days of which one was disturbed", () => {
   });
 });
 
-describe("a history of a machine that is as it was", () => {
+describe("a history of an unchanged machine", () => {
   it("raises no alarm in 20 checks", () => {
     expect(outcomesOf(baseline, daysFrom(1, 20))).toEqual(Array.from({ length: 20 }, () => "pass"));
   });

@@ -38,7 +38,7 @@ describe("the host's rate of two devices", () => {
     }
   });
 
-  it.each([0, 1])("has the error of the one where it is larger, here of device %d", (noisy) => {
+  it.each([0, 1])("has the error of the one if it is larger, here of device %d", (noisy) => {
     const { runs } = resultSet(runsWithNoise(noisy));
     const errorOf = (...devices: number[]) => {
       const some = runs.map((run) => ({
@@ -71,7 +71,7 @@ describe("the host's memory next to two devices", () => {
     ]);
   });
 
-  it("is two chances of a false alarm, and next to one device it is one", () => {
+  it("counts as two tests, and with one device as one", () => {
     const timesAsLikely = (cells: readonly CellPart[]) =>
       compared(cells, () => 0.97).map(
         ({ adjustedPValue, candidate }) => adjustedPValue! / candidate!.pValue!,

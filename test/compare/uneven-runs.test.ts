@@ -62,7 +62,7 @@ describe("slow copies that medians do not see", () => {
     expect(compareRuns(healthy(10, cell), slow, { rule: { strict: true } }).outcome).toBe("regression");
   });
 
-  it("are found in latencies, where a hundredth of the copies takes twenty times as long", () => {
+  it("are found in latencies if one in a hundred copies takes twenty times as long", () => {
     const cell = { mode: "latency", latencyUs: { median: 8, p99: 12 } } as const;
     const tail = runs([], { cell }).map((document) => ({
       ...document,
@@ -81,7 +81,7 @@ describe("slow copies that medians do not see", () => {
     });
   });
 
-  it("cannot be told from chance where one run alone has them", () => {
+  it("are undecided if only one run has them", () => {
     expect(verdictOf(healthy(), runs([few]))).toMatchObject({
       verdict: "cannot be told",
       reason: "slow copies took 11 % of the time, 0 % before, in 1 of 5 runs",
@@ -89,18 +89,18 @@ describe("slow copies that medians do not see", () => {
     expect(verdictOf(healthy(1), runs([few], { count: 1 })).verdict).toBe("cannot be told");
   });
 
-  it("are no news where the baseline's runs have as many", () => {
+  it("are not reported if the baseline's runs have as many", () => {
     expect(verdictOf(runs([few, few, few, few, few]), runs([few, few, few, few, few])).verdict).toBe(
       "not slower",
     );
   });
 
-  it("do not count where they take less than 5 % of the time", () => {
+  it("do not count below 5 % of the time", () => {
     const little = { samples: 1, times: 1.25 };
     expect(verdictOf(healthy(), runs([little, little, little, little, little])).verdict).toBe("not slower");
   });
 
-  it("leave a cell slower whose median has fallen", () => {
+  it("do not change the verdict of a cell whose median is slower", () => {
     const slow = buildRuns({ cells: [{ GBps: 50 }], count: 5, speed: 0.7, seed: 9 }).map((document) => ({
       ...document,
       cells: document.cells.map((cell) => withSlow(cell, few)),
@@ -112,7 +112,7 @@ describe("slow copies that medians do not see", () => {
 describe("a check", () => {
   const first = runs([few, none, few, few, none]);
 
-  it("measures uneven cells again, so often that what came by chance would come again", () => {
+  it("measures uneven cells again, often enough to find them again", () => {
     const suspects = findSuspects(comparisonRequest(healthy(), first, { command: "check" }));
     // Of 3 of 5 runs: (2/5)^6 is below 0.5 %.
     expect(suspects).toEqual({ ids: [first[0]!.cells[0]!.id], runs: 6 });
@@ -129,7 +129,7 @@ describe("a check", () => {
 });
 
 describe("figures of a run", () => {
-  it("have the share that slow copies took, from the samples of results that do not say it", () => {
+  it("have the share of slow copies, computed from samples in older results", () => {
     const [document] = runs([few], { count: 1 }) as [ResultDocument];
     const share = (one: ResultDocument) => runFigures(one, null).cells[0]!.figures[0]!.lostShare;
     expect(share(document)).toBeCloseTo(7 / 13, 6);
@@ -146,7 +146,7 @@ describe("figures of a run", () => {
     expect(share({ ...document, cells: withoutAny })).toBeNull();
   });
 
-  it("have that of each process by itself, where several measured", () => {
+  it("have it for each process if several measured", () => {
     const [even, uneven] = [...runs([], { count: 1 }), ...runs([few], { count: 1 })] as [
       ResultDocument,
       ResultDocument,

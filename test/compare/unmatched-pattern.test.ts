@@ -15,7 +15,7 @@ function hintOf(pattern: string): string | undefined {
   return unmatchedPattern([pattern], ids)?.hint;
 }
 
-it("is none where each pattern matches a cell, and where there are no cells", () => {
+it("is none if each pattern matches a cell, and without cells", () => {
   expect(unmatchedPattern(["*", "*/pinned/*", cells.back], ids)).toBeNull();
   expect(unmatchedPattern([], ids)).toBeNull();
   expect(unmatchedPattern(["*/staged/*"], [])).toBeNull();
@@ -33,11 +33,11 @@ describe("its hint names the pattern that was likely meant, and the cells that i
     ["the rest is forgotten", "d0/h2d/pageable", "d0/h2d/pageable/*", cells.pageable],
     ["parts are in another order", "d0/pageable/h2d/*", "d0/h2d/pageable/*", cells.pageable],
     ["a size is not in the results", "*/16000000/*", "*/16777216/*", cells.large],
-  ])("where %s", (_, pattern, meant, cell) => {
+  ])("if %s", (_, pattern, meant, cell) => {
     expect(hintOf(pattern)).toBe(`Did you mean "${meant}"? The nearest: ${cell}.`);
   });
 
-  it("where a size is written with a unit, and says how ids have it", () => {
+  it("if a size has a unit, with its form in ids", () => {
     expect(hintOf("*/16MiB/*")).toBe(
       `Did you mean "*/16777216/*"? Ids have sizes in bytes. The nearest: ${cells.large}.`,
     );
@@ -48,18 +48,15 @@ describe("its hint names the pattern that was likely meant, and the cells that i
 });
 
 describe("its hint names cells alone", () => {
-  it("that share what the pattern has, where nothing is like the rest of it", () => {
+  it("that share a part with the pattern, if nothing is like the rest", () => {
     expect(hintOf("*/d2h/cuddly/*")).toBe(`The nearest: ${cells.back}.`);
   });
 
-  it.each(["cuddly/*", "/", "?*", "x".repeat(5000)])(
-    "of all, where they share nothing with %s",
-    (pattern) => {
-      expect(hintOf(pattern)).toBe(
-        `Cells there are: ${cells.pageable}, ${cells.pinned}, ${cells.back} and 1 more.`,
-      );
-    },
-  );
+  it.each(["cuddly/*", "/", "?*", "x".repeat(5000)])("of all, if they share nothing with %s", (pattern) => {
+    expect(hintOf(pattern)).toBe(
+      `Cells there are: ${cells.pageable}, ${cells.pinned}, ${cells.back} and 1 more.`,
+    );
+  });
 });
 
 it("every pattern that a hint proposes matches a cell", () => {
@@ -70,7 +67,7 @@ it("every pattern that a hint proposes matches a cell", () => {
   expect(unmatchedPattern(proposed, ids)).toBeNull();
 });
 
-it("is refused as wrong usage where it is a threshold's", () => {
+it("is refused as wrong usage for a threshold", () => {
   expect(() => refuseUnmatched(["*/pinned/*"], ids, "the baseline")).not.toThrow();
   const refuse = () => refuseUnmatched(["*/staged/*"], ids, "the baseline");
   expect(refuse).toThrow(PinbenchError);

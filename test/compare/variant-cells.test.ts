@@ -17,10 +17,10 @@ const variants: CellPart[] = [
   { memory: "pinned", blockBytes: 4096, blockWay: "kernel", blockSms: 8, GBps: 31 },
 ];
 
-describe("cells that are not plain, in comparisons", () => {
+describe("variants of cells in comparisons", () => {
   const before = buildRuns({ cells: variants });
 
-  it("are joined by their ids, with what sets them apart", () => {
+  it("are joined by their ids, which have the variant", () => {
     const comparison = compareRuns(before, buildRuns({ cells: variants, seed: 2 }));
     expect(comparison.cells.map(({ id }) => id.split("/").slice(8).join("/"))).toEqual([
       "process",
@@ -36,7 +36,7 @@ describe("cells that are not plain, in comparisons", () => {
     expect(comparisonSchema.parse(comparison)).toEqual(comparison);
   });
 
-  it("are kinds of their own, as what is measured with them has a part in their noise", () => {
+  it("are separate kinds, because what runs with them adds noise", () => {
     const { series } = joinRuns({ baseline: resultSet(before).runs, first: [], fresh: [] });
     expect(series.map(kindOf)).toEqual([
       "pageable process",
@@ -50,7 +50,7 @@ describe("cells that are not plain, in comparisons", () => {
     expect(kindOf(latency)).toBe("pinned latency together");
   });
 
-  it("lend plain cells nothing of their noise", () => {
+  it("do not affect the noise of plain cells", () => {
     const plain = [1, 2, 3, 4].map((workers): CellPart => ({ workers, GBps: 55 }));
     const noisy = (part: CellPart) =>
       [1, 2, 3, 4].map((workers): CellPart => ({ workers, GBps: 50, ...part }));
@@ -77,8 +77,8 @@ describe("cells that are not plain, in comparisons", () => {
   });
 });
 
-describe("cells that are not plain, in a history", () => {
-  it("are groups of their own", () => {
+describe("variants of cells in a history", () => {
+  it("have their own groups", () => {
     const ids = ["", "/process", "/together-0-1", "/beside-compute", "/chunks-8", "/blocks-4096-loop"].map(
       (end) => pinnedId + end,
     );

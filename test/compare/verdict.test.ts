@@ -29,7 +29,7 @@ describe("the verdict on a cell of 50 GB/s, with 0.2 % of noise between five run
     expect(cell.spread?.source).toBe("these runs");
   });
 
-  it("cannot be told where the noise is larger than the threshold", () => {
+  it("is undecided if the noise is larger than the threshold", () => {
     const emulated = { document: { backend: "emulated" }, deviation: 0.08 } as const;
     expect(verdictOn(emulated, { speed: 0.95 })).toMatchObject({
       verdict: "cannot be told",
@@ -37,7 +37,7 @@ describe("the verdict on a cell of 50 GB/s, with 0.2 % of noise between five run
     });
   });
 
-  it("is missing, or new, where one side alone has it", () => {
+  it("is missing or new if only one side has it", () => {
     const [shared, other] = [{ GBps: 50 }, { GBps: 50, workers: 2 }];
     const [both, one] = [buildRuns({ cells: [shared, other] }), buildRuns({ cells: [shared] })];
     expect(compareRuns(both, one).cells[1]).toMatchObject({
@@ -55,10 +55,10 @@ describe("the verdict on a cell of 50 GB/s, with 0.2 % of noise between five run
   });
 });
 
-describe("what is compared", () => {
+describe("the compared figures", () => {
   const latency = { mode: "latency", sizeBytes: 4 * KiB } as const;
 
-  it("is the time of a copy in latency mode, where less is faster", () => {
+  it("are times of a copy in latency mode (less is faster)", () => {
     const cells = [{ ...latency, GBps: 0.4, latencyUs: { median: 10, p99: 14 } }];
     const slower = verdictOn({ cells }, { speed: 0.8 });
     expect(slower).toMatchObject({ verdict: "slower", unit: "us" });
@@ -70,7 +70,7 @@ describe("what is compared", () => {
     expect(faster.candidate?.change).toBeCloseTo(-0.2, 1);
   });
 
-  it("is each of both directions and, of throughput, their sum", () => {
+  it("are both directions and, for throughput, their sum", () => {
     const bidir = { direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } } as const;
     const lopsided = { ...bidir, GBps: { h2d: 30, d2h: 50, sum: 80 } };
     const { cells } = compareRuns(buildRuns({ cells: [bidir] }), buildRuns({ cells: [lopsided], seed: 2 }));
@@ -89,7 +89,7 @@ describe("what is compared", () => {
   });
 });
 
-describe("how much counts", () => {
+describe("the change that counts", () => {
   it.each([
     ["0.05 GB/s", { GBps: 0.3 }, 0.9],
     ["0.2 µs", { mode: "latency", GBps: 4, latencyUs: { median: 0.2, p99: 2 } } as const, 0.65],
@@ -131,7 +131,7 @@ describe("how much counts", () => {
     expect([50, 0.2, 0.04].map(verdict)).toEqual(["cannot be told", "not slower", "not slower"]);
   });
 
-  it("cannot be told where the noise is larger than the floor too", () => {
+  it("is undecided if the noise is larger than the floor too", () => {
     const noisy = { document: { backend: "emulated" }, deviation: 0.2, cells: [{ GBps: 0.3 }] } as const;
     expect(verdictOn(noisy, { speed: 0.9 })).toMatchObject({
       verdict: "cannot be told",
@@ -168,7 +168,7 @@ describe("one run against one", () => {
     ["on a GPU that was not recorded", { document: { devices: [buildDevice({ name: "NVIDIA T4" })] } }],
     ["of an emulated device", { document: { backend: "emulated" } }],
     ["of memory that was not recorded", { cells: [{ memory: "mapped", GBps: 50 }] }],
-  ])("%s cannot be told, for none is known", (_, part) => {
+  ])("is undecided on %s without recorded spread", (_, part) => {
     expect(verdictOn({ ...single, ...part }, { speed: 0.2 })).toMatchObject({
       verdict: "cannot be told",
       reason: expect.stringMatching(
@@ -186,7 +186,7 @@ const check = (fresh: ReturnType<typeof buildRuns>, candidate = slowCandidate) =
   compareRuns(baseline, candidate, { command: "check", fresh });
 
 describe("check calls a cell slower", () => {
-  it("when fresh processes show it as well", () => {
+  it("if fresh processes confirm it", () => {
     const comparison = check(buildRuns({ speed: 0.9, seed: 3 }));
     expect(comparison).toMatchObject({
       outcome: "regression",
@@ -198,7 +198,7 @@ describe("check calls a cell slower", () => {
     expect(comparison.notes).toEqual([]);
   });
 
-  it("probably, and fails, when nothing could measure it again", () => {
+  it("probably, and fails, if no fresh process could measure it", () => {
     const reason = "it looked slower, and fresh processes could not measure it again";
     expect(check([])).toMatchObject({
       outcome: "regression",
@@ -217,11 +217,11 @@ describe("check calls a cell slower", () => {
       buildRuns({ count: 1, seed: 3 }),
       "it looked slower, and fresh processes did not confirm it",
     ],
-  ])("not when %s", (_, fresh, reason) => {
+  ])("not if %s", (_, fresh, reason) => {
     expect(check(fresh)).toMatchObject({ outcome: "pass", cells: [{ verdict: "cannot be told", reason }] });
   });
 
-  it("not when they lost more than half the threshold, but so noisily that it may be chance", () => {
+  it("not if they lost more than half the threshold, but too noisily", () => {
     const atSpeeds = (...speed: number[]) => buildRuns({ speed, deviation: 0 });
     const comparison = compareRuns(
       atSpeeds(1.03, 1, 0.97, 1.01, 0.99),
@@ -240,7 +240,7 @@ describe("check calls a cell slower", () => {
     });
   });
 
-  it("while compare, which measures nothing, says so instead", () => {
+  it("but compare, which measures nothing, calls it slower at once", () => {
     const comparison = compareRuns(baseline, slowCandidate);
     expect(comparison).toMatchObject({ outcome: "regression", confirmation: null });
     expect(comparison.notes).toEqual([
@@ -249,7 +249,7 @@ describe("check calls a cell slower", () => {
   });
 });
 
-describe("a cell of which some runs alone are slow", () => {
+describe("a cell with some slow runs", () => {
   const speeds = (slow: number, count: number, speed = 0.6) =>
     Array.from({ length: count }, (_, run) => (run < slow ? speed : 1));
   const pinned = Array.from({ length: 30 }, (_, i) => ({ GBps: 50, workers: i + 1 }));
@@ -275,7 +275,7 @@ describe("a cell of which some runs alone are slow", () => {
     expect(cell!.slowRuns!.startedAt).toEqual(["2026-11-20T10:11:00.000Z", "2026-11-20T10:13:00.000Z"]);
   });
 
-  it("is slower where four fifths of the runs are", () => {
+  it("is slower if four fifths of the runs are", () => {
     expect(compareRuns(wide, candidateOf(speeds(4, 5))).counts).toMatchObject({ slower: 30, unsteady: 0 });
   });
 
@@ -295,7 +295,7 @@ describe("a cell of which some runs alone are slow", () => {
     });
   });
 
-  it("cannot be told if the baseline had slow runs for certain more often, and is not called well", () => {
+  it("is undecided if the baseline certainly had slow runs more often", () => {
     const before = buildRuns({ cells: pinned, speed: speeds(9, 20) });
     const { counts, cells } = compareRuns(before, candidateOf(speeds(1, 24)));
     expect(counts).toMatchObject({ "cannot be told": 30 });
@@ -311,7 +311,7 @@ describe("a cell of which some runs alone are slow", () => {
   });
 
   it.each(["pinned", "registered", "mapped"] as const)(
-    "fails the comparison where the memory is %s",
+    "fails the comparison if the memory is %s",
     (memory) => {
       const cells = [{ GBps: 50, memory }];
       const [before, after] = [buildRuns({ cells }), buildRuns({ cells, speed: speeds(2, 5), seed: 2 })];
@@ -320,7 +320,7 @@ describe("a cell of which some runs alone are slow", () => {
   );
 
   it.each(["pageable", "staged", "write-combined"] as const)(
-    "fails it under --strict alone where the memory is %s, which has slow runs of its own",
+    "fails only with --strict if the memory is %s, which has slow runs by nature",
     (memory) => {
       const cells = [{ GBps: 20, memory }];
       const [before, after] = [buildRuns({ cells }), buildRuns({ cells, speed: speeds(2, 5), seed: 2 })];
@@ -329,7 +329,7 @@ describe("a cell of which some runs alone are slow", () => {
     },
   );
 
-  it("is confirmed by a check where fresh processes meet slow runs again", () => {
+  it("is confirmed by a check if fresh processes have slow runs again", () => {
     const first = candidateOf(speeds(1, 5));
     const checked = (fresh: ReturnType<typeof buildRuns>) =>
       compareRuns(wide, first, { command: "check", fresh });
@@ -342,7 +342,7 @@ describe("a cell of which some runs alone are slow", () => {
     expect(unmet.cells[0]!.reason).toBe("1 of 5 runs were far slower, and none of 24 fresh processes was");
   });
 
-  it("is not confirmed by the only slow run there is, when a fresh process had it", () => {
+  it("is not confirmed by a fresh process' slow run if it is the only one", () => {
     const checked = (fresh: number[]) =>
       compareRuns(wide, candidateOf([1, 1, 1, 1, 1]), { command: "check", fresh: candidateOf(fresh, 3) });
     const once = checked([1, 1, 0.6, 1, 1]);
@@ -354,7 +354,7 @@ describe("a cell of which some runs alone are slow", () => {
     expect(checked([1, 0.6, 0.6, 1, 1]).counts).toMatchObject({ unsteady: 30 });
   });
 
-  it("keeps a check waiting for slow runs of its suspects alone", () => {
+  it("makes a check wait only for slow runs of its suspects", () => {
     const request = comparisonRequest(wide, candidateOf(speeds(1, 5)), {
       command: "check",
       fresh: candidateOf(speeds(0, 5), 3),
@@ -369,13 +369,10 @@ describe("a cell of which some runs alone are slow", () => {
     [2, 5, 11],
     [7, 10, 5],
     [1, 50, 24],
-  ])(
-    "takes as many fresh processes as the rate of %i in %i needs to be met again, 24 at most: %i",
-    (slow, of, runs) => {
-      const suspects = findSuspects(comparisonRequest(wide, candidateOf(speeds(slow, of))));
-      expect(suspects).toMatchObject({ runs, ids: wide[0]!.cells.map(({ id }) => id) });
-    },
-  );
+  ])("needs fresh processes by its rate of %i in %i, 24 at most: %i", (slow, of, runs) => {
+    const suspects = findSuspects(comparisonRequest(wide, candidateOf(speeds(slow, of))));
+    expect(suspects).toMatchObject({ runs, ids: wide[0]!.cells.map(({ id }) => id) });
+  });
 });
 
 describe("the suspects, which are measured again", () => {
@@ -393,7 +390,7 @@ describe("the suspects, which are measured again", () => {
     expect(suspectsAt([1.1, 0.99, 1])).toEqual([]);
   });
 
-  it("have a cell of two directions once", () => {
+  it("include a cell of two directions once", () => {
     const bidir = [
       { direction: "bidir", mode: "latency", GBps: { h2d: 1, d2h: 1 }, latencyUs: { median: 8, p99: 9 } },
     ] as const;

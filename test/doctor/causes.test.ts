@@ -63,7 +63,7 @@ it.each([1, 2] as const)("of a healthy machine with %d devices nothing is said",
   expect(foundIn(examinationOf(machineTree(), {}, { devices }))).toEqual([]);
 });
 
-describe("settings alone are no causes where copies reach what they should", () => {
+describe("settings alone are no causes if copies reach what they should", () => {
   it.each<{ what: string; files: TreeFiles }>([
     {
       what: "governor powersave",

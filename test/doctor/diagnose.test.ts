@@ -155,7 +155,7 @@ describe("slow copies that the median does not show", () => {
     });
   });
 
-  it("cost nothing where they take less than 5 % of the time, or that is not known", () => {
+  it("cost nothing if they take less than 5 % of the time, or that is not known", () => {
     for (const diagnosis of [withShare(0.049, 0), withShare(null, null)]) {
       expect(diagnosis).toMatchObject({ verdict: "healthy", findings: [] });
     }
@@ -361,7 +361,7 @@ describe("what a verdict claims", () => {
     );
   });
 
-  it("is faulty where a finding asks to drain the node, however fast its copies are", () => {
+  it("is faulty if a finding asks to drain the node, however fast its copies are", () => {
     const diagnosis = diagnosisOf({ after: { eccErrors: 3 } });
     expect(diagnosis).toMatchObject({
       verdict: "faulty",
@@ -383,7 +383,7 @@ describe("what a verdict claims", () => {
     expect(nodeState(diagnosisOf({ other: { failure: "lost" } }))).toBe("critical");
   });
 
-  it("is no ground to drain a node where it only cannot tell, or somebody else copies", () => {
+  it("is no ground to drain a node if it only cannot tell, or somebody else copies", () => {
     expect(nodeState(diagnosisOf({ other: { expected: rates(null, null), reference: null } }))).toBe(
       "unknown",
     );

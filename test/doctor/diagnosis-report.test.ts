@@ -40,7 +40,7 @@ describe("the text of a diagnosis", () => {
 });
 
 describe("the line for health checks", () => {
-  it("is OK where nothing is wrong", () => {
+  it("is OK if nothing is wrong", () => {
     expect(drawn(diagnosisKind, healthy, "nhc", screen)).toMatch(
       /^OK: {2}pinbench doctor: {2}Pinned copies reach [^\n]*\n$/,
     );
@@ -74,7 +74,7 @@ describe("for Nagios", () => {
     expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
   });
 
-  it("is no line of an error in a health check where it is to be watched, or unknown", () => {
+  it("is no line of an error in a health check if it is to be watched, or unknown", () => {
     for (const verdict of ["healthy", "cannot tell"] as const) {
       const diagnosis = buildDiagnosis({ findings: [watched], verdict });
       expect(drawn(diagnosisKind, diagnosis, "nhc", screen)).toMatch(/^WARNING: {2}pinbench doctor: {2}/);

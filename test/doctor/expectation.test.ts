@@ -85,7 +85,7 @@ describe("what a device should reach", () => {
     expect(half?.h2d).toBeCloseTo(55.26 / 2, 1);
   });
 
-  it("is told by the link alone, and with a wider tolerance, where no such GPU was recorded", () => {
+  it("is told by the link alone, and with a wider tolerance, if no such GPU was recorded", () => {
     const expectation = expectationOf({ name: "NVIDIA L4", emulated: false }, { generation: 4, width: 16 });
     expect(expectation).toMatchObject({
       h2d: expect.closeTo(27.2, 1),
@@ -140,7 +140,7 @@ describe("what a device should reach", () => {
 });
 
 describe("what a link can carry of payload", () => {
-  it("is the link's limit where the payload of a packet is not known", () => {
+  it("is the link's limit if the payload of a packet is not known", () => {
     expect(payloadLimitGBps(5, 16, null)).toBeCloseTo(limitGBps, 2);
     expect(payloadLimitGBps(null, 16, 256)).toBeNull();
   });

@@ -81,7 +81,7 @@ describe("the path of a device", () => {
     expect(readPciPath(gpu, root).ports[0]?.width).toBeNull();
   });
 
-  it.each([0, 1, 2, 3, 4, 5])("has the largest of six windows, also where it is BAR %d", (largest) => {
+  it.each([0, 1, 2, 3, 4, 5])("has the largest of six windows, also if it is BAR %d", (largest) => {
     const line = (bytes: number, i: number) => {
       const hex = (value: number) => `0x${value.toString(16).padStart(16, "0")}`;
       return `${hex((i + 1) * 2 ** 44)} ${hex((i + 1) * 2 ** 44 + bytes - 1)} 0x000000000014220c`;
@@ -98,7 +98,7 @@ describe("the path of a device", () => {
     expect(readPciPath(gpu, root).ports.map(({ name }) => name)).toEqual([gpu]);
   });
 
-  it("is empty where sysfs does not have the device", () => {
+  it("is empty if sysfs does not have the device", () => {
     const nothing = { ports: [], numaNode: null, largestBarBytes: null, iommuType: null };
     expect(readPciPath("0000:99:00.0", machineTree())).toEqual(nothing);
     expect(readPciPath("../../../etc", machineTree())).toEqual(nothing);
@@ -229,7 +229,7 @@ describe("the machine", () => {
     expect(facts.host.hostname).toBe("node07");
   });
 
-  it("is no Grace where Neoverse V2 is Amazon's", () => {
+  it("is no Grace if Neoverse V2 is Amazon's", () => {
     const cpu = { "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n" };
     expect(readMachineFacts(machineTree(cpu)).platform.graceCpu).toBe(true);
     const amazon = machineTree({ ...cpu, "sys/class/dmi/id/sys_vendor": "Amazon EC2\n" });
@@ -302,7 +302,7 @@ describe("Xid errors", () => {
     ]);
   });
 
-  it("are not known where there is no log to read", () => {
+  it("are not known if there is no log to read", () => {
     expect(found({ "var/log/kern.log": null })).toBeNull();
     expect(found({ "var/log/kern.log": null, "var/log/messages": "" })).toEqual([]);
   });
@@ -311,7 +311,7 @@ describe("Xid errors", () => {
 describe("what was not seen", () => {
   const unseen = (root: string) => unseenFacts(readMachineFacts(root), [readPciPath(gpu, root)]);
 
-  it("is nothing where root looks at a healthy machine", () => {
+  it("is nothing if root looks at a healthy machine", () => {
     expect(unseen(machineTree())).toEqual([]);
   });
 
@@ -372,7 +372,7 @@ describe("hostile contents", () => {
     expectNoPollution();
   });
 
-  it("of folders where files should be are as if they were not there", () => {
+  it("folders in place of files are ignored", () => {
     const root = fixtureRoot();
     for (const path of paths) mkdirSync(join(root, path), { recursive: true });
     expect(() => examinationOf(root)).not.toThrow();

@@ -62,7 +62,7 @@ describe("printableDocument", () => {
     expect(printable.samples).toBe(samples);
   });
 
-  it("is the document itself where there is nothing to do", () => {
+  it("is the document itself if there is nothing to do", () => {
     const document = buildDocument();
     expect(printableDocument(document)).toBe(document);
   });

@@ -55,7 +55,7 @@ describe("explaining a machine", () => {
     });
   });
 
-  it("ends what takes too long, even where that does not listen", async () => {
+  it("ends what takes too long, even if that does not listen", async () => {
     const listening = ({ signal }: Tools) =>
       new Promise<Answer>((_, reject) => {
         signal.addEventListener("abort", () => reject(new Error("cut short")));
@@ -84,7 +84,7 @@ describe("explaining a machine", () => {
     expect(answers).toHaveLength(1);
   });
 
-  it("measures as a run does, and fails a question where nothing can be planned", async () => {
+  it("measures as a run does, and fails a question if nothing can be planned", async () => {
     const small = { sizesBytes: [4096], memory: ["pinned"], workers: [1], samplesPerCell: 6 } as const;
     const { answers } = await explained([
       question(async ({ run, commandFor }) => {

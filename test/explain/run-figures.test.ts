@@ -49,7 +49,7 @@ describe("figures of a run", () => {
     );
   });
 
-  it("are times of single copies where latency was measured", () => {
+  it("are times of single copies if latency was measured", () => {
     const cell = cellOf(document, wanted);
     const latencyUs = { ...cell.stats[0]!.bandwidthGBps, median: 12, low: 11, high: 14, p99: 20 };
     const withLatency = (changes: object) =>
@@ -64,7 +64,7 @@ describe("figures of a run", () => {
     expect(withLatency({ low: null, high: null }).interval).toBeNull();
   });
 
-  it("have no interval where a cell has none", () => {
+  it("have no interval if a cell has none", () => {
     const cell = cellOf(document, wanted);
     const without = (ends: object) => ({
       ...cell,
@@ -147,7 +147,7 @@ describe("a figure in words", () => {
     expect(figureText(figure)).toBe(text);
   });
 
-  it("names the unit of its interval once, where both ends have it", () => {
+  it("names the unit of its interval once, if both ends have it", () => {
     expect(intervalText(measured(50, "GB/s", 10))).toBe("45.0 to 55.0 GB/s");
     expect(intervalText(measured(1e6, "ns", 10))).toBe("900 µs to 1.1 ms");
     expect(intervalText(measured(50, "GB/s", 0))).toBe("50.0 GB/s");

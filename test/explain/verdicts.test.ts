@@ -30,7 +30,7 @@ describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is fas
     pinned: measured(55.3),
   };
 
-  it("is true where both are so", () => {
+  it("is true if both are so", () => {
     const { verdict, text } = told(concludeWhyPinned(h200));
     expect(verdict).toBe("true");
     expect(concludeWhyPinned(h200).figures.slice(0, 4)).toEqual([
@@ -43,13 +43,13 @@ describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is fas
     expect(text).toContain("55.3 GB/s, 5.04 times the rate of a pageable one");
   });
 
-  it("is not so here where pinned memory is no faster", () => {
+  it("is not so here if pinned memory is no faster", () => {
     const { verdict, text } = told(concludeWhyPinned({ ...h200, pinned: measured(11) }));
     expect(verdict).toBe("not here");
     expect(text).toContain("and yet is hardly faster, if at all: 11.0 GB/s");
   });
 
-  it("is not so here where the CPU copies much faster than a pageable copy goes", () => {
+  it("is not so here if the CPU copies much faster than a pageable copy goes", () => {
     const { verdict, text } = told(concludeWhyPinned({ ...h200, byCpu: measured(40) }));
     expect(verdict).toBe("not here");
     expect(text).toContain("The CPU copy is not the bottleneck here");
@@ -98,7 +98,7 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     expect(figures.at(-1)).toMatchObject({ value: 10, interval: { low: 9, high: 12 } });
   });
 
-  it("says how often a buffer is to be copied where even the cheaper way takes several copies", () => {
+  it("says how often a buffer is to be copied if even the cheaper way takes several copies", () => {
     expect(told(concludePaysOff([size(6.1, 1.2, costs(21.7, 13))])).text).toContain(
       "In the cheaper way at most 3 copies pay for it at each size: pin buffers that are copied that often.",
     );
@@ -114,14 +114,14 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     );
   });
 
-  it("is not so here where a pinned copy saves nothing, at any size", () => {
+  it("is not so here if a pinned copy saves nothing, at any size", () => {
     const { verdict, text } = told(concludePaysOff([size(), size(1.2, 1.5)]));
     expect(verdict).toBe("not here");
     expect(text).toContain("64 MiB: a pinned copy saves nothing that could pay for pinning.");
     expect(text).toContain("pays at once, of the sizes where it is known to:");
   });
 
-  it("cannot be told without a cost, or where the times overlap", () => {
+  it("cannot be told without a cost, or if the times overlap", () => {
     const refused = told(concludePaysOff([size(6.1, 1.2, costs(null, null))]));
     expect(refused.verdict).toBe("cannot be told");
     expect(refused.text).toContain("the driver gave no pinned memory");
@@ -143,7 +143,7 @@ describe("81-times: pinned memory is 81 times as fast", () => {
       pinnedNs: pinnedMs * 1e6,
     }));
 
-  it("is not so here where the context made the difference", () => {
+  it("is not so here if the context made the difference", () => {
     const conclusion = concludeEightyOne(processes(3.7, 0.72));
     expect(conclusion.verdict).toBe("not here");
     const text = conclusion.sentences.join(" ");
@@ -157,7 +157,7 @@ describe("81-times: pinned memory is 81 times as fast", () => {
     expect(text).not.toContain("the interval leaves open");
   });
 
-  it("is true where the copies themselves differ so much", () => {
+  it("is true if the copies themselves differ so much", () => {
     const { verdict, text } = told(concludeEightyOne(processes(90, 0.72)));
     expect(verdict).toBe("true");
     expect(text).not.toContain("and not 81");
@@ -181,7 +181,7 @@ describe("too-small: a batch of 128 KiB gains nothing", () => {
   });
   const larger = [batch(MiB, 100, 22), batch(16 * MiB, 1500, 305)];
 
-  it("is true where it saves next to nothing, and says from which size on it is more", () => {
+  it("is true if it saves next to nothing, and says from which size on it is more", () => {
     expect(told(concludeTooSmall([batch(128 * 1024, 18, 6), ...larger]))).toEqual({
       verdict: "true",
       text:
@@ -191,14 +191,14 @@ describe("too-small: a batch of 128 KiB gains nothing", () => {
     });
   });
 
-  it("says so where no size is worth it, or pinned memory is even slower", () => {
+  it("says so if no size is worth it, or pinned memory is even slower", () => {
     const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 6, 7), batch(MiB, 22, 22)]));
     expect(verdict).toBe("true");
     expect(text).toContain(": no less.");
     expect(text).toContain("Even a batch of 1 MiB does not save that much for certain.");
   });
 
-  it("is not so here where even that batch saves much", () => {
+  it("is not so here if even that batch saves much", () => {
     const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 118, 6), ...larger]));
     expect(verdict).toBe("not here");
     expect(text).toContain("even so small a batch gains");
@@ -218,7 +218,7 @@ describe("low-latency: an image that is copied into pinned memory first arrives 
   });
   const figures = { pageable: image(62), pinned: image(14), copiedFirst: image(63), newBuffer: us(61) };
 
-  it("is not so here where the copy into pinned memory takes what staging takes", () => {
+  it("is not so here if the copy into pinned memory takes what staging takes", () => {
     const conclusion = concludeLowLatency(figures);
     expect(conclusion.verdict).toBe("not here");
     expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["true", "not here"]);
@@ -254,7 +254,7 @@ describe("low-latency: an image that is copied into pinned memory first arrives 
     );
   });
 
-  it("is true where that is sooner all the same", () => {
+  it("is true if that is sooner all the same", () => {
     const { verdict, text } = told(
       concludeLowLatency({ ...figures, copiedFirst: image(40), newBuffer: null }),
     );
@@ -280,7 +280,7 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
   const pinned = kind(1.21, 2.57, 1.5);
   const pageable = kind(6, 7.5, 7.48);
 
-  it("is true where it is so of both", () => {
+  it("is true if it is so of both", () => {
     const conclusion = concludeOverlap({ pinned, pageable });
     expect(conclusion.verdict).toBe("true");
     expect(conclusion.sentences).toEqual([
@@ -296,13 +296,13 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
     expect(hidden!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 9);
   });
 
-  it("is not so here where pinned copies wait for kernels", () => {
+  it("is not so here if pinned copies wait for kernels", () => {
     const conclusion = concludeOverlap({ pinned: kind(1.21, 2.57, 2.56), pageable });
     expect(conclusion.verdict).toBe("not here");
     expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["not here", "not here"]);
   });
 
-  it("is not so here where pageable copies overlap as well", () => {
+  it("is not so here if pageable copies overlap as well", () => {
     const conclusion = concludeOverlap({ pinned, pageable: kind(6, 7.5, 6.4) });
     expect(conclusion.verdict).toBe("not here");
     expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["true", "true"]);
@@ -349,7 +349,7 @@ describe("several-gpus: pinned memory feeds all of them at once", () => {
     ]);
   });
 
-  it("is not so here where one of them loses", () => {
+  it("is not so here if one of them loses", () => {
     const { verdict, text } = told(concludeSeveralGpus([device(0, 54), device(1, 28)]));
     expect(verdict).toBe("not here");
     expect(text).toContain(
@@ -379,7 +379,7 @@ describe("too-much-pinned: pinned memory is lost to all else", () => {
     availableBytes: 100 * GiB,
   };
 
-  it("is true where a pool takes its size from the memory available", () => {
+  it("is true if a pool takes its size from the memory available", () => {
     const { verdict, text } = told(concludeTooMuch(figures));
     expect(verdict).toBe("true");
     expect(text).toContain("A pinned pool of 512 MiB takes 100 % of its size");
@@ -389,7 +389,7 @@ describe("too-much-pinned: pinned memory is lost to all else", () => {
     );
   });
 
-  it("is not so here where it takes hardly any", () => {
+  it("is not so here if it takes hardly any", () => {
     const { verdict, text } = told(concludeTooMuch({ ...figures, taken: measured(0.02, "share") }));
     expect(verdict).toBe("not here");
     expect(text).toContain("takes only 2.00 % of its size");

@@ -130,7 +130,7 @@ function drawing(seed: number) {
 }
 
 describe("one copy that goes wrong", () => {
-  it("is found, whichever it is, where every copy is compared", async () => {
+  it("is found, whichever it is, if every copy is compared", async () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed);
     for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {
@@ -172,7 +172,7 @@ describe("one copy that goes wrong", () => {
     }
   });
 
-  it("is found in worker processes where every copy is compared", async () => {
+  it("is found in worker processes if every copy is compared", async () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed + 2);
     const all = (["pinned", "pageable"] as const).flatMap((memory) =>

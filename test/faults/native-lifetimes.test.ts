@@ -222,7 +222,7 @@ const withoutMemory: Program = {
 };
 
 describe.skipIf(loadAddon().addon.build.sanitizer !== null)("a call of the addon", () => {
-  it("says so where there is no memory for its argument, and the process goes on", async () => {
+  it("says so if there is no memory for its argument, and the process goes on", async () => {
     expect(await runProgram(withoutMemory)).toEqual({ status: 0, output: withoutMemory.says });
   });
 });

@@ -13,19 +13,19 @@ describe("a GPU's place in its machine", () => {
     return nodes[node]!.devices.map((_, device) => placeOf(node, device));
   };
 
-  it("is its PCI address, also where one node's GPU has another one than all others", () => {
+  it("is its PCI address, also if one node's GPU has another one than all others", () => {
     const moved = { device: (gpu: number) => (gpu === 1 ? { pciBusId: "0000:99:00.0" } : {}) };
     const results = nodeResults(3, { n01: moved });
     expect(placesOn(0, results)).toEqual(["0000:10:00.0", "0000:20:00.0"]);
     expect(placesOn(1, results)).toEqual(["0000:10:00.0", "0000:99:00.0"]);
   });
 
-  it("is its PCI address where a GPU before it is missing, which shifts the ordinals", () => {
+  it("is its PCI address if a GPU before it is missing, which shifts the ordinals", () => {
     const lost = { gpus: 1, device: () => ({ pciBusId: "0000:20:00.0" }) };
     expect(placesOn(2, nodeResults(3, { n02: lost }))).toEqual(["0000:20:00.0"]);
   });
 
-  it("is its ordinal where machines have their GPUs at many addresses, or one does not tell", () => {
+  it("is its ordinal if machines have their GPUs at many addresses, or one does not tell", () => {
     const results = [1, 2, 3].map((node) =>
       nodeResult(`n0${node}`, { device: (gpu) => ({ pciBusId: `0000:${node}${gpu}:00.0` }) }),
     );
@@ -48,11 +48,11 @@ describe("places whose GPUs are slower on most nodes", () => {
     return [...cellLevels(nodes, key, placesOf(nodes), 0.05)!.oddPlaces.keys()];
   };
 
-  it("are built so where the difference is far more than pageable copies differ by", () => {
+  it("are built so if the difference is far more than pageable copies differ by", () => {
     expect(oddPlaces(0.7)).toEqual(["0000:40:00.0"]);
   });
 
-  it("are not where it is less than five errors of the place's median, though more than counts", () => {
+  it("are not if it is less than five errors of the place's median, though more than counts", () => {
     expect(oddPlaces(0.94)).toEqual([]);
   });
 });

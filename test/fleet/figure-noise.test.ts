@@ -63,14 +63,14 @@ describe("the chance that a healthy figure lies so far below its centre", () => 
 });
 
 describe("the spread between machines", () => {
-  it("is that of the group where it has many, with fewer than half of them slow", () => {
+  it("is that of the group if it has many, with fewer than half of them slow", () => {
     const many = [...residuals(700, 0.02), ...Array.from({ length: 100 }, () => 0.7)];
     const { variance } = noiseOf(many, kindOf("pinned"), h200).betweenMachines;
     expect(Math.sqrt(variance)).toBeGreaterThan(0.018);
     expect(Math.sqrt(variance)).toBeLessThan(0.025);
   });
 
-  it("is near the recorded one where there are few, and never below what they show", () => {
+  it("is near the recorded one if there are few, and never below what they show", () => {
     const recorded = noiseOf([], kindOf("pinned"), h200).betweenMachines;
     const equal = noiseOf([0, 0.00001, -0.00001], kindOf("pinned"), h200).betweenMachines;
     expect(equal.variance / recorded.variance).toBeGreaterThan(0.5);
@@ -90,7 +90,7 @@ describe("noise that is wider than any recorded", () => {
       residuals: values.slice(cell * perCell, (cell + 1) * perCell),
     }));
 
-  it("is none where the figures are as the recorded ones", () => {
+  it("is none if the figures are as the recorded ones", () => {
     expect(widerNoise(cellsOf(residuals(120, 0.002), 30), h200)).toBeNull();
     expect(widerNoise([], h200)).toBeNull();
   });
@@ -103,7 +103,7 @@ describe("noise that is wider than any recorded", () => {
     expect(widerNoise(cellsOf(slow, 1000), h200)?.degreesOfFreedom).toBeGreaterThanOrEqual(10);
   });
 
-  it("is taken to have a heavy tail where figures are few, and makes a drop as likely as such a tail does", () => {
+  it("is taken to have a heavy tail if figures are few, and makes a drop as likely as such a tail does", () => {
     const few = residuals(8, 0.05);
     const wider = widerNoise(cellsOf(few, 4), h200);
     expect(wider?.degreesOfFreedom).toBe(3);
@@ -123,7 +123,7 @@ describe("the least loss that is shown", () => {
     expect(leastLossShown(noiseOf([], kindOf("pinned"), h200), 0.01, 0.05)).toBe(0.05);
   });
 
-  it("is null where even nearly all of a figure shows nothing", () => {
+  it("is null if even nearly all of a figure shows nothing", () => {
     expect(leastLossShown(noiseOf([0, 3, -3], kindOf("pageable"), h200), 1e-4, 0.05)).toBeNull();
   });
 });

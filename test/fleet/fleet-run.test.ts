@@ -37,7 +37,7 @@ function fleetRun({ launcher, nodes, more = [] }: Launched) {
 }
 
 describe("a launcher of the user's own", () => {
-  test("gets the nodes where it says {nodes}, and each leaves a result", async () => {
+  test("gets the nodes if it says {nodes}, and each leaves a result", async () => {
     const folder = temporaryFolder();
     const launcher = `${script(folder, oneForEach)} {nodes}`;
     const { output, args } = fleetRun({ launcher, nodes: "a1,a2", more: ["--label", "rack=7"] });

@@ -42,7 +42,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     expect(fleet.suspects).toEqual(["n07"]);
   });
 
-  it("name the node where all of its GPUs are slow alike", () => {
+  it("name the node if all of its GPUs are slow alike", () => {
     const { outliers } = judged(nodeResults(12, { n07: { speed: pinnedAt(0.8) } }));
     expect(outliers.map(({ host, device, uuid }) => [host, device, uuid])).toEqual([["n07", null, null]]);
     expect(outliers[0]!.reason).toContain("n07 as a whole is 20 % slower in h2d pinned 64 MiB");
@@ -188,7 +188,7 @@ describe("places", () => {
     expect(slower.outliers[0]!.cells[0]!.change).toBeCloseTo(-0.25, 1);
   });
 
-  it.each([2, 3, 4])("are told so of %d nodes too, where all of these have them slower", (count) => {
+  it.each([2, 3, 4])("are told so of %d nodes too, if all of these have them slower", (count) => {
     const builtSo = { gpus: 8, speed: pinnedAt(0.88, 7) };
     const parts = Object.fromEntries(nodeResults(count).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(count, parts));
@@ -233,7 +233,7 @@ describe("two parts of a group", () => {
     expect(outliers.map(({ host, device }) => [host, device])).toContainEqual(["n02", 0]);
   });
 
-  it("have the slow one named, node by node, where it is the smaller one", () => {
+  it("have the slow one named, node by node, if it is the smaller one", () => {
     const { outliers, groups } = judged(nodeResults(12, slowNodes(4)));
     expect(outliers.map(({ host, device }) => [host, device]).sort()).toEqual(
       ["n00", "n01", "n02", "n03"].map((host) => [host, null]),
@@ -241,7 +241,7 @@ describe("two parts of a group", () => {
     expect(groups[0]!.slowPart!.hosts).toHaveLength(4);
   });
 
-  it("are no parts where a few are slow", () => {
+  it("are no parts if a few are slow", () => {
     expect(judged(nodeResults(12, slowNodes(2))).groups[0]!.slowPart).toBeNull();
   });
 });

@@ -72,7 +72,7 @@ describe("the folder of a launch", () => {
     expect(names).toEqual(["pod", null, "pod-2", null]);
   });
 
-  test("does so where the file system has no hard links, and says what it cannot write", async () => {
+  test("does so if the file system has no hard links, and says what it cannot write", async () => {
     const folder = await launchFolder();
     linking.fails = "EPERM";
     const names = [];

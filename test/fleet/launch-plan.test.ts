@@ -48,7 +48,7 @@ describe("the calls of srun", () => {
     expect(flags).not.toContain("--exclusive");
   });
 
-  it("leave the nodes to Slurm where only their number was asked for", () => {
+  it("leave the nodes to Slurm if only their number was asked for", () => {
     const { launches, shown, hosts, count } = launchesOf(request({ nodes: 7 }), null, false);
     expect(launches).toEqual([{ argv: shown, nodes: null }]);
     expect(shown.slice(-3)).toEqual(["--nodes=7", "pinbench", "fleet-node"]);
@@ -65,7 +65,7 @@ describe("the calls of srun", () => {
     expect(flags.at(-7)).toBe("--partition=gpu");
   });
 
-  it("have several nodes each, of about the same number, where there are more than 128 nodes", () => {
+  it("have several nodes each, of about the same number, if there are more than 128 nodes", () => {
     const hosts = Array.from({ length: 300 }, (_, i) => `n${i}`);
     const { launches } = launchesOf(request(), hosts, false);
     expect(launches).toHaveLength(100);

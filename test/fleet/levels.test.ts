@@ -231,7 +231,7 @@ describe("a small loss in all cells", () => {
     expect(finer.outliers.map(({ host, device }) => [host, device])).toEqual([["n02", null]]);
   });
 
-  it("is none where all are healthy, or where only single cells are slow", () => {
+  it("is none if all are healthy, or if only single cells are slow", () => {
     expect(judged(fleet(1)).outliers).toEqual([]);
   });
 

@@ -47,7 +47,7 @@ describe("nodes are divided by what they are", () => {
   it.each<[string, NodePart]>([
     ["driver", { document: { driverVersion: "535.104" } }],
     ["number of GPUs", { gpus: 1 }],
-  ])("%s, where eight or more share it", (_, part) => {
+  ])("%s, if eight or more share it", (_, part) => {
     expect(described(groupsOf({ a: [12, {}], b: [8, part] }))).toEqual(["a12", "b8"]);
     expect(described(groupsOf({ a: [12, {}], b: [7, part] }))).toEqual(["a12 b7"]);
     expect(described(groupsOf({ a: [3, {}], b: [2, part] }))).toEqual(["a3 b2"]);

@@ -185,7 +185,7 @@ describe("a folder that `fleet run` filled", () => {
     expect(nodes[1]!.notes).toEqual(["an older result of it does not count"]);
   });
 
-  it("is read without its list where that is broken", async () => {
+  it("is read without its list if that is broken", async () => {
     write("n1.json", nodeResult("n1"));
     write("fleet-run.json", '{"schemaVersion": 1, "kind": "fle');
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "measured", null]]);
@@ -227,7 +227,7 @@ describe("several results of one host", () => {
     cells: [...result.cells.slice(1), buildMismatch({ device: 0, sizeBytes: 1024 })],
   });
 
-  it("count once where they are copies of one", async () => {
+  it("count once if they are copies of one", async () => {
     write("a.json", at("10:00"));
     write("copy.json", at("10:00"));
     const { nodes } = await readFleet([folder]);
@@ -235,7 +235,7 @@ describe("several results of one host", () => {
     expect(nodes[0]!.notes).toEqual([]);
   });
 
-  it("are the newest one, where they are hours apart", async () => {
+  it("are the newest one, if they are hours apart", async () => {
     write("a.json", at("14:00", { speed: () => 0.5 }));
     write("b.json", at("10:00"));
     const { nodes } = await readFleet([folder]);
@@ -270,7 +270,7 @@ describe("several results of one host", () => {
     expect(described(nodes)).toEqual([["n00", "wrong data", "copies of GPU 0 came back wrong"]]);
   });
 
-  it("are fresh processes where they followed one another: of these the medians count", async () => {
+  it("are fresh processes if they followed one another: of these the medians count", async () => {
     const times = [1, 0.9, 0.2];
     for (const [i, factor] of times.entries())
       write(`${i}.json`, at(`10:0${i}`, { speed: () => factor, seed: 5 }));
@@ -302,7 +302,7 @@ describe("several results of one host", () => {
     expect(nodes[0]!.facts.gpuCount).toBe("2");
   });
 
-  it("are of two machines where other GPUs are at the same places: both are told", async () => {
+  it("are of two machines if other GPUs are at the same places: both are told", async () => {
     write("a.json", at("10:00"));
     write("b.json", at("14:00", { device: (gpu) => ({ uuid: `GPU-other-${gpu}` }) }));
     const { nodes } = await readFleet([folder]);

@@ -23,7 +23,7 @@ describe("what slow nodes have in common", () => {
     ]);
   });
 
-  it("is nothing where chance puts as many of them into a rack", () => {
+  it("is nothing if chance puts as many of them into a rack", () => {
     expect(fleet((node) => `r${node % 2}`).shared).toEqual([]);
     expect(fleet(() => "r1").shared).toEqual([]);
   });

@@ -91,7 +91,7 @@ function tenFleets(spec: Spec, seed: number): FleetDocument[] {
 const named = ({ outliers }: FleetDocument) => outliers.map(({ host, device }) => `${host} ${device}`).sort();
 
 describe("ten fleets with the recorded noise", () => {
-  it("have no outlier where 200 nodes of 8 GPUs are healthy, though pageable and staged copies are noisy", () => {
+  it("have no outlier if 200 nodes of 8 GPUs are healthy, though pageable and staged copies are noisy", () => {
     expect(kinds.map(({ memory }) => memory).sort()).toEqual([
       ...["pageable", "pageable", "pinned", "pinned", "staged", "staged"],
     ]);
@@ -110,7 +110,7 @@ describe("ten fleets with the recorded noise", () => {
     expect(tenFleets({ nodes: 200, speed }, 3).map(named)).toEqual(Array(10).fill(slow));
   });
 
-  it("have no outlier where two models are mixed, one half as fast", () => {
+  it("have no outlier if two models are mixed, one half as fast", () => {
     const isOld = (node: number) => node % 2 === 1;
     const mixed = {
       nodes: 200,

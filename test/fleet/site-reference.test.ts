@@ -53,7 +53,7 @@ describe("a site's own reference", () => {
     expect(listed[0]!.alone.d2h).toBeCloseTo(24 / 31.5, 2);
   });
 
-  it("names a slow node of its kind later, where it is one of two", () => {
+  it("names a slow node of its kind later, if it is one of two", () => {
     const site = referenceOfFleet(fleet(8));
     const two = fleet(2, { n01: { speed: pinnedAt(0.8) } });
     const referenceOf: typeof expectationOf = (device, link) => expectationOf(device, link, site);

@@ -28,7 +28,7 @@ beforeEach(async ({ skip }) => {
 const slowLink = { link: "all", slowdown: 500 };
 
 describe("a fleet on Slurm", { timeout: 60_000 }, () => {
-  test("drains the nodes that are named, and no others where a name stands for several", async () => {
+  test("drains the nodes that are named, and no others if a name stands for several", async () => {
     const folder = temporaryFolder();
     const names = ["ALL", "all", "pair", "n[01-04]", "n02,n03", "n04"];
     const document = buildFleet({

@@ -43,7 +43,7 @@ describe("the device", () => {
 });
 
 describe("registered memory", () => {
-  it("is backed by huge pages where the system gives them", async () => {
+  it("is backed by huge pages if the system gives them", async () => {
     const cost = await opened.session.measurePinning("registered", 256 * MiB);
     expect(cost.hugePageBytes).not.toBeNull();
     expect(cost.hugePageBytes! % (2 * MiB)).toBe(0);

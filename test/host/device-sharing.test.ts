@@ -52,7 +52,7 @@ async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
 }
 
 describe("programs that use a device beside a run", () => {
-  it("are none where NVML lists this process and its worker processes alone", async () => {
+  it("are none if NVML lists this process and its worker processes alone", async () => {
     const record = await recordOf(sharingOf([[], [self, foreign]]), [foreign.pid]);
     expect(record).toEqual({ device: 3, others: [], activityBefore: null, unseen: [] });
     expect(describeSharing(record)).toEqual([]);
@@ -95,7 +95,7 @@ describe("programs that use a device beside a run", () => {
     ["NVML does not list processes", [null]],
     ["they are hidden: this process, which has a context, is not in the list", [[], []]],
     ["it is listed by an id of another namespace, and passes for nobody else", [[], [foreign]]],
-  ])("are not known where %s", async (_, lists) => {
+  ])("are not known if %s", async (_, lists) => {
     const record = await recordOf(sharingOf(lists as Processes[]));
     expect(record).toMatchObject({ others: [], unseen: ["programs"] });
     expect(describeSharing(record)).toEqual([]);
@@ -127,7 +127,7 @@ describe("programs that use a device beside a run", () => {
     expect(record.others).toMatchObject([{ kind: "program", pid: process.ppid }]);
   });
 
-  it("are up to so many, however many there are", async () => {
+  it("are limited in number", async () => {
     const many = Array.from({ length: 1000 }, (_, i) => ({ pid: i + 2, deviceMemoryBytes: null }));
     const others = many.filter(({ pid }) => pid !== process.pid);
     expect((await recordOf(sharingOf([others]))).others.length).toBeLessThanOrEqual(mostOthers);
@@ -158,7 +158,7 @@ describe("several runs of a device", () => {
 });
 
 describe("waiting for a device", () => {
-  it("takes other programs for users too, and ends where none is left", async () => {
+  it("takes other programs for users too, and ends if none is left", async () => {
     const said: string[] = [];
     const sharing = sharingOf([[parent], [parent], []]);
     const signal = new AbortController().signal;

@@ -101,7 +101,7 @@ describe("loadBetween", () => {
     expect(loadBetween([[start, backwards]])).toMatchObject({ stealShare: 0, otherCpuShare: 0 });
   });
 
-  it("is null where a counter was not told, or did not move", () => {
+  it("is null if a counter was not told, or did not move", () => {
     const untold = later({ cpus: null, stalledNs: { cpu: null, memory: 1e9, io: null } });
     expect(loadBetween([[start, untold]])).toEqual({
       stealShare: null,

@@ -14,7 +14,7 @@ const machine = {
 };
 
 describe("memory of the machine", () => {
-  it("is MemTotal and MemAvailable where no group limits it", () => {
+  it("is MemTotal and MemAvailable if no group limits it", () => {
     const root = fixtureRoot(machine);
     expect(memoryTotalBytes(root)).toBe(16 * GiB);
     expect(memoryAvailableBytes(root)).toBe(8 * GiB);
@@ -43,7 +43,7 @@ describe("memory within the cgroup's limit", () => {
     expect(memoryAvailableBytes(root)).toBe(3 * GiB);
   });
 
-  it("is read from version 1 too, where no limit is a huge one", () => {
+  it("is read from version 1 too, if no limit is a huge one", () => {
     const files = {
       ...machine,
       "proc/self/cgroup": "9:memory:/job",
@@ -81,7 +81,7 @@ describe("memlockLimitBytes", () => {
     expect(memlockLimitBytes(fixtureRoot(limits(soft)))).toBe(bytes);
   });
 
-  it("is null where the kernel does not tell", () => {
+  it("is null if the kernel does not tell", () => {
     expect(memlockLimitBytes(fixtureRoot())).toBeNull();
   });
 });

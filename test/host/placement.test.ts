@@ -26,7 +26,7 @@ describe("choosePlacement, local", () => {
     ["the kernel does not know the device's node", "0000:07:00.0"],
     ["the node has memory alone", "0000:08:00.0"],
     ["there is no such device", "eeee:00:00.0"],
-  ])("is no restriction where %s", (_, pciBusId) => {
+  ])("is no restriction if %s", (_, pciBusId) => {
     expect(choosePlacement(pciBusId, "local", root)).toEqual(everywhere);
   });
 
@@ -38,7 +38,7 @@ describe("choosePlacement, local", () => {
     expect(choosePlacement(onNode1, "local", oneNode)).toEqual(everywhere);
   });
 
-  it("is no restriction where this process may use none of the node's CPUs", () => {
+  it("is no restriction if this process may use none of the node's CPUs", () => {
     const elsewhere = fixtureRoot({ ...twoNodes, "proc/self/status": "Cpus_allowed_list:\t0-1" });
     expect(choosePlacement(onNode1, "local", elsewhere)).toEqual({
       numaNode: null,

@@ -26,7 +26,7 @@ describe("a guard", () => {
     expect(groupsAfter("12\nended 12\n12\n")).toEqual([12]);
   });
 
-  it("has nothing to do where it was dismissed", () => {
+  it("has nothing to do if it was dismissed", () => {
     expect(groupsAfter("12\n345\ndone\n")).toBeNull();
   });
 });

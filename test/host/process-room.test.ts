@@ -29,7 +29,7 @@ describe("room for processes", () => {
     expect(hasRoomForProcesses(100, machineWith({ capabilities: "0000000001000000" }))).toBe(true);
   });
 
-  it("is no question where /proc does not tell", () => {
+  it("is no question if /proc does not tell", () => {
     expect(hasRoomForProcesses(100, fixtureRoot({}))).toBe(true);
   });
 });

@@ -106,7 +106,7 @@ describe("hostRecord", () => {
     expect(hostSchema.parse(record)).toEqual(record);
   });
 
-  it("is complete where nothing can be read", () => {
+  it("is complete if nothing can be read", () => {
     const record = hostRecord(fixtureRoot());
     expect(hostSchema.parse(record)).toEqual(record);
     expect(record).toMatchObject({

@@ -33,7 +33,7 @@ describe("lastLevelCache", () => {
     expect(lastLevelCache([1], root)).toEqual({ bytes: 32 * MiB, source: "sysfs index3 x1" });
   });
 
-  it("takes level 2 where there is no level 3", () => {
+  it("takes level 2 if there is no level 3", () => {
     const root = fixtureRoot({
       ...cache(0, 2, 2, "Unified", "1M", "0"),
       ...cache(1, 2, 2, "Unified", "1M", "1"),
@@ -45,7 +45,7 @@ describe("lastLevelCache", () => {
     { what: "nothing", files: {} },
     { what: "level 1 alone", files: cache(0, 0, 1, "Data", "32K", "0") },
     { what: "a size of 0", files: cache(0, 3, 3, "Unified", "0K", "0") },
-  ])("assumes 64 MiB where the kernel tells $what", ({ files }) => {
+  ])("assumes 64 MiB if the kernel tells $what", ({ files }) => {
     expect(lastLevelCache([0], fixtureRoot(files))).toEqual({ bytes: 64 * MiB, source: "assumed" });
   });
 });
@@ -67,7 +67,7 @@ describe("NUMA", () => {
     expect(cpusOfNode(2, root)).toBeNull();
   });
 
-  it("nodes by their directories, or node 0, where the kernel gives no list", () => {
+  it("nodes by their directories, or node 0, if the kernel gives no list", () => {
     const files = {
       "sys/devices/system/node/node2/cpulist": "1",
       "sys/devices/system/node/node0/cpulist": "0",

@@ -18,7 +18,7 @@ describe("doctor() of the library", () => {
     expect(diagnosis.devices).toHaveLength(1);
   });
 
-  it("rejects where it is aborted", async () => {
+  it("rejects if it is aborted", async () => {
     await expect(doctor({ ...small, signal: AbortSignal.abort() })).rejects.toThrow();
   });
 

@@ -12,7 +12,7 @@ describe("explain() of the library", () => {
     expect(document.answers.map(({ question }) => question)).toEqual(["several-gpus"]);
   });
 
-  it("has no answers where it is aborted before the first", async () => {
+  it("has no answers if it is aborted before the first", async () => {
     expect((await explain({ ...small, signal: AbortSignal.abort() })).answers).toEqual([]);
   });
 

@@ -26,7 +26,7 @@ describe("history() of the library", () => {
     }
   });
 
-  it("rejects where there is no history, or no such cell", async () => {
+  it("rejects if there is no history, or no such cell", async () => {
     await expect(history({ folder: "none" })).rejects.toMatchObject({ kind: "usage" });
     await expect(history({ folder: folder(), cells: "*/staged/*" })).rejects.toMatchObject({ kind: "usage" });
   });

@@ -46,7 +46,7 @@ describe("tune()", () => {
     expect(childrenRunning(job)).toEqual([]);
   });
 
-  it("rejects where it is aborted before there is anything to return", async () => {
+  it("rejects if it is aborted before there is anything to return", async () => {
     await expect(tune({ ...small, signal: AbortSignal.abort() })).rejects.toThrow(PinbenchError);
   });
 

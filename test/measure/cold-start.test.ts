@@ -140,7 +140,7 @@ describe("addPayOff", () => {
     expect(payOffOf(cells)).toEqual({ pinned: { h2d: 5, d2h: null }, registered: { h2d: 0, d2h: null } });
   });
 
-  it("takes the copies of the way itself, and the other's where it has none", () => {
+  it("takes the copies of the way itself, and the other's if it has none", () => {
     const changes = { registered: record.pinned };
     const slower = measured({ memory: "registered" }, 200_000);
     expect(payOffOf([pageable(), pinned(), slower], changes)).toMatchObject({
@@ -156,38 +156,38 @@ describe("addPayOff", () => {
   describe("gives none", () => {
     const copiesWith = (...cells: ReturnType<typeof measured>[]) => payOffOf(cells).pinned.h2d;
 
-    it("where one of the two was not measured", () => {
+    it("if one of the two was not measured", () => {
       expect(copiesWith(pageable())).toBeNull();
       expect(copiesWith(pinned())).toBeNull();
       expect(copiesWith(progressOf({ memory: "pageable" }), pinned())).toBeNull();
     });
 
-    it("where a cost is not known, pageable memory's included", () => {
+    it("if a cost is not known, pageable memory's included", () => {
       expect(payOffOf([pageable(), pinned()], { pinned: null }).pinned.h2d).toBeNull();
       expect(payOffOf([pageable(), pinned()], { pageable: null }).pinned.h2d).toBeNull();
     });
 
-    it("where one has too few samples for an interval", () => {
+    it("if one has too few samples for an interval", () => {
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, [100_000]))).toBeNull();
       expect(copiesWith(measured({ memory: "pageable" }, [300_000]), pinned())).toBeNull();
     });
 
-    it("where pinned is as fast or slower", () => {
+    it("if pinned is as fast or slower", () => {
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, 300_000))).toBeNull();
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, 400_000))).toBeNull();
     });
 
-    it("where the process itself is too unsteady, however far the medians are apart", () => {
+    it("if the process itself is too unsteady, however far the medians are apart", () => {
       expect(copiesWith(measured({ memory: "pageable" }, around(300_000, 0.6)), pinned())).toBeNull();
       expect(copiesWith(measured({ memory: "pageable" }, around(300_000, 0.3)), pinned())).toBe(5);
     });
 
-    it("where other processes differ by as much, however steady this one is", () => {
+    it("if other processes differ by as much, however steady this one is", () => {
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, 275_000))).toBeNull();
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, 250_000))).toBe(20);
     });
 
-    it.each(["failed", "mismatch"] as const)("where one of the two is a %s cell", (outcome) => {
+    it.each(["failed", "mismatch"] as const)("if one of the two is a %s cell", (outcome) => {
       for (const memory of ["pageable", "pinned"] as const) {
         const cells = [pageable(), pinned()];
         cells.find(({ cell }) => cell.memory === memory)!.outcome = outcome;

@@ -180,7 +180,7 @@ describe("an abort", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it.each(["before", "after"])("still does where Ctrl-C reached the process %s it", async (order) => {
+  it.each(["before", "after"])("still does if Ctrl-C reached the process %s it", async (order) => {
     const { entry, file } = tellingPinbench();
     const controller = new AbortController();
     const measuring = measure([cell, other], endless, { entry, signal: controller.signal });

@@ -75,7 +75,7 @@ describe("samples of several processes", () => {
     expect([...column!.startNs]).toEqual([1, 501, 2, 502]);
   });
 
-  it("are none where one of the processes was aborted", () => {
+  it("are none if one of the processes was aborted", () => {
     const aborted = { openedAtNs: 0, result: resultOf([], { aborted: true }) };
     expect(join("throughput", worker(0, [[1, 1]]), aborted)).toMatchObject({ aborted: true, columns: [] });
   });

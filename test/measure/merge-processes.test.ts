@@ -109,7 +109,7 @@ describe("a cell of several processes", () => {
     );
   });
 
-  it("is wrong where one of them found it wrong, has failed where it failed in one, and has no figures then", () => {
+  it("is wrong if one of them found it wrong, has failed if it failed in one, and has no figures then", () => {
     const error = { code: "E", message: "no", call: null, location: null, sticky: false };
     const failed = processAt(12, { outcome: "failed", error, stats: [] });
     const mismatch = { direction: "h2d", worker: 0, offsetBytes: 0, mismatchedBytes: 8 } as const;
@@ -126,12 +126,12 @@ describe("a cell of several processes", () => {
     });
   });
 
-  it("has converged where it has in all", () => {
+  it("has converged if it has in all", () => {
     expect(merge(processAt(10), processAt(12)).cell.outcome).toBe("converged");
     expect(merge(processAt(10), processAt(12, { outcome: "budget" })).cell.outcome).toBe("budget");
   });
 
-  it("stays as it was planned where no process measured it", () => {
+  it("stays as it was planned if no process measured it", () => {
     const skipped = buildCell({ memory: "mapped", result: { outcome: "skipped", skipReason: "no kernels" } });
     const document = mergeProcesses({ ...planned, cells: [...planned.cells, skipped] }, [processAt(10)]);
     expect(document.cells.at(-1)).toEqual(skipped);
@@ -139,7 +139,7 @@ describe("a cell of several processes", () => {
 });
 
 describe("a document of several processes", () => {
-  it("lists them, and is the plan's where there are none yet", () => {
+  it("lists them, and is the plan's if there are none yet", () => {
     expect(merge().document).toEqual(planned);
     expect(merge(processAt(10), processAt(12)).document.run).toMatchObject({
       id: planned.run.id,
@@ -147,7 +147,7 @@ describe("a document of several processes", () => {
     });
   });
 
-  it("has the medians of what worker processes took, and is without where none had any", () => {
+  it("has the medians of what worker processes took, and is without if none had any", () => {
     const withWorkers = (GBps: number, startNs: number) => ({
       ...processAt(GBps),
       workerProcesses: [

@@ -58,7 +58,7 @@ describe("a series of processes", () => {
     expect(cells[0]?.stats[0]?.bandwidthGBps).toMatchObject({ median: 20, processMedians: [10, 20, 30] });
   });
 
-  it("keeps what was measured where a process dies, says which and why, and starts no other", async () => {
+  it("keeps what was measured if a process dies, says which and why, and starts no other", async () => {
     const dies =
       'if (n === 2) process.kill(process.pid, "SIGKILL"); await new Promise((r) => setTimeout(r, n === 2 ? 1e4 : 0))';
     const { done, document } = await seriesOf(3, program(dies));
@@ -71,7 +71,7 @@ describe("a series of processes", () => {
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
 
-  it("rejects where the first process brings nothing", async () => {
+  it("rejects if the first process brings nothing", async () => {
     const { document } = await seriesOf(3, program('console.error("pinbench: no."); process.exit(3)'));
     await expect(document()).rejects.toMatchObject({ kind: "unavailable", message: "no." });
   });

@@ -90,7 +90,7 @@ const simulate = (slowness: number) => {
 };
 
 describe("what is left of a run", () => {
-  it("is what the plan says, where all goes as planned", () => {
+  it("is what the plan says, if all goes as planned", () => {
     const { told, nowNs } = simulate(1);
     expect(nowNs).toBeGreaterThan(15 * seconds);
     for (const { leftNs, nowNs: atNs } of told) {
@@ -132,7 +132,7 @@ describe("what is left of a run", () => {
     expect(leftOnceMeasured(true)).toBeCloseTo(0, 6);
   });
 
-  it.each([0.4, 3])("is learned from the visits where they take %d times as long", (slowness) => {
+  it.each([0.4, 3])("is learned from the visits if they take %d times as long", (slowness) => {
     const { told, nowNs } = simulate(slowness);
     const beginsNs = told[0]!.nowNs;
     const late = told.filter(({ nowNs: atNs }) => (atNs - beginsNs) / (nowNs - beginsNs) > 0.4);

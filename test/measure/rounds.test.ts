@@ -45,7 +45,7 @@ describe("the order of measuring", () => {
     );
   });
 
-  it("has no more copies in a sample than buffers to go to, where every copy is compared", async () => {
+  it("has no more copies in a sample than buffers to go to, if every copy is compared", async () => {
     const session = new FakeSession();
     const cells = [progressOf(), progressOf({ cache: "warm", buffersPerWorker: 1 })];
     expect(copiesPerSample(cells[0]!.cell, 100_000)).toBeGreaterThan(8);
@@ -76,7 +76,7 @@ describe("the order of measuring", () => {
     });
   });
 
-  it("takes as many copies as fill a sample also where a copy is larger than those that calibrate", async () => {
+  it("takes as many copies as fill a sample also if a copy is larger than those that calibrate", async () => {
     // 4 MiB in a tenth of a millisecond: a copy of 64 MiB takes 16 times as long.
     const session = new FakeSession(({ sizeBytes }) => (sizeBytes / (4 * MiB)) * 100_000);
     const cell = progressOf({ sizeBytes: 64 * MiB });
@@ -154,14 +154,14 @@ describe("the order of measuring", () => {
 });
 
 describe("when a cell has been measured enough", () => {
-  it("is after 6 samples where its interval is narrow enough", async () => {
+  it("is after 6 samples if its interval is narrow enough", async () => {
     const session = new FakeSession();
     const cell = progressOf();
     await measure(session, [cell], { budgetNs: 1e12 });
     expect(cell).toMatchObject({ outcome: "converged", taken: 6, halfWidth: 0 });
   });
 
-  it("is when the budget is spent where it is not, but never before the least samples", async () => {
+  it("is when the budget is spent if it is not, but never before the least samples", async () => {
     const cells = [progressOf(), progressOf()];
     await measure(unsteady(), [cells[0]!], { budgetNs: 0 });
     expect(cells[0]).toMatchObject({ isOpen: true, taken: 6 });
@@ -198,7 +198,7 @@ describe("when a cell has been measured enough", () => {
     expect(cells[0]!.taken).toBeGreaterThan(cells[1]!.taken);
   });
 
-  it("brings the cell to its end that is nearer to it, where the budget is not enough for two", async () => {
+  it("brings the cell to its end that is nearer to it, if the budget is not enough for two", async () => {
     // The first cell never converges. One slow sample widens the second one's interval until four more have come.
     const copies = ({ memory, verify }: MeasureRequest, sample: number) => {
       if (memory === "pageable") return sample % 2 === 0 ? 100_000 : 200_000;
@@ -255,7 +255,7 @@ describe("what goes wrong", () => {
     expect(cells[1]).toMatchObject({ taken: 6, error: null });
   });
 
-  it("ends all measuring where the context is lost, in the middle of a round", async () => {
+  it("ends all measuring if the context is lost, in the middle of a round", async () => {
     const session = new FakeSession();
     const cells = [...twoCells(), progressOf({ memory: "registered" })];
     session.beforeMeasure = ({ memory, verify }) => {

@@ -161,7 +161,7 @@ describe("a run", () => {
     }
   });
 
-  it("is refused where the device has less memory free than the plan takes, and closes the session", async () => {
+  it("is refused if the device has less memory free than the plan takes, and closes the session", async () => {
     const session = new FakeSession();
     session.freeBytes = MiB / 2;
     await expect(runOn(() => session)).rejects.toMatchObject({
@@ -204,7 +204,7 @@ describe("a run", () => {
     expect(begun).toEqual(flows.map((flow) => Array(6).fill(flow)));
   });
 
-  it("has failed where a device cannot be opened; its cells have no outcome, other devices are measured", async () => {
+  it("has failed if a device cannot be opened; its cells have no outcome, other devices are measured", async () => {
     const document = await runOn(
       (device) => {
         if (device === 0) throw nativeError("CUDA_ERROR_DEVICE_UNAVAILABLE");
@@ -220,7 +220,7 @@ describe("a run", () => {
     expect(document.plan?.rounds).toBe(6);
   });
 
-  it("has failed where an error is the process' own, which ends it", async () => {
+  it("has failed if an error is the process' own, which ends it", async () => {
     const opened: number[] = [];
     const document = await runOn(
       (device) => {

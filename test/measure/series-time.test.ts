@@ -38,7 +38,7 @@ describe("what is left of a series", () => {
     expect(shown).toBeLessThan(25 * seconds);
   });
 
-  it("is not known before the first, where nothing tells", () => {
+  it("is not known before the first, if nothing tells", () => {
     const time = new SeriesTime(3, null);
     time.next(0);
     expect(time.leftNs(seconds)).toBeNull();

@@ -76,7 +76,7 @@ describe("cells of several devices that are measured at the same time", () => {
     expect(cells[0]!.skipReason).toContain("device 1, which is measured at the same time");
   });
 
-  it("are not measured where one had failed before, such as for want of memory", async () => {
+  it("are not measured if one had failed before, such as for want of memory", async () => {
     const [failed, other] = pair() as [CellProgress, CellProgress];
     failed.fail(nativeError("CUDA_ERROR_OUT_OF_MEMORY"));
     const session = new FakeSession();

@@ -137,14 +137,14 @@ describe("a worker process that cannot have what it needs", () => {
     expect((await pool.measure(request({ memory: "pageable" }))).aborted).toBe(false);
   });
 
-  it("fails all cells where the program does not start", async () => {
+  it("fails all cells if the program does not start", async () => {
     vi.stubEnv("PINBENCH_ADDON", "/no/such/addon.node");
     const pool = await openPool(1);
     await expect(pool.measure(request())).rejects.toThrow(/^worker process 1 of 1 \(pid \d+\): /);
     expect(pool.costs).toBeNull();
   });
 
-  it("fails all cells where the system starts no process", async () => {
+  it("fails all cells if the system starts no process", async () => {
     const { execPath } = process;
     process.execPath = "/no/such/node";
     const pool = startPool(2);
@@ -157,7 +157,7 @@ describe("a worker process that cannot have what it needs", () => {
     await pool.close();
   });
 
-  it("is of no more use where its context is lost, which costs no other process its own", async () => {
+  it("is of no more use if its context is lost, which costs no other process its own", async () => {
     vi.stubEnv(
       "PINBENCH_EMULATED_FAULTS",
       emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", nth: 3, result: 700 }).PINBENCH_EMULATED_FAULTS,
@@ -251,7 +251,7 @@ describe("the end of worker processes", () => {
     expect(await pool.measure(request({ workers: 2 }))).toMatchObject({ aborted: true, columns: [] });
   });
 
-  it("by an abort comes also where the driver does not return", async () => {
+  it("by an abort comes also if the driver does not return", async () => {
     vi.stubEnv(
       "PINBENCH_EMULATED_FAULTS",
       emulatedFaults({ link: "h2d", slowdown: 1000 }).PINBENCH_EMULATED_FAULTS,

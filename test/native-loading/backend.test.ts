@@ -82,7 +82,7 @@ describe("--backend auto", () => {
     ["there is no driver library", { open: "LIBRARY_NOT_FOUND" }, /no driver library libcuda\.so\.1/],
     ["the driver says that there is no device", { initialize: "CUDA_ERROR_NO_DEVICE" }, /reports no device/],
     ["the driver lists none", { devices: [] }, /reports no device/],
-  ])("takes the emulated device where %s, and knows why", async (_, machine, reason) => {
+  ])("takes the emulated device if %s, and knows why", async (_, machine, reason) => {
     const backend = await openOn(machine, "auto").backend;
     expect(backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
     expect(backend.fallbackReason).toMatch(reason);
@@ -93,7 +93,7 @@ describe("--backend auto", () => {
     ["is no CUDA driver", { open: "NOT_A_CUDA_DRIVER" }, /update NVIDIA's driver/],
     ["does not match its kernel module", { initialize: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" }, /reboot/],
     ["fails otherwise", { initialize: "CUDA_ERROR_UNKNOWN" }, /nvidia-smi/],
-  ])("never falls back where a driver is there and %s", async (_, machine, hint) => {
+  ])("never falls back if a driver is there and %s", async (_, machine, hint) => {
     const { backend, opened } = openOn(machine, "auto");
     expect(await failureOf(backend)).toMatchObject({
       kind: "unavailable",
@@ -117,7 +117,7 @@ describe("--backend auto", () => {
 });
 
 describe("--backend cuda", () => {
-  it("is an error where there is no GPU", async () => {
+  it("is an error if there is no GPU", async () => {
     const { backend } = openOn({ open: "LIBRARY_NOT_FOUND" }, "cuda");
     expect(await failureOf(backend)).toMatchObject({
       kind: "unavailable",
@@ -133,7 +133,7 @@ describe("--backend emulated", () => {
     expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: null }]);
   });
 
-  it("has an NVML in its own library where it is said what that tells", async () => {
+  it("has an NVML in its own library if one is configured", async () => {
     const { backend, opened } = openOn({}, "emulated", { PINBENCH_EMULATED_NVML: "{}" });
     expect(await backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
     expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: emulatedLibraryPath }]);
@@ -165,7 +165,7 @@ describe("a device's name for other processes", () => {
     return sharedDevices(backend, backend.facts.devices, environment).map(({ key }) => key);
   };
 
-  it("is its UUID, or where the driver tells none, its place on the bus", async () => {
+  it("is its UUID, or if the driver tells none, its place on the bus", async () => {
     const uuid = "GPU-6f1c2a54-0000-0000-0000-000000000000";
     const devices = [{ ...deviceFacts, uuid }, deviceFacts];
     expect(await keysOf("cuda", { devices }, {})).toEqual([uuid, "0000-06-00.0"]);
@@ -188,7 +188,7 @@ describe("a device's name for other processes", () => {
     expect(await keys(other!)).not.toEqual(await keys(file!));
   });
 
-  it("comes with what NVML tells, of an emulated device where it has an NVML", async () => {
+  it("comes with what NVML tells, of an emulated device if it has an NVML", async () => {
     const shared = { PINBENCH_EMULATED_SHARED: "/nowhere/shared" };
     const { driver, facts } = await openOn({}, "emulated").backend;
     const nvmlOf = (nvmlError: string | null) =>

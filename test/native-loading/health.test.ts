@@ -40,7 +40,7 @@ const openWith = (nvml: string) => {
 
 describe("a device's health", () => {
   // The first test: what is malformed is not kept.
-  it("is an error where the variable that tells of it is malformed, which names it", async () => {
+  it("is an error if the variable that tells of it is malformed, which names it", async () => {
     await expect(openWith('[{"width": 4}]')).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining("PINBENCH_EMULATED_NVML: it must be an array of one object for each"),
@@ -48,7 +48,7 @@ describe("a device's health", () => {
     });
   });
 
-  it("is what NVML tells, and null where NVML does not know the device", async () => {
+  it("is what NVML tells, and null if NVML does not know the device", async () => {
     const { driver, facts: told } = await openWith(JSON.stringify([facts, null]));
     const link = {
       generation: 5,

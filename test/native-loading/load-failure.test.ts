@@ -60,7 +60,7 @@ describe("why a module did not load", () => {
   });
 });
 
-describe("the error where nothing loads", () => {
+describe("the error if nothing loads", () => {
   const failed = (kind: Failure["kind"], reason: string) => ({
     source: "prebuilt" as const,
     path: "/p/pinbench.node",

@@ -56,7 +56,7 @@ describe("copies between two devices", () => {
     expect(Math.min(...result.columns[0]!.durationNs)).toBeGreaterThan(0);
   });
 
-  it("are typed errors where a device lacks its memory", async () => {
+  it("are typed errors if a device lacks its memory", async () => {
     await second.reserveDevice(arena, 1);
     await expect(first.measure(requestTo({ session: second }))).rejects.toMatchObject({
       code: "NOT_RESERVED",
@@ -85,7 +85,7 @@ describe("copies between two devices", () => {
     expect({ aborted, mismatches: verification.mismatches }).toEqual({ aborted: false, mismatches: [] });
   });
 
-  it("end where the other session is aborted", async () => {
+  it("end if the other session is aborted", async () => {
     const endless = requestTo({ session: second }, { samples: 1, copiesPerSample: 100_000_000 });
     const measuring = first.measure(endless);
     second.abort();

@@ -94,7 +94,7 @@ describe("pinbench build", () => {
     expect(versionFacts()).toMatchObject({ addon: { source: "local build" } });
   });
 
-  it.skipIf(!isRoot)("compiles into the user's cache where the package's folder cannot be written", () => {
+  it.skipIf(!isRoot)("compiles into the user's cache if the package's folder cannot be written", () => {
     chownSync(home, nobody, nobody);
     const options = { user: asNobody };
     const { status, stdout } = pinbench(["build"], options);

@@ -24,17 +24,17 @@ async function search(limit: number, more: Partial<BisectionOptions> = {}) {
 }
 
 describe("the largest amount", () => {
-  it("is found to the unit where there are tries enough", async () => {
+  it("is found to the unit if there are tries enough", async () => {
     expect(await search(700 * MiB)).toMatchObject({ found: 700 * MiB, refused: 702 * MiB });
     expect(await search(700 * MiB + 5)).toMatchObject({ found: 700 * MiB });
     expect(await search(2 * MiB)).toMatchObject({ found: 2 * MiB });
   });
 
-  it("is nothing where not even one unit is given, which is asked first", async () => {
+  it("is nothing if not even one unit is given, which is asked first", async () => {
     expect(await search(0)).toEqual({ found: 0, refused: 2 * MiB, tried: [2 * MiB] });
   });
 
-  it("is known to a part of what was refused where tries are few", async () => {
+  it("is known to a part of what was refused if tries are few", async () => {
     const { found, tried } = await search(700 * MiB, { mostTries: 5 });
     expect(tried).toHaveLength(5);
     expect(found).toBeLessThanOrEqual(700 * MiB);
@@ -64,11 +64,11 @@ describe("the largest amount", () => {
     expect(Math.min(...tried)).toBeGreaterThan(512 * MiB);
   });
 
-  it("is nothing without a try where a single unit was refused", async () => {
+  it("is nothing without a try if a single unit was refused", async () => {
     expect(await search(0, { refusedBytes: 2 * MiB })).toEqual({ found: 0, refused: 2 * MiB, tried: [] });
   });
 
-  it("is what is known, less than a unit, where there is no time to try one", async () => {
+  it("is what is known, less than a unit, if there is no time to try one", async () => {
     expect(await search(700 * MiB, { knownBytes: MiB, mayTry: () => false })).toEqual({
       found: MiB,
       refused: 1024 * MiB,

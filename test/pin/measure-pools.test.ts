@@ -142,14 +142,14 @@ describe("what is measured in the time there is", () => {
     expect(order).toEqual([...ids, ...back, ...ids, ...back, ...ids]);
   });
 
-  it("begins with the quick ones where the smaller size has told which these are", async () => {
+  it("begins with the quick ones if the smaller size has told which these are", async () => {
     const device = new FakeDevice();
     await measurement(device, { sizesBytes: [GiB, 8 * GiB] }).measure();
     const first = device.asked.find(({ bytes }) => bytes === 8 * GiB);
     expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
   });
 
-  it("is what is quick, of large pools too, where nothing smaller was asked for", async () => {
+  it("is what is quick, of large pools too, if nothing smaller was asked for", async () => {
     const device = new FakeDevice();
     const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
     await found.measure();
@@ -163,7 +163,7 @@ describe("what is measured in the time there is", () => {
     expect(device.held).toBe(0);
   });
 
-  it("is nothing where there is no time, but that is said of each", async () => {
+  it("is nothing if there is no time, but that is said of each", async () => {
     const device = new FakeDevice();
     const found = measurement(device, { budgetMs: 0 });
     await found.measure();

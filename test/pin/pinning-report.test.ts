@@ -115,14 +115,14 @@ it("the answer stands first: what to do, what it takes, and how much sooner that
   );
 });
 
-it("programs stand below, as they are, also where lines are narrower", () => {
+it("programs stand below, as they are, also if lines are narrower", () => {
   const text = drawn(pinningKind, usual, "table", fileScreen({ columns: 60 }));
   const { c, python } = usual.recommendation!.code;
   expect(text).toContain(`In C, for the CUDA runtime:\n\n${c}`);
   expect(text).toContain(`In Python, for torch:\n\n${python}`);
 });
 
-it("where nothing can be had, or was measured, there is no program", () => {
+it("if nothing can be had, or was measured, there is no program", () => {
   const refused = buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)]);
   expect(drawn(pinningKind, refused, "table", fileScreen())).toMatch(
     /=> None of the tried ways gave pinned memory/,

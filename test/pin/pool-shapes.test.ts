@@ -18,11 +18,11 @@ const limits = (memoryAvailableBytes: number, more = {}) => ({
 });
 
 describe("the sizes of pools", () => {
-  it("are 1 and 16 GiB where half of the memory is as much", () => {
+  it("are 1 and 16 GiB if half of the memory is as much", () => {
     expect(poolSizes(null, limits(180 * GiB))).toEqual({ sizesBytes: [GiB, 16 * GiB], omitted: [] });
   });
 
-  it("are fewer where it is less, which is said", () => {
+  it("are fewer if it is less, which is said", () => {
     const { sizesBytes, omitted } = poolSizes(null, limits(31 * GiB));
     expect(sizesBytes).toEqual([GiB]);
     expect(omitted).toEqual([
@@ -123,7 +123,7 @@ describe("the ways of obtaining a pool", () => {
     ]);
   });
 
-  it("are those of hugetlbfs as well where it has pages enough", () => {
+  it("are those of hugetlbfs as well if it has pages enough", () => {
     expect(idsOf(GiB, resources(4, GiB), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(3);
     expect(idsOf(GiB, resources(4, null), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(1);
   });

@@ -12,7 +12,7 @@ const inPieces = { way: "register-huge", pieces: 16, threads: 16 } as const;
 const hugetlb = { way: "register-hugetlb", pieces: 1, threads: 16 } as const;
 
 describe("the way that is recommended", () => {
-  it("is the fastest where nothing simpler comes near", () => {
+  it("is the fastest if nothing simpler comes near", () => {
     const pools = [
       buildPool(hostAlloc, [7.9]),
       buildPool(byThreads, [0.9, 0.91, 0.92]),
@@ -26,7 +26,7 @@ describe("the way that is recommended", () => {
     });
   });
 
-  it("is a simpler one where the gain is too small to be worth the trouble", () => {
+  it("is a simpler one if the gain is too small to be worth the trouble", () => {
     const chosen = recommended(h200Pools)!;
     expect(chosen).toMatchObject({ ...byThreads, obtainNs: 0.6e9 });
     expect(chosen.timesAsFast).toBeCloseTo(7.87 / 0.6);
@@ -34,7 +34,7 @@ describe("the way that is recommended", () => {
     expect(chosen.reason).toContain("no copy may go from one piece into the next");
   });
 
-  it("is not called the fastest where another one may be as fast", () => {
+  it("is not called the fastest if another one may be as fast", () => {
     const overlapping = [buildPool(byThreads, [0.57, 0.62, 0.98]), buildPool(inPieces, [0.65, 0.66, 0.67])];
     expect(recommended(overlapping)).toMatchObject({
       ...byThreads,
@@ -43,7 +43,7 @@ describe("the way that is recommended", () => {
     });
   });
 
-  it("is a simpler one where the times overlap, however the medians lie", () => {
+  it("is a simpler one if the times overlap, however the medians lie", () => {
     const overlapping = [buildPool(byThreads, [0.5, 0.8, 0.9]), buildPool(inPieces, [0.45, 0.6, 0.95])];
     expect(recommended(overlapping)).toMatchObject(byThreads);
     const apart = [buildPool(byThreads, [0.8, 0.82, 0.9]), buildPool(inPieces, [0.45, 0.6, 0.7])];
@@ -63,7 +63,7 @@ describe("the way that is recommended", () => {
     expect(recommended([buildPool(byThreads, [0.8]), buildPool(inPieces, [0.5])])).toMatchObject(inPieces);
   });
 
-  it("is cuMemHostAlloc where nothing is faster", () => {
+  it("is cuMemHostAlloc if nothing is faster", () => {
     const pools = [buildPool(hostAlloc, [1, 1.01, 1.02]), buildPool(register, [1.2, 1.21, 1.22])];
     expect(recommended(pools)).toMatchObject({
       ...hostAlloc,
@@ -168,7 +168,7 @@ describe("the way that is recommended", () => {
       expect(recommended(pools)).toMatchObject(register);
     });
 
-    it("and is not mentioned where it takes no less time", () => {
+    it("and is not mentioned if it takes no less time", () => {
       for (const seconds of [
         [2, 2.1, 2.2],
         [0.9, 0.91, 0.92],
@@ -177,7 +177,7 @@ describe("the way that is recommended", () => {
       }
     });
 
-    it("or, where that was not measured, than from all others'", () => {
+    it("or, if that was not measured, than from all others'", () => {
       expect(recommended(registered(often, slow).slice(1))).toMatchObject(byThreads);
     });
   });
@@ -219,7 +219,7 @@ describe("the way that is recommended", () => {
     );
   });
 
-  it("goes by half as long again where only one of the two was measured often", () => {
+  it("goes by half as long again if only one of the two was measured often", () => {
     const often = [0.7, 0.7, 0.7];
     expect(recommended([buildPool(byThreads, often), buildPool(inPieces, [0.5])])).toMatchObject(byThreads);
     expect(recommended([buildPool(byThreads, [0.75]), buildPool(inPieces, [0.5])])).toMatchObject(byThreads);
@@ -268,7 +268,7 @@ describe("the way that is recommended", () => {
     });
   });
 
-  it("is none where nothing was measured", () => {
+  it("is none if nothing was measured", () => {
     expect(recommended([])).toBeNull();
     expect(recommended([buildUnmeasured(register, "refused", "no")])).toBeNull();
   });

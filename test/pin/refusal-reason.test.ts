@@ -39,7 +39,7 @@ it("a refusal is told with what is most likely behind it", () => {
   expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
 });
 
-it("where nothing is known, nothing is claimed", () => {
+it("if nothing is known, nothing is claimed", () => {
   expect(reasonOf({})).toMatch(/^not known/);
   // More than may be locked was pinned.
   expect(reasonOf({}, { memlockLimitBytes: GiB })).toMatch(/^not known/);

@@ -58,13 +58,13 @@ describe("copies of scattered blocks", () => {
     ]);
   });
 
-  it("share the copy in one piece where they have as many bytes together", () => {
+  it("share the copy in one piece if they have as many bytes together", () => {
     const ids = cellsOf({ blockSizesBytes: [64 * KiB, MiB], memory: ["pinned"], directions: ["h2d"] });
     expect(ids.filter((id) => !id.includes("blocks"))).toEqual(["h2d pinned 262144"]);
     expect(ids.filter((id) => id.endsWith("loop"))).toHaveLength(2);
   });
 
-  it("are made by kernels on few multiprocessors too where that is asked for", () => {
+  it("are made by kernels on few multiprocessors too if that is asked for", () => {
     const asked = { blockSizesBytes: [4 * KiB], blockSms: [8, 4], directions: ["h2d"] } as const;
     expect(cellsOf(asked).filter((id) => id.includes("kernel"))).toEqual([
       "h2d pinned 16384 blocks-4096-kernel",
@@ -73,7 +73,7 @@ describe("copies of scattered blocks", () => {
     ]);
   });
 
-  it("are those of threads, with the plain cell that they are held against, where processes alone were asked for", () => {
+  it("are those of threads, with the plain cell that they are held against, if processes alone were asked for", () => {
     const asked = { blockSizesBytes: [4 * KiB], workerKinds: ["process"], memory: ["pinned"] } as const;
     const ids = cellsOf({ ...asked, directions: ["h2d"] });
     expect(ids.slice(0, 3)).toEqual([
@@ -153,7 +153,7 @@ describe("a machine that lacks something", () => {
     blockSms: [8],
   } as const;
 
-  it("skips the kernel and what it scatters by one, where kernels are off", () => {
+  it("skips the kernel and what it scatters by one, if kernels are off", () => {
     expect(reasonsOf(asked, { kernelsOff: "built without nvcc" })).toEqual(
       ["blocks-4096-kernel", "blocks-4096-kernel-sms-8", "blocks-4096-gather"].map((part) => [
         part,
@@ -162,7 +162,7 @@ describe("a machine that lacks something", () => {
     );
   });
 
-  it("skips batches where the driver has no call for them", () => {
+  it("skips batches if the driver has no call for them", () => {
     expect(reasonsOf(asked, { batchCopiesOff: "the driver lacks cuMemcpyBatchAsync" })).toEqual([
       [
         "blocks-4096-batch",

@@ -63,7 +63,7 @@ describe("cells beside the plain ones", () => {
       "--pipeline measures h2d throughput of pageable, pinned or registered",
     ],
     [{ pipelineChunks: [4], directions: ["d2h"] }, "and no cell is of that kind"],
-  ] as const)("are a usage error where there can be none: %j", (given, message) => {
+  ] as const)("are a usage error if there can be none: %j", (given, message) => {
     expect(errorOf(() => variantsIn(given))).toMatchObject({
       kind: "usage",
       message: expect.stringContaining(message),
@@ -84,7 +84,7 @@ describe("cells beside the plain ones", () => {
     expect(variantsIn({ besides: ["host", "compute"] })).toEqual(["", "beside-compute", "beside-host"]);
   });
 
-  it("are those of threads too beside a load, where processes alone were asked for: a load takes from threads", () => {
+  it("are those of threads too beside a load, if processes alone were asked for: a load takes from threads", () => {
     expect(variantsIn({ workerKinds: ["process"], besides: ["host"] })).toEqual([
       "",
       "process",
@@ -112,7 +112,7 @@ describe("cells beside the plain ones", () => {
     ]);
   });
 
-  it("are skipped where a batch is too small for so many chunks", () => {
+  it("are skipped if a batch is too small for so many chunks", () => {
     const { cells } = planOf({
       sizesBytes: [KiB, 64 * KiB],
       workers: [1],
@@ -152,7 +152,7 @@ describe("devices that have no access to each other's memory", () => {
 });
 
 describe("what takes several devices", () => {
-  it("takes all of them where nobody says which", () => {
+  it("takes all of them if nobody says which", () => {
     const ordinalsIn = (given: Parameters<typeof planOf>[0]) => [
       ...new Set(planOf({ sizesBytes: [MiB], ...given }, { devices }).cells.map(({ device }) => device)),
     ];

@@ -112,7 +112,7 @@ describe("a plan of listed cells", () => {
     expect(error.message).toContain("it would pin");
   });
 
-  it("lists what cannot be measured here as skipped, and is an error where that is all of it", () => {
+  it("lists what cannot be measured here as skipped, and is an error if that is all of it", () => {
     const pageable = "d0/h2d/pageable/1048576/w1/throughput/event/cold";
     const { cells: planned } = planOf({ cells: [pageable, example] });
     expect(planned.map(({ skipReason }) => skipReason)).toEqual([

@@ -110,7 +110,7 @@ describe("the estimate on an emulated device", () => {
     expect(measuringNs("process", 1)).toBe(measuringNs("thread", 1));
   });
 
-  it("is that of a usual machine where nobody has measured it", () => {
+  it("is that of a usual machine if nobody has measured it", () => {
     const { estimate } = planOf(
       { sizesBytes: [16 * MiB], workers: [1], samplesPerCell: 20 },
       { emulated: true, memorySpeed: null },

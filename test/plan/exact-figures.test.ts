@@ -65,7 +65,7 @@ describe("the time of two devices", () => {
 });
 
 describe("the memory of two devices", () => {
-  it("is taken one after the other, or at the same time where they copy together", () => {
+  it("is taken one after the other, or at the same time if they copy together", () => {
     const needOf = (given: object) => planOf({ ...request, ...given }, both).estimate;
     const [one, after, together] = [
       needOf({ devices: [0] }),

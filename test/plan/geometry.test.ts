@@ -55,7 +55,7 @@ describe("a cell of which every copy is compared", () => {
     expect(mostCopiesOfSample(one, true)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("has room for the copies that keep other flows company, where there are any", () => {
+  it("has room for the copies that keep other flows company, if there are any", () => {
     for (const one of [cell({ direction: "bidir" }), cell({ together: [0, 1] })]) {
       expect(withSpareBuffer(one, "every").buffersPerWorker).toBe(3);
       expect(withSpareBuffer(one, true)).toBe(one);
@@ -113,7 +113,7 @@ describe("planArenas", () => {
     expect(arenaBytes(many.device)).toBe(19 * 32 * MiB);
   });
 
-  it("takes chunks as large as the largest buffer where that is above 256 MiB", () => {
+  it("takes chunks as large as the largest buffer if that is above 256 MiB", () => {
     const arenas = planArenas([cell({ sizeBytes: 300 * MiB + 1 }), cell({ buffersPerWorker: 700 })], staging);
     expect(arenas.device).toEqual({ chunksOfWorker: [3], chunkBytes: 302 * MiB });
   });

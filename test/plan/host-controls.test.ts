@@ -25,7 +25,7 @@ describe("the controls of host memory", () => {
     },
   );
 
-  it("are of the smallest size where all are larger", () => {
+  it("are of the smallest size if all are larger", () => {
     const sizesBytes = [512 * MiB, 128 * MiB, 256 * MiB];
     expect(controlsOf({ memory: ["staged"], sizesBytes, workers: [1], directions: ["h2d"] })).toEqual([
       control("h2d", 128 * MiB, 1),
@@ -88,7 +88,7 @@ describe("the controls of host memory", () => {
     ]);
   });
 
-  it("are left out, with a note, where the plan fits without them alone", () => {
+  it("are left out, with a note, if the plan fits without them alone", () => {
     const request: Request = { memory: ["pageable"], sizesBytes: [MiB], workers: [1], maxPinnedBytes: MiB };
     const { cells, notes, arenas } = planOf(request);
     expect(cells.every(({ memory }) => memory === "pageable")).toBe(true);

@@ -16,7 +16,7 @@ describe("the sizes at which obtaining memory is timed", () => {
     expect(sizes.map((bytes) => bytes / MiB)).toEqual([1, 17, 33, 49, 65, 81]);
   });
 
-  it("end where a size takes seconds, but for the smallest", () => {
+  it("end if a size takes seconds, except for the smallest", () => {
     expect(sizesOf([MiB, 256 * MiB, GiB])).toEqual([MiB, 256 * MiB]);
     expect(sizesOf([2 * GiB, GiB])).toEqual([GiB]);
   });

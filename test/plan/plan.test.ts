@@ -20,7 +20,7 @@ describe("the presets", () => {
     ]);
   });
 
-  it("default: 90 cells and 6 controls, taken where nothing is asked for", () => {
+  it("default: 90 cells and 6 controls, taken if nothing is asked for", () => {
     const { cells, preset, notes, stopping } = planOf();
     expect(preset).toBe("default");
     expect(cells).toHaveLength(90 + 6);
@@ -64,7 +64,7 @@ describe("the presets", () => {
       expect(estimate.mostDurationNs).toBeLessThan(45e9);
     });
 
-    it("has nothing at once where there is one device", () => {
+    it("has nothing at once if there is one device", () => {
       const { cells } = planOf({ preset: "fleet" }, { devices: devices.slice(0, 1) });
       expect(cells.filter(({ together }) => together !== undefined)).toEqual([]);
     });
@@ -211,7 +211,7 @@ describe("skipped cells", () => {
       changes: { devices: [{ ...h200, canMapHostMemory: false }] },
       why: "cannot map host memory",
     },
-  ] as const)("are an error where nothing else is asked for ($why)", ({ request, changes, why }) => {
+  ] as const)("are an error if nothing else is asked for ($why)", ({ request, changes, why }) => {
     const error = errorOf(() => planOf(request, changes));
     expect(error.kind).toBe("unsupported");
     expect(error.exitCode).toBe(3);
@@ -316,7 +316,7 @@ describe("the limits", () => {
     ]);
   });
 
-  it("leave out worker counts where smaller sizes are no help: the cold pool stays as large", () => {
+  it("leave out worker counts if smaller sizes are no help: the cold pool stays as large", () => {
     const { cells, notes } = planOf({}, { memoryAvailableBytes: 5 * GiB, lastLevelCacheBytes: 512 * MiB });
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1]);
     expect(notes[0]).toMatch(/^Left out 2, 4 workers, because/);
@@ -339,7 +339,7 @@ describe("the limits", () => {
     expect(planOf(request, { memoryAvailableBytes: 32 * GiB }).estimate.pinnedBytes).toBe(16 * GiB);
   });
 
-  it("warn of more workers than CPUs where those were asked for", () => {
+  it("warn of more workers than CPUs if those were asked for", () => {
     const { cells, notes } = planOf({ workers: [8], memory: ["pinned"] }, { cpusUsable: 2 });
     expect(cells.every((cell) => cell.workers === 8)).toBe(true);
     expect(notes).toEqual([

@@ -35,15 +35,15 @@ function pair(pageable: number, pinned: number, part: CellPart = {}): CellResult
 }
 
 describe("what pinned memory gains", () => {
-  it("is said for both directions at the largest size, in ordinary words", () => {
+  it("is given for both directions at the largest size", () => {
     const cells = [
       ...pair(10, 30),
       ...pair(10, 20, { direction: "d2h" }),
       ...pair(10, 25, { sizeBytes: MiB }),
     ];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device, and 1.98 to 2.1 " +
-        "times as fast back (copies of 16 MiB).",
+      "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs), " +
+        "and 2.0 times as fast back (1.98 to 2.1), in copies of 16 MiB.",
     ]);
   });
 
@@ -51,24 +51,24 @@ describe("what pinned memory gains", () => {
     [
       "no faster",
       10.01,
-      "Pinned memory copies no faster than ordinary (pageable) memory to the device (copies of 16 MiB).",
+      "Pinned memory copies no faster than ordinary (pageable) memory to the device, in copies of 16 MiB.",
     ],
     [
       "slower",
       5,
-      "Pinned memory copies only at 49 % to 51 % of the speed of ordinary (pageable) memory to the device (copies of 16 MiB).",
+      "Pinned memory copies only at 50 % of the speed of ordinary (pageable) memory to the device (49 % to 51 % in other runs), in copies of 16 MiB.",
     ],
   ])("may be that it is %s", (_, pinned, text) => {
     expect(textsOfProcesses(pair(10, pinned))).toEqual([text]);
   });
 
-  it("is given by its lower end alone where the interval is wide", () => {
+  it("has only the lower end of a wide range", () => {
     expect(textsOfProcesses(pair(10, 60, { relativeHalfWidth: 0.5 }))[0]).toMatch(
-      /^Pinned memory copies at least 2\.\d times as fast as /,
+      /^Pinned memory copies 6\.0 times as fast as .* \(at least 2\.\d in other runs\)/,
     );
   });
 
-  it("is not claimed where the intervals do not allow it", () => {
+  it("is not claimed if the intervals do not allow it", () => {
     const open =
       "Whether pinned memory copies faster than ordinary (pageable) memory in copies of 16 MiB cannot be told here: ";
     const wide = { relativeHalfWidth: 0.2, result: { outcome: "budget" } } as const;
@@ -81,7 +81,7 @@ describe("what pinned memory gains", () => {
     ]);
   });
 
-  it("is not claimed of the direction and the sizes that do not allow it", () => {
+  it("is not claimed for directions and sizes that do not allow it", () => {
     const cells = [
       ...pair(10, 30),
       ...pair(10, 10.01, { sizeBytes: 64 * KiB }),
@@ -89,12 +89,12 @@ describe("what pinned memory gains", () => {
       ...pair(10, 11, { direction: "d2h", relativeHalfWidth: 0.2 }),
     ];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device (copies of 16 MiB); " +
-        "whether it is faster from the device cannot be told; this is not so at 64 KiB; at 1 MiB it cannot be told.",
+      "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs), " +
+        "in copies of 16 MiB; whether it is faster from the device cannot be told; this is not so at 64 KiB; at 1 MiB it cannot be told.",
     ]);
   });
 
-  it("is said of each direction at its own size, and what cannot be told of one is said of that one", () => {
+  it("is given for each direction at its own size, with the undecided size of one", () => {
     const large = { sizeBytes: 256 * MiB };
     const cells = [
       ...pair(10, 30),
@@ -103,25 +103,25 @@ describe("what pinned memory gains", () => {
       ...pair(10, 11, { ...large, direction: "d2h", relativeHalfWidth: 0.3 }),
     ];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device (copies of 256 MiB), " +
-        "and 2.9 to 3.1 times as fast back (copies of 16 MiB); at 256 MiB from the device it cannot be told.",
+      "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs; " +
+        "copies of 256 MiB), and 3.0 times as fast back (2.9 to 3.1; copies of 16 MiB); at 256 MiB from the device it cannot be told.",
     ]);
   });
 
-  it("is not denied where wide intervals were asked for", () => {
+  it("is not denied if wide intervals were requested", () => {
     const cells = pair(10, 14, { relativeHalfWidth: 0.45 });
     expect(textsOfProcesses(cells, { ...noLink, plan: { precision: 0.5 } })[0]).toMatch(
       /^Whether pinned memory copies faster than ordinary .* cannot be told here/,
     );
   });
 
-  it("names the workers where they are several, and takes processes where there are no threads", () => {
+  it("names several workers, and uses processes without threads", () => {
     expect(textsOfProcesses(pair(10, 30, { workers: 4, workerKind: "process" }))[0]).toContain(
-      "to the device (copies of 16 MiB by 4 workers each).",
+      "(2.9 to 3.1 in other runs), in copies of 16 MiB by 4 workers each.",
     );
   });
 
-  it("is not said twice: a closing line that says no more is left out", () => {
+  it("is not repeated by a closing line", () => {
     const closing = (cells: CellResult[]) => closingLines(buildDocument({ cells })).map(({ text }) => text);
     expect(closing(pair(10, 30))).toEqual([]);
     expect(closing([...pair(10, 30), ...pair(10, 25, { sizeBytes: MiB })])).toEqual([
@@ -156,31 +156,31 @@ describe("when pinning has paid off", () => {
     [
       "after some copies",
       [paidOff(MiB, 2), paidOff(16 * MiB, 7)],
-      "Pinning a buffer pays for itself after about 2 to 7 copies.",
+      "Pinning a buffer pays off after about 2 to 7 copies.",
     ],
-    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer pays for itself after about 3 copies."],
+    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer pays off after about 3 copies."],
     [
       "only as far as it is known",
       [paidOff(MiB, 2), paidOff(16 * MiB, null)],
-      "Pinning a buffer pays for itself after about 2 copies, as far as that can be told.",
+      "Pinning a buffer pays off after about 2 copies, as far as that can be told.",
     ],
     [
       "never, for all that is known",
       [paidOff(MiB, null)],
       "After how many copies pinning a buffer has paid off cannot be told.",
     ],
-  ])("is told: %s", (_, pinning, text) => {
+  ])("is given: %s", (_, pinning, text) => {
     expect(sentence(pinning)).toBe(text);
   });
 
-  it("is told of the direction in which pinned memory is faster alone", () => {
+  it("is given only for the direction in which pinned memory is faster", () => {
     const cells = [...pair(10, 30), ...pair(10, 8, { direction: "d2h" })];
     expect(textsOfProcesses(cells, { ...noLink, coldStart: [buildColdStart()] })[0]).toContain(
       ". Pinning a buffer whose bytes go to the device pays off from its first copy on",
     );
   });
 
-  it("is not told where pinned memory is not faster, or where its cost was not measured", () => {
+  it("is left out if pinned memory is not faster, or its cost was not measured", () => {
     const coldStart = [buildColdStart()];
     expect(textsOfProcesses(pair(10, 10.01), { ...noLink, coldStart })[0]).not.toContain("paid");
     expect(textsOfProcesses(pair(10, 30))[0]).not.toContain("paid");
@@ -188,24 +188,24 @@ describe("when pinning has paid off", () => {
 });
 
 describe("the share of the link", () => {
-  it("is said of pinned memory, once for both directions where it is the same", () => {
+  it("is given for pinned memory, once if both directions are the same", () => {
     const both = [...pair(10, 55), ...pair(10, 55, { direction: "d2h" })];
     expect(textsOfProcesses(both, {})[1]).toBe(
-      "Pinned memory reaches 86 % to 88 % of what the link can carry to the device and back.",
+      "Pinned memory reaches 87.2 % of what the link can carry to the device and back (86 % to 88 % in other runs).",
     );
     const apart = [...pair(10, 55), ...pair(10, 30, { direction: "d2h" })];
     expect(textsOfProcesses(apart, {})[1]).toBe(
-      "Pinned memory reaches 86 % to 88 % of what the link can carry to the device, and 47 % to 48 % of that back.",
+      "Pinned memory reaches 87.2 % of what the link can carry to the device (86 % to 88 % in other runs), and 47.6 % back (47 % to 48 %).",
     );
   });
 
   it("is never more than all of it", () => {
     expect(textsOfProcesses(pair(10, 62.9, { relativeHalfWidth: 0.01 }), {})[1]).toContain(
-      "98 % to 100 % of",
+      "99.8 % of what the link can carry to the device (98 % to 100 % in other runs)",
     );
   });
 
-  it("is not told where copies are faster than the link is said to be", () => {
+  it("is left out if copies are faster than the reported link", () => {
     const oneKind = [buildCell({ GBps: 130 })];
     const texts = [...textsOfProcesses(pair(10, 130), {}), ...textsOfProcesses(oneKind, {})];
     expect(texts).toHaveLength(2);
@@ -214,28 +214,28 @@ describe("the share of the link", () => {
 });
 
 describe("a sweep without two kinds to compare", () => {
-  it("is told by the rates of its fastest cells", () => {
+  it("is described by the rates of its fastest cells", () => {
     const cells = [buildCell({ GBps: 55 }), buildCell({ GBps: 50, direction: "d2h" })];
     expect(textsOfProcesses(cells)).toEqual([
-      "Pinned memory copies 54.7 to 55.3 GB/s to the device, and 49.8 to 50.2 GB/s back (copies of 16 MiB, 1 worker).",
+      "Pinned memory copies 55.0 GB/s to the device (54.7 to 55.3 in other runs), and 50.0 GB/s back (49.8 to 50.2), in copies of 16 MiB by 1 worker.",
     ]);
     expect(textsOfProcesses([cells[1]!], {})).toEqual([
-      "Pinned memory copies 49.8 to 50.2 GB/s from the device, 79 % to 80 % of what the link can carry (copies of 16 MiB, 1 worker).",
+      "Pinned memory copies 50.0 GB/s from the device, 79.3 % of what the link can carry (49.8 to 50.2 in other runs; copies of 16 MiB by 1 worker).",
     ]);
   });
 
-  it("is told of both ways at once, or of the device's own memory, where nothing else was measured", () => {
+  it("is described by both ways at once or device memory if nothing else was measured", () => {
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } });
     expect(textsOfProcesses([bidir])[0]).toMatch(
-      /^Pinned memory copies 79\.\d to 80\.\d GB\/s both ways at once /,
+      /^Pinned memory copies 80\.0 GB\/s both ways at once \(79\.\d to 80\.\d in other runs; /,
     );
     const own = buildCell({ direction: "d2d", memory: "device", GBps: 4000 });
     expect(textsOfProcesses([own])[0]).toMatch(
-      /^Device memory copies 39\d\d to 40\d\d GB\/s within the device /,
+      /^Device memory copies 4000 GB\/s within the device \(39\d\d to 40\d\d in other runs; /,
     );
   });
 
-  it("is told by the latencies of its smallest copies, where it has no rates", () => {
+  it("is described by the latencies of its smallest copies without rates", () => {
     const latency = (memory: "pageable" | "pinned", median: number, part: CellPart = {}) =>
       buildCell({
         memory,
@@ -246,10 +246,10 @@ describe("a sweep without two kinds to compare", () => {
         ...part,
       });
     expect(textsOfProcesses([latency("pageable", 8), latency("pinned", 4)])).toEqual([
-      "A copy of 4 KiB to the device takes 3.98 to 4.02 µs with pinned memory and 7.96 to 8.04 µs with ordinary (pageable) memory.",
+      "A copy of 4 KiB to the device takes 4.00 µs with pinned memory and 8.00 µs with ordinary (pageable) memory (3.98 to 4.02 and 7.96 to 8.04 in other runs).",
     ]);
     expect(textsOfProcesses([latency("pinned", 4)])).toEqual([
-      "A copy of 4 KiB to the device takes 3.98 to 4.02 µs with pinned memory.",
+      "A copy of 4 KiB to the device takes 4.00 µs with pinned memory (3.98 to 4.02 in other runs).",
     ]);
     const wide = { relativeHalfWidth: 0.5 };
     const open = (["h2d", "d2h"] as const).flatMap((direction) => [
@@ -263,8 +263,8 @@ describe("a sweep without two kinds to compare", () => {
   });
 });
 
-describe("where a sentence holds", () => {
-  it("is the emulated device, one device of several, or one that others used as well", () => {
+describe("the prefix of a sentence", () => {
+  it("names the emulated device, one device of several, or one with other users", () => {
     const first = (part: DocumentPart, build = buildDocument) => answer(build({ ...part }))[0]?.text;
     const cells = pair(10, 30);
     expect(first({ cells }, buildEmulatedDocument)).toMatch(/^On the emulated device, pinned memory copies /);
@@ -276,7 +276,7 @@ describe("where a sentence holds", () => {
     expect(first({ cells, run: { sharing } })).toMatch(/^With others on the device, pinned memory copies /);
   });
 
-  it("is said once for all the sentences that follow", () => {
+  it("appears once for all following sentences", () => {
     const texts = answer(buildEmulatedDocument({ cells: defaultSweepCells(), devices: [buildDevice()] }));
     expect(texts.map(({ text }) => text.startsWith("On the emulated device"))).toEqual([true, false]);
   });
@@ -286,7 +286,7 @@ describe("what was measured beside plain copies", () => {
   const chunked = (memory: "pinned", rates: Record<number, number>) =>
     Object.entries(rates).map(([chunks, GBps]) => buildCell({ memory, chunks: Number(chunks), GBps }));
 
-  it("is told by the line that matters most, which then is no closing line", () => {
+  it("is described by the most important line, which is then no closing line", () => {
     const document = buildDocument({
       cells: chunked("pinned", { 1: 26, 4: 46 }).map(ofFiveProcesses),
       ...noLink,
@@ -297,7 +297,7 @@ describe("what was measured beside plain copies", () => {
     expect(closingLines(document)).toEqual([]);
   });
 
-  it("is told of the load beside which most is lost", () => {
+  it("names the load that costs most", () => {
     const cells = [
       buildCell({ GBps: 50 }),
       ...(["compute", "host"] as const).map((beside) =>
@@ -314,7 +314,7 @@ describe("what was measured beside plain copies", () => {
   });
 });
 
-describe("a result of which nothing can be told", () => {
+describe("a result without a conclusion", () => {
   const unfinished = { result: { outcome: null } } as const;
 
   it.each<[string, DocumentPart, string]>([
@@ -372,7 +372,7 @@ it("wrong data come first, as loudly as can be", () => {
   expect(second?.text).toMatch(/^Pinned memory copies /);
 });
 
-it("cells that failed are told before what the others say", () => {
+it("failed cells come before conclusions", () => {
   const cells = [...pair(10, 30), buildFailed({ sizeBytes: MiB }, "CUDA", "lost")];
   const [first, second] = answer(buildDocument({ cells }));
   expect(first).toEqual({

@@ -48,7 +48,7 @@ describe("from which size of a block on a loop is enough", () => {
     );
   });
 
-  it("is the smallest one where it is enough there already, or no other way is faster", () => {
+  it("is the smallest one if it is enough there already, or no other way is faster", () => {
     const fast: BlockRates = { loop: [54, 900], batch: [50, 900] };
     expect(firstOf(sizes([fast, fast, fast]))).toBe(
       "pinned memory, a loop of copies is enough from 4 KiB on, where no other way is faster (H2D)",
@@ -69,7 +69,7 @@ describe("from which size of a block on a loop is enough", () => {
     expect(firstOf([...loop, ...batch])).toMatch(/at least 8[0-5] % of/);
   });
 
-  it("is none where it never is", () => {
+  it("is none if it never is", () => {
     const slow: BlockRates = { loop: [10, 900], kernel: [50, 5] };
     expect(firstOf(sizes([slow, slow, slow]))).toBe(
       "pinned memory, a loop of copies is not enough up to 1 MiB, where it reaches at most 21 % of the fastest other way's " +
@@ -87,7 +87,7 @@ describe("from which size of a block on a loop is enough", () => {
     );
   });
 
-  it("is not the first where a larger block is again too slow", () => {
+  it("is not the first if a larger block is again too slow", () => {
     const [slow, fast]: BlockRates[] = [
       { loop: [10, 900], kernel: [50, 5] },
       { loop: [50, 900], kernel: [50, 5] },
@@ -95,7 +95,7 @@ describe("from which size of a block on a loop is enough", () => {
     expect(firstOf(sizes([fast!, slow!, fast!]))).toMatch(/enough from 1 MiB on, where/);
   });
 
-  it("says so where intervals leave it open, and what they do tell", () => {
+  it("says so if intervals leave it open, and what they do tell", () => {
     const [no, open, yes]: BlockRates[] = [
       { loop: [10, 900], kernel: [50, 5] },
       { loop: [40, 900], kernel: [50, 5] },
@@ -130,7 +130,7 @@ describe("from which size of a block on a loop is enough", () => {
     expect(firstOf(sizes([nearLink]), linesOf)).toMatch(/is enough from 4 KiB on/);
   });
 
-  it("is told of each kind of memory and direction by itself, the same in one line", () => {
+  it("is given for each kind of memory and direction, equal ones in one line", () => {
     const rates: BlockRates[] = [{ loop: [50, 900], batch: [50, 900] }];
     const pageable: BlockRates[] = [{ loop: [2, 900], gather: [8, 300] }];
     const cells = [
@@ -145,12 +145,12 @@ describe("from which size of a block on a loop is enough", () => {
     ]);
   });
 
-  it("cannot be said where a loop is all there is, or there is no loop", () => {
+  it("is undecided with only a loop, or without one", () => {
     expect(ofProcesses(sizes([{ loop: [10, 900] }]))).toEqual([]);
     expect(ofProcesses(sizes([{ batch: [10, 900] }]))).toEqual([]);
   });
 
-  it("is that of the fewest workers, which are named where they are several", () => {
+  it("is that of the fewest workers, which are named if they are several", () => {
     const cells = [
       ...sizes([{ loop: [10, 900], kernel: [50, 5] }], { workers: 2 }),
       ...sizes([{ loop: [50, 900], kernel: [50, 5] }], { workers: 4 }),
@@ -173,27 +173,27 @@ describe("the smallest blocks", () => {
     expect(second({ loop: [1.4, 2000], gather: [8, 1990] })).toMatch(/a loop, and takes no less of a CPU/);
   });
 
-  it("have several where these cannot be told apart", () => {
+  it("have several if these cannot be told apart", () => {
     expect(second({ loop: [1.4, 2800], batch: [5, 1400], gather: [5.01, 300] })).toBe(
       "pinned memory, gathering or a batch is fastest at 4 KiB, 3.5× to 3.6× a loop (H2D)",
     );
   });
 
-  it("have the least gain alone where the range would say little", () => {
+  it("have the least gain alone if the range would say little", () => {
     const rates: BlockRates = { loop: [1.4, 2800], batch: [40, 1400], kernel: [49, 5] };
     expect(linesOf(sizes([rates], { relativeHalfWidth: 0.7 }))[1]).toMatch(
       /^pinned memory, a kernel or a batch is fastest at 4 KiB, at least \d\.\d× a loop/,
     );
   });
 
-  it("have none that beats a loop for certain where intervals do not show it", () => {
+  it("have none that beats a loop for certain if intervals do not show it", () => {
     expect(second({ loop: [5, 2800], batch: [5.01, 1400] })).toBe(
       "pinned memory, no way is faster than a loop for certain at 4 KiB (H2D)",
     );
     expect(second({ loop: [5, 2800], gather: [5.5, 300] }, linesOf)).toMatch(/no way is faster than a loop/);
   });
 
-  it("have no line where no loop was measured", () => {
+  it("have no line if no loop was measured", () => {
     expect(ofProcesses(sizes([{ batch: [10, 900], kernel: [50, 5] }]))).toEqual([]);
   });
 });

@@ -59,7 +59,7 @@ describe("copies in scattered blocks", () => {
     });
   });
 
-  it("say how many workers where they are several, and how many blocks where one size has two counts", () => {
+  it("say how many workers if they are several, and how many blocks if one size has two counts", () => {
     const cells = [4096, 8192].flatMap((count) =>
       buildBlocks(4 * KiB, count, 55, { loop: [1.4, 2850] }, { workers: 2 }),
     );

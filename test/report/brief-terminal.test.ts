@@ -65,7 +65,7 @@ describe("a run in a terminal without --verbose", () => {
   });
 });
 
-describe("texts in a terminal of 80 columns where nothing is wrong", () => {
+describe("texts in a terminal of 80 columns if nothing is wrong", () => {
   const most = 40;
   const linesIn = (text: string) => text.trimEnd().split("\n").length;
   const screen = fileScreen({ columns: 80, isVerbose: false });

@@ -13,7 +13,7 @@ const notesOf = (cells: CellResult[], verify: boolean | "every" = true) =>
     .map(({ text }) => text)
     .filter((text) => text.includes("--verify every"));
 
-it("what was compared is a line where it is less than half of the copies, by the state of the cache", () => {
+it("the share of compared copies is a line if it is less than half, by the state of the cache", () => {
   const warm = cellOf("warm", { copies: 200, provenCopies: 6 });
   const cold = cellOf("cold", { copies: 10, provenCopies: 4 });
   expect(notesOf([warm, cellOf("cold", { copies: 8, provenCopies: 4 })])).toEqual([
@@ -24,7 +24,7 @@ it("what was compared is a line where it is less than half of the copies, by the
   ]);
 });
 
-it("is also a line where none is", () => {
+it("is also a line if none is", () => {
   expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 0 })])).toEqual([
     "data checked: none of the copies of warm cells; --verify every checks all",
   ]);
@@ -35,13 +35,13 @@ it("is none for results that do not say it, as older ones", () => {
   expect(notesOf([buildCell({ result: { verification: null } })])).toEqual([]);
 });
 
-it("that every copy was compared is said, for it has its price", () => {
+it("a line says that every copy was compared, because that changes figures", () => {
   expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 6 })], "every")).toEqual([
     "note: every copy was checked, so samples have few copies: compare with results of --verify every alone",
   ]);
 });
 
-it("but not of cells in which it is not so, as where a host copy is larger than its slots", () => {
+it("but not for cells that cannot have it, such as host copies larger than their slots", () => {
   const host = buildCell({
     memory: "host",
     result: { verification: { checkedBytes: 64, mismatches: [], copies: 6, provenCopies: 0 } },
@@ -51,6 +51,6 @@ it("but not of cells in which it is not so, as where a host copy is larger than 
   ]);
 });
 
-it("and nothing of it where nothing was measured", () => {
+it("and there is none if nothing was measured", () => {
   expect(notesOf([buildCell({ result: { verification: null } })], "every")).toEqual([]);
 });

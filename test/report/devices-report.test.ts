@@ -55,7 +55,7 @@ describe("devicesReport", () => {
     expect(linesWith("Huge pages")[0]).toContain("madvise");
   });
 
-  it("says what the devices share where sysfs tells", () => {
+  it("says what the devices share if sysfs tells", () => {
     const sharedOf = (devices: DeviceEntry[], virtualization: string | null = null) => {
       const host = buildHost({ virtualization });
       const screen = fileScreen({ columns: 200 });
@@ -80,7 +80,7 @@ describe("devicesReport", () => {
     expect(sharedOf([first])).toBeUndefined();
   });
 
-  it("says of a feature that is off why", () => {
+  it("says why a feature is off", () => {
     expect(text).toContain("on   event timer\n");
     expect(text).toContain("off  kernels      this build was made without nvcc");
   });

@@ -75,7 +75,7 @@ describe("pinned against pageable", () => {
     ]);
   });
 
-  it("claims no gain where narrow intervals allow equality, and nothing where wide ones do", () => {
+  it("claims no gain if narrow intervals allow equality, and nothing if wide ones do", () => {
     const textWith = (pinned: number, relativeHalfWidth: number) =>
       textOfProcesses(pair(MiB, 10, pinned, { relativeHalfWidth }));
     expect(textWith(10.5, 0.045)).toEqual(["pinned gains nothing at 1 MiB (H2D)"]);
@@ -114,7 +114,7 @@ describe("pinned against pageable", () => {
     expect(textOf(pair(MiB, 10, 8))).toEqual(["pinned is only 0.71× to 0.90× pageable at 1 MiB (H2D)"]);
   });
 
-  it("says once what holds for both directions, and gives two figures where only they differ", () => {
+  it("says once what holds for both directions, and gives two figures if only they differ", () => {
     const d2h = { direction: "d2h" } as const;
     const textWith = (pinnedD2h: number) =>
       textOfProcesses([...pair(MiB, 10, 30), ...pair(MiB, 10, pinnedD2h, d2h)]);
@@ -180,7 +180,7 @@ describe("staging with wide intervals", () => {
     );
   });
 
-  it("is set against pageable where that alone can be said", () => {
+  it("is set against pageable if that alone can be said", () => {
     expect(textOf([...pair(64 * MiB, 20, 55), staged])).toContain(
       "1 staging worker reaches 1.43× to 3.9× the rate of the driver's own pageable copies at 64 MiB (H2D)",
     );
@@ -191,7 +191,7 @@ describe("workers on pageable memory", () => {
   const pageable = (workers: number, GBps: number, part: CellPart = {}) =>
     buildCell({ ...part, memory: "pageable", workers, GBps });
 
-  it("do neither for certain where the intervals are wide", () => {
+  it("do neither for certain if the intervals are wide", () => {
     expect(textOf([pageable(1, 10), pageable(4, 11, { relativeHalfWidth: 0.5 })])).toEqual([
       "at these intervals, pageable with 1 and with 4 workers cannot be told apart at 16 MiB (H2D)",
     ]);
@@ -310,7 +310,7 @@ describe("other comparisons", () => {
     ]);
   });
 
-  it("claim neither equality nor difference where wide intervals overlap", () => {
+  it("claim neither equality nor difference if wide intervals overlap", () => {
     const wide = { relativeHalfWidth: 0.4 };
     const pinned = buildCell({ GBps: 55 });
     const registered = buildCell({ memory: "registered", GBps: 50, ...wide });
@@ -347,7 +347,7 @@ describe("the closing lines", () => {
     ]);
   });
 
-  it("are none where nothing was compared", () => {
+  it("are none if nothing was compared", () => {
     expect(textOf([buildCell({ GBps: 55 })])).toEqual([]);
   });
 
@@ -356,7 +356,7 @@ describe("the closing lines", () => {
     expect(line?.text).toBe("in this machine's memory, pinned is 2.6× to 3.4× pageable at 1 MiB (H2D)");
   });
 
-  it("name the device where there are several", () => {
+  it("name the device if there are several", () => {
     const devices = [buildDevice({ ordinal: 2 }), buildDevice({ ordinal: 3 })];
     const cells = [...pair(MiB, 10, 30, { device: 2 }), ...pair(MiB, 10, 20, { device: 3 })];
     expect(findings(buildDocument({ cells, devices }))[0]?.text).toBe(

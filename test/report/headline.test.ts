@@ -32,7 +32,7 @@ describe("the headline", () => {
     }
   });
 
-  it("is none where only one kind of memory was measured", () => {
+  it("is none if only one kind of memory was measured", () => {
     expect(headlineOf({ cells: [buildCell({ GBps: 55 })] })).toEqual([]);
   });
 });

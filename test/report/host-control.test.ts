@@ -37,7 +37,7 @@ describe("the controls of host memory", () => {
     );
   });
 
-  it("name the size of each where it is not the same", () => {
+  it("name the size of each if it is not the same", () => {
     expect(table({ cells: [...oneWay, control({ workers: 8, sizeBytes: MiB, GBps: 40 })] })).toContain(
       `${line}12.3 GB/s with 1 worker (64 MiB), 31.0 with 4 (64 MiB), 40.0 with 8 (1 MiB)`,
     );
@@ -58,7 +58,7 @@ describe("the controls of host memory", () => {
     expect(text).not.toContain("Host to device");
   });
 
-  it("are no line where they have no figure, or belong to another device, direction or timer", () => {
+  it("are no line if they have no figure, or belong to another device, direction or timer", () => {
     const [pageable, pinned] = oneWay;
     const failed = control({ result: { outcome: "failed" } });
     const others = [control({ direction: "d2h", GBps: 10 }), control({ device: 1, GBps: 10 })];

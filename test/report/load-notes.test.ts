@@ -24,7 +24,7 @@ describe("the load of the machine during a run", () => {
       { otherCpuShare: 0.5, stealShare: 0.2 },
       "during the run other programs used 50 % of the CPUs and the hypervisor took 20 % of the CPUs' time for others",
     ],
-  ])("is a line where it matters: %j", (part, line) => {
+  ])("is a line if it matters: %j", (part, line) => {
     expect(notesWith({ ...idle, ...part })).toEqual([line]);
   });
 
@@ -33,7 +33,7 @@ describe("the load of the machine during a run", () => {
     ["not told by the kernel", { ...idle, otherCpuShare: null, stealShare: null }],
     ["not yet known", null],
     ["not recorded, as in older results", undefined],
-  ])("is no line where it is %s", (_, load) => {
+  ])("is no line if it is %s", (_, load) => {
     expect(notesWith(load)).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ describe("the time of a plan", () => {
     expect(factOf("Time", planTaking(mapped(even, () => 268 * seconds)))).toBe("about 4.5 min (an estimate)");
   });
 
-  it("has its bounds where samples decide how many of them are taken", () => {
+  it("has its bounds if samples decide how many of them are taken", () => {
     const bounds = { leastDurationNs: seconds, mostDurationNs: 61 * seconds };
     expect(factOf("Time", planTaking({ ...even, ...bounds }))).toBe(
       "about 9 s (an estimate; 1 s if samples hardly differ; 61 s if they differ much)",
@@ -62,7 +62,7 @@ describe("a budget that is too short", () => {
     expect(factOf("Stopping", planTaking(floor, { budgetNs: 60 * seconds }))).toBe("±1 % or 60 s in all");
   });
 
-  it("which nobody asked for is said where the run takes long", () => {
+  it("which nobody asked for is said if the run takes long", () => {
     expect(budgetNote(planTaking(floor))).toBeNull();
     const long = { firstSamplesNs: 200 * seconds, leastDurationNs: 210 * seconds };
     expect(budgetNote(planTaking(long))).toMatch(/the budget of 8 s: .* before about 3\.5 min\./);

@@ -70,7 +70,7 @@ describe("the best so far", () => {
     expect(bestOf([slow, within], nameOf)?.more).toBe(`<${slow.id}>`);
   });
 
-  it("is the shortest latency where nothing else is measured", () => {
+  it("is the shortest latency if nothing else is measured", () => {
     const cellOf = (median: number, sizeBytes: number) =>
       buildCell({ mode: "latency", sizeBytes, GBps: 1, latencyUs: { median, p99: 2 * median } });
     const [short, long] = [cellOf(7.31, 4096), cellOf(9.2, 65536)];

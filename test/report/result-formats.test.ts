@@ -96,7 +96,7 @@ describe("CSV", () => {
     });
   });
 
-  it("says of the emulated device in each row what its figures are", () => {
+  it("says in each row that the device is emulated", () => {
     const rows = parseCsv(drawn(resultKind, buildEmulatedDocument({ cells: defaultSweepCells() }), "csv"));
     expect(rows).toHaveLength(90);
     expect(new Set(rows.map(({ backend, notice }) => `${backend}: ${notice}`))).toEqual(
@@ -200,7 +200,7 @@ describe("Markdown", () => {
 });
 
 describe("formats", () => {
-  it("renders each, the same each time, and says of the emulated device what it is", () => {
+  it("renders each reproducibly, and says that the device is emulated", () => {
     const screen = fileScreen();
     const document = buildEmulatedDocument();
     for (const format of textFormats("result")) {

@@ -89,7 +89,7 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
-  it("says which spread the conclusions allow for, where there is one with an interval", () => {
+  it("names the spread that conclusions allow for, if any has an interval", () => {
     expect(text.replaceAll(/\s+/g, " ")).toContain(
       "note: the conclusions allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
     );
@@ -131,7 +131,7 @@ describe("the interval beside a figure", () => {
     { halfWidth: 0.02, precision: 0.05, shown: " ±2.0 %" },
     { halfWidth: 0.007, precision: 0.05, shown: "" },
   ])(
-    "is shown where it is above 1 % or above the precision asked for: $halfWidth at $precision",
+    "is shown if it is above 1 % or above the precision asked for: $halfWidth at $precision",
     ({ halfWidth, precision, shown }) => {
       const cells = [
         buildCell({ GBps: 50, relativeHalfWidth: halfWidth }),
@@ -274,7 +274,7 @@ describe("several timers, caches and devices", () => {
 });
 
 describe("the share of the link", () => {
-  it("is that of pinned where it was measured", () => {
+  it("is that of pinned if it was measured", () => {
     const cells = [buildCell({ GBps: 50 }), buildCell({ memory: "registered", GBps: 60 })];
     expect(rowWith(render({ cells }), "16 MiB", "%")).toContain("79.3 %");
   });
@@ -343,7 +343,7 @@ describe("what went wrong", () => {
   });
 });
 
-it("says of an interval wider than twice its figure that the figure cannot be told", () => {
+it("says that an interval wider than twice its figure is useless", () => {
   const wide = buildCell({ GBps: 30, relativeHalfWidth: 21.69, result: { outcome: "budget" } });
   const text = render({ cells: [wide] });
   expect(lineWith(text, "16 MiB", "30.0")).toContain("30.0 ±? *");

@@ -80,7 +80,7 @@ describe.each(names)("no text of %s", (name) => {
     expect(wordsOf(shown(name, { columns: 1000 })).filter((word) => !here.has(word))).toEqual([]);
   });
 
-  it("changes with colours but for them", () => {
+  it("changes with colours except for them", () => {
     const coloured = shown(name, { columns: 80, chalk: new Chalk({ level: 1 }) });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how a colour begins.
     expect(coloured.replaceAll(/\u001b\[\d+m/g, "")).toBe(shown(name, { columns: 80 }));
@@ -96,7 +96,7 @@ describe.each(names)("no text of %s", (name) => {
     expect(ascii.filter((word) => !here.has(word))).toEqual([]);
   });
 
-  it("holds anything but ASCII where a screen has nothing else", () => {
+  it("holds anything but ASCII if a screen has nothing else", () => {
     const text = shown(name, { columns: 80, isAscii: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is.
     expect(text.match(/[^\x00-\x7f]/g) ?? []).toEqual([]);
@@ -128,7 +128,7 @@ describe("the table for awk and screen readers", () => {
     expect(table.join("")).not.toContain("─");
   });
 
-  it("has a sign where nothing is to be shown", () => {
+  it("has a sign for missing figures", () => {
     const cold = rows.filter((line) => line.includes("registered"));
     expect(cold.every((line) => line.trim().split(/ {2,}/).length === 6)).toBe(true);
     const bidir = shown("together", { isPlain: true }).split("\n");

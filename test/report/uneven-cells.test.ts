@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
 import { cellNotes } from "../../src/report/cell-notes.js";
 import { answer } from "../../src/report/findings/answer.js";
+import { resultKind } from "../../src/report/result-report.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult } from "../../src/results/schema.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";
 
 /** A cell of so many samples, of which the first `slow` take so many times their time. */
@@ -22,7 +25,7 @@ const notes = (...cells: CellResult[]) => cellNotes(buildDocument({ cells })).ma
 const latency = { mode: "latency", latencyUs: { median: 8, p99: 160 } } as const;
 
 describe("slow copies that a median does not show", () => {
-  it("come first in the report where the memory is pinned, with what a program gets", () => {
+  it("come first in the report for pinned memory, with bytes over time", () => {
     expect(answers(unevenCell({}))[0]).toBe(
       "Slow copies take 53 % of the time in H2D pinned 16 MiB x1: bytes over time are 1.84 GB/s, the median is 4.00 GB/s.",
     );
@@ -30,7 +33,21 @@ describe("slow copies that a median does not show", () => {
     expect(answers(unevenCell({}), ...others)[0]).toMatch(/; they take 5 % or more in 2 other cells\.$/);
   });
 
-  it("are a note below the tables where the memory has slow copies of its own", () => {
+  it("are named with a pointer if a terminal without --verbose hides the row", () => {
+    const quiet = fileScreen({ isVerbose: false });
+    const slowAt = (slowWorkers: number, screen = quiet) => {
+      const cells = [1, 2, 4].map((workers) =>
+        workers === slowWorkers ? unevenCell({ workers }) : buildCell({ workers, GBps: 4 }),
+      );
+      return drawn(resultKind, buildDocument({ cells }), "table", screen).replaceAll(/\s+/g, " ");
+    };
+    expect(slowAt(2)).toContain("in H2D pinned 16 MiB x2, a row that --verbose shows: bytes over time");
+    for (const shown of [slowAt(1), slowAt(4), slowAt(2, fileScreen())]) {
+      expect(shown).toMatch(/Slow copies take 53 % of the time in H2D pinned 16 MiB x\d: bytes over time/);
+    }
+  });
+
+  it("are a note below the tables for memory whose copies vary by nature", () => {
     const cell = unevenCell({ memory: "pageable" });
     expect(answers(cell).join()).not.toContain("low copies");
     expect(notes(cell).join("\n")).toContain(
@@ -38,7 +55,7 @@ describe("slow copies that a median does not show", () => {
     );
   });
 
-  it("are found in latencies, but not of one interrupt alone", () => {
+  it("are found in latencies, but not for a single interrupt", () => {
     expect(answers(unevenCell(latency, { of: 300, slow: 3, times: 20 }))[0]).toBe(
       "Slow copies take 15 % of the time in H2D pinned 16 MiB x1 latency: a copy takes 9.52 µs in the mean, the median is 8.00 µs.",
     );
@@ -47,7 +64,7 @@ describe("slow copies that a median does not show", () => {
     );
   });
 
-  it("are not worth a word where they take less than 5 % of the time, or the data came back wrong", () => {
+  it("are not reported below 5 % of the time, or if the data came back wrong", () => {
     expect(answers(unevenCell({}, { times: 1.2 })).join()).not.toContain("Slow copies");
     expect(answers(unevenCell({ result: { outcome: "mismatch" } })).join()).not.toContain("Slow copies");
   });

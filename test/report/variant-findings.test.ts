@@ -59,14 +59,14 @@ describe("devices at once", () => {
     ]);
   });
 
-  it("says that each loses where all lose alike", () => {
+  it("says that each loses if all lose alike", () => {
     expect(linesOfProcesses(together([55, 55, 55], [44, 44, 44]))).toEqual([
       `each device keeps 79 % to 81 % of its rate alone ${where} (H2D)`,
       "devices 0 and 1 share PCIe switch 0000:01:00.0, and devices 0, 1 and 2 share NUMA node 0",
     ]);
   });
 
-  it("says that none loses where all reach what they reach alone", () => {
+  it("says that none loses if all reach what they reach alone", () => {
     expect(linesOfProcesses(together([55, 55, 55], [55, 55, 54.9]))).toEqual([
       `no device loses anything ${where} (H2D)`,
     ]);
@@ -91,7 +91,7 @@ describe("devices at once", () => {
     ]);
   });
 
-  it("says which direction suffers where both are copied, and what it shares behind that", () => {
+  it("says which direction suffers if both are copied, and what it shares behind that", () => {
     const [alone, atOnce] = [
       { h2d: 50, d2h: 50, sum: 100 },
       { h2d: 30, d2h: 50, sum: 80 },
@@ -115,7 +115,7 @@ describe("devices at once", () => {
     expect(line).toBe("sysfs does not show what device 1 shares with the others");
   });
 
-  it("are told of pinned memory and the largest size, where there are several", () => {
+  it("are told of pinned memory and the largest size, if there are several", () => {
     const cells = [
       ...together([8, 8, 8], [4, 4, 4], { memory: "pageable" }),
       ...together([20, 20, 20], [10, 20, 20], { sizeBytes: MiB }),
@@ -125,7 +125,7 @@ describe("devices at once", () => {
     expect(lines).toEqual([`no device loses anything ${where} (H2D)`]);
   });
 
-  it("are told of threads, where processes were measured as well", () => {
+  it("are told of threads, if processes were measured as well", () => {
     const cells = [
       ...together([55, 55, 55], [55, 55, 55]),
       ...together([60, 60, 60], [30, 30, 30], { workerKind: "process", workers: 4 }),
@@ -134,7 +134,7 @@ describe("devices at once", () => {
     expect(lines).toEqual([`no device loses anything ${where} (H2D)`]);
   });
 
-  it("say nothing where a device's cell failed", () => {
+  it("say nothing if a device's cell failed", () => {
     const cells = together([55, 55], [55, 27]).map((cell) =>
       cell.device === 1 && cell.together !== undefined ? { ...cell, outcome: "failed" as const } : cell,
     );
@@ -281,7 +281,7 @@ describe("copies between devices", () => {
     );
   });
 
-  it("says that pairs are alike where they are", () => {
+  it("says that pairs are alike if they are", () => {
     expect(linesOfProcesses([between(0, 1, 390), between(1, 0, 390.5)])).toEqual([
       "devices reach each other's memory directly; all pairs are alike, at least 390.0 GB/s (write, 64 MiB, 1 worker)",
     ]);

@@ -121,7 +121,7 @@ describe("devices at once", () => {
     expect(first).toBe("256 MiB | 1 | 8.00 | 50.0 | 6.2× | 79.3 %");
   });
 
-  it("show each direction and their sum where both are copied, and how that compares with nvbandwidth", () => {
+  it("show each direction and their sum if both are copied, and how that compares with nvbandwidth", () => {
     const bidir = (part: CellPart) => buildCell({ ...size, direction: "bidir", ...part });
     const text = render({
       devices,
@@ -144,7 +144,7 @@ describe("devices at once", () => {
     );
   });
 
-  it("have shares of speed where latencies were measured, and no sum", () => {
+  it("have shares of speed if latencies were measured, and no sum", () => {
     const latency = (part: CellPart, median: number) =>
       buildCell({ ...size, mode: "latency", GBps: 1, latencyUs: { median, p99: 2 * median }, ...part });
     const text = render({
@@ -190,7 +190,7 @@ describe("copies between devices", () => {
     ]);
   });
 
-  it("have a table a size, and a number of workers where that varies", () => {
+  it("have a table a size, and a number of workers if that varies", () => {
     const several = [between(0, 1), between(0, 1, { workers: 2 }), between(0, 1, { sizeBytes: MiB })];
     expect(captionsOf(render({ cells: several, devices }))).toEqual([
       "Between devices (P2P), 1 MiB, 1 worker, GB/s",
@@ -242,7 +242,7 @@ describe("copies beside a load", () => {
     ]);
   });
 
-  it("have a row a direction where both are copied, and the load once", () => {
+  it("have a row a direction if both are copied, and the load once", () => {
     const bidir = (part: CellPart, h2d: number) =>
       buildCell({ ...size, direction: "bidir", GBps: { h2d, d2h: 40, sum: h2d + 40 }, ...part });
     const text = render({ cells: [bidir({}, 50), bidir({ beside: "host", result: { load } }, 40)] });

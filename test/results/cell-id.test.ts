@@ -21,11 +21,11 @@ describe("of a text that is no id, the hint", () => {
     ["these are forgotten", "0/h2d/pinned/65536/1/throughput/wall/cold"],
     ["the usual end is left out", "d0/h2d/pinned/65536/w1"],
     ["a part of that is left out", "d0/h2d/pinned/65536/w1/throughput/wall"],
-  ])("gives the one that was likely meant where %s", (_, text) => {
+  ])("gives the one that was likely meant if %s", (_, text) => {
     expectHint(text, new RegExp(`^Did you mean ${id}\\?$`));
   });
 
-  it("says that sizes are in bytes where one has a unit", () => {
+  it("says that sizes are in bytes if one has a unit", () => {
     const text = "d0/h2d/pinned/64KiB/w1/throughput/wall/cold";
     expectHint(text, new RegExp(`^Did you mean ${id}\\? Ids have sizes in bytes\\.$`));
   });
@@ -42,7 +42,7 @@ describe("of a text that is no id, the hint", () => {
     "d0/h2d/pinned/big/w1/throughput/wall/cold",
     `${id}/procss`,
     "/".repeat(10_000),
-  ])("shows one where there is nothing to tell what was meant: %s", (text) => {
+  ])("shows one if there is nothing to tell what was meant: %s", (text) => {
     expectHint(text, example);
   });
 });

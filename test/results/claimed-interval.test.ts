@@ -33,7 +33,7 @@ describe("what one process may claim", () => {
     }
   });
 
-  it("is less certain where the process itself is", () => {
+  it("is less certain if the process itself is", () => {
     expect(widthOf("pinned", 0.1).above).toBeGreaterThan(0.14);
     expect(widthOf("pageable", 0.1).above).toBeGreaterThan(widthOf("pageable", 0.01).above);
   });
@@ -49,7 +49,7 @@ describe("what several processes may claim", () => {
     expect(claimedInterval("staged", distribution)).toEqual({ median: 10, low: 9.8, high: 10.2 });
   });
 
-  it("is the recorded spread where they are too few for one", () => {
+  it("is the recorded spread if they are too few for one", () => {
     const distribution = { ...buildDistribution(10, null), processMedians: [9.9, 10.1] };
     const { high } = claimedInterval("pinned", distribution)!;
     expect(high / 10 - 1).toBeCloseTo(0.0045, 4);
@@ -58,7 +58,7 @@ describe("what several processes may claim", () => {
 });
 
 describe("the interval of a ratio", () => {
-  it("is that of one figure where the other is exact", () => {
+  it("is that of one figure if the other is exact", () => {
     const exact = { median: 10, low: 10, high: 10 };
     const { median, low, high } = ratioInterval({ median: 20, low: 18, high: 25 }, exact);
     expect([median, low, high].map((value) => value.toFixed(3))).toEqual(["2.000", "1.800", "2.500"]);
@@ -82,7 +82,7 @@ describe("in the recorded processes", () => {
       claimedInterval(otherMemory, buildDistribution(other, 0))!,
     );
 
-  it("is low where the one is low and the other high, by the ends that lead there", () => {
+  it("is low if the one is low and the other high, by the ends that lead there", () => {
     // Of 10 (5 to 40) to 2 (1 to 3): below by ln 2 and ln 1.5, above by ln 4 and ln 2.
     const { median, low, high } = ratioInterval(
       { median: 10, low: 5, high: 40 },

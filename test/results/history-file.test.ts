@@ -49,7 +49,7 @@ describe("a history", () => {
     ]);
   });
 
-  it("keeps the newest lines alone where it is told so", async () => {
+  it("keeps the newest lines alone if it is told so", async () => {
     const folder = newFolder();
     for (const day of [0, 1, 2, 3]) await appendToHistory(folder, buildEntry(day), 2);
     expect(await idsOf(folder)).toEqual(["check-2", "check-3"]);
@@ -111,14 +111,14 @@ describe("a line that is no check", () => {
     expect(notes[0]).toContain(`line 2 of history.jsonl is left out: ${reason}`);
   });
 
-  it("is one where a name in it would act on a terminal: the check is kept", () => {
+  it("is one if a name in it would act on a terminal: the check is kept", () => {
     const machine = { hostName: ["node\u001b[2J"], gpuUuids: [], pciAddresses: [] };
     const { entries, notes } = parseHistory(`${JSON.stringify({ ...buildEntry(1), machine })}\n`, "h");
     expect(entries.map((entry) => entry.machine)).toEqual([machine]);
     expect(notes).toEqual([]);
   });
 
-  it("counts once where it was copied", () => {
+  it("counts once if it was copied", () => {
     const { entries, notes } = parseHistory(`${line(0)}\n${line(0)}\n`, "h");
     expect(entries).toHaveLength(1);
     expect(notes).toEqual(["line 2 of h is a copy of an earlier one, and is left out"]);
@@ -186,7 +186,7 @@ describe("a folder that cannot be written", () => {
     chmodSync(folder, 0o700);
   });
 
-  it("has no part of a line where there is no room for all of it", { skip: noPrlimit() }, async () => {
+  it("has no part of a line if there is no room for all of it", { skip: noPrlimit() }, async () => {
     const folder = historyFolder([buildEntry(0)]);
     const before = textOf(folder);
     const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
@@ -274,7 +274,7 @@ describe("several checks that end at once", () => {
     }
   });
 
-  it("lose no line that was kept where one of them is killed, nor wait for it", async () => {
+  it("lose no line that was kept if one of them is killed, nor wait for it", async () => {
     const folder = newFolder();
     const others = ["a", "b"].map((name) => appender(folder, name, 40, 10_000));
     const kept: string[] = [];
@@ -306,7 +306,7 @@ describe("a lock that was left behind", () => {
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);
   });
 
-  it("is not waited for where it is a named pipe: that is said", async () => {
+  it("is not waited for if it is a named pipe: that is said", async () => {
     const history = historyFolder([]);
     execFileSync("mkfifo", [`${historyPath(history)}.lock`]);
     await expect(appendToHistory(history, buildEntry(1), null)).rejects.toMatchObject({

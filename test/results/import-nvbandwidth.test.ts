@@ -124,7 +124,7 @@ describe("what is imported from nvbandwidth", () => {
     });
   });
 
-  it("has the fingerprint's facts by the names and in the words of a run's own, null where they are not known", () => {
+  it("has the fingerprint's facts by the names and in the words of a run's own, null if they are not known", () => {
     const own = fingerprint({
       backend: "cuda",
       devices: [buildDevice()],
@@ -199,7 +199,7 @@ describe("several GPUs", () => {
     expect(document.devices).toEqual([expect.objectContaining(device)]);
   });
 
-  it("are not named at all where one is listed in another way", () => {
+  it("are not named at all if one is listed in another way", () => {
     const list = ["Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
     const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": list })));
     expect(document.devices).toEqual([]);
@@ -233,7 +233,7 @@ describe("the buffer size", () => {
     expect(document.cells[0]?.warnings.join()).not.toContain("default");
   });
 
-  it("must be stated where the file warns that it was not the default, or tells no version", () => {
+  it("must be stated if the file warns that it was not the default, or tells no version", () => {
     expect(failure(warned)).toContain("smaller than the default");
     expect(failure(changed((root) => Object.assign(root, { warning: [smaller, "other"] })))).toContain(
       "smaller",

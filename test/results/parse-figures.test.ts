@@ -31,14 +31,14 @@ describe("the figures of a result", () => {
     expect(JSON.parse(withoutSamples(text)).run.argv).toEqual(argv);
   });
 
-  it("are refused where they are no machine's", () => {
+  it("are refused if they are no machine's", () => {
     const cell = buildCell({ GBps: 50 });
     const stats = cell.stats.map((one) => ({ ...one, bandwidthGBps: { ...one.bandwidthGBps, median: -1 } }));
     const text = JSON.stringify(buildDocument({ cells: [{ ...cell, stats }] }));
     expect(() => figuresOf(text)).toThrow(`it has h2d figures that are not above 0 in the cell ${cell.id}.`);
   });
 
-  it("are refused where they are faster than any machine's", () => {
+  it("are refused if they are faster than any machine's", () => {
     const cell = buildCell({ GBps: 5e7 });
     const text = JSON.stringify(buildDocument({ cells: [cell] }));
     expect(() => figuresOf(text)).toThrow(

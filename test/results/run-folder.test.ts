@@ -89,7 +89,7 @@ describe("a folder of runs", () => {
     expect(readFileSync(join(folder, "c.json"), "utf8")).toBe("come meanwhile");
   });
 
-  it("is one of the checks' where three replace it at the same time, and nothing of the others stays", async () => {
+  it("is one of the checks' if three replace it at the same time, and nothing of the others stays", async () => {
     const folder = newFolder();
     await createRuns(folder, ["old", "older"]);
     const read = await listRuns(folder);
@@ -188,7 +188,7 @@ describe("a failure while a new baseline is written", () => {
     expect(readdirSync(folder)).toEqual(before);
   });
 
-  it.each([1, 2, 3, 4])("also where the old one had no list: at file %i", async (nth) => {
+  it.each([1, 2, 3, 4])("also if the old one had no list: at file %i", async (nth) => {
     const folder = folderOf({ "a.json": "one", "b.json": "two" });
     failAt(nth);
     await expect(replaceAll(folder, ["three", "four"])).rejects.toThrow("the disk is full");

@@ -25,7 +25,7 @@ describe("the settings of a result", () => {
     expect(settingsOfResult(resultWith({}))).toEqual({ ...settings, backend, budgetNs: plan!.budgetNs });
   });
 
-  it("are what its plan says, where it is older than settings in results", () => {
+  it("are what its plan says, if it is older than settings in results", () => {
     const { plan, ...document } = buildDocument({ host: { lastLevelCacheSource: "--llc" } });
     const { settings: _, ...older } = { ...plan!, settings: undefined };
     const found = settingsOfResult({ ...document, plan: { ...older, precision: 0.03, numa: 1 } });
@@ -37,13 +37,13 @@ describe("the settings of a result", () => {
   });
 
   it.each(Object.keys(runSettings) as (keyof typeof runSettings)[])(
-    "have the default of %s where the result is older than that setting",
+    "have the default of %s if the result is older than that setting",
     (key) => {
       expect(resultWith({ [key]: undefined }).plan!.settings![key]).toEqual(runSettings[key].default);
     },
   );
 
-  it("are null nowhere but where a setting may be left open", () => {
+  it("are null nowhere but if a setting may be left open", () => {
     for (const [key, setting] of Object.entries(runSettings)) {
       const read = () => resultWith({ [key]: null });
       if (setting.default === null) expect(read).not.toThrow();

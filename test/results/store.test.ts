@@ -81,7 +81,7 @@ describe("checkWritable", () => {
     await chmod(folder, 0o755);
   });
 
-  it("finds out where only trying tells, even for root", async () => {
+  it("finds out if only trying tells, even for root", async () => {
     await expect(checkWritable("/proc/result.json")).rejects.toMatchObject({ kind: "output" });
   });
 
@@ -134,7 +134,7 @@ describe("finalize", () => {
   });
 
   it.skipIf(spawnSync("prlimit", ["--version"]).status !== 0)(
-    "leaves FILE as it was where only a part of the text finds room",
+    "leaves FILE as it was if only a part of the text finds room",
     async () => {
       await writeFile(inFolder("result.json"), "before");
       // As on a disk that fills: the first write takes what fits, and the next one fails.

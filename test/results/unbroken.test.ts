@@ -38,7 +38,7 @@ describe("a signal while a file is half made", () => {
     },
   );
 
-  it("is not lost where it comes in the very moment in which the file is made", async () => {
+  it("is not lost if it comes in the very moment in which the file is made", async () => {
     const { finished } = startWork(`
       const { readFile } = await import("node:fs");
       await new Promise((resolve) => readFile("/dev/null", () => {
@@ -48,7 +48,7 @@ describe("a signal while a file is half made", () => {
     expect(await finished).toMatchObject({ signal: "SIGINT" });
   });
 
-  it("ends it also where the disk hangs", async () => {
+  it("ends it also if the disk hangs", async () => {
     const { child, finished } = startWork("await new Promise(() => undefined);");
     await once(child.stdout!, "data");
     child.kill("SIGINT");
@@ -62,7 +62,7 @@ describe("a signal while a file is half made", () => {
     expect(await finished).toMatchObject({ stdout: "begun ", exitCode: 7 });
   });
 
-  it("ends it at once where none is", async () => {
+  it("ends it at once if none is", async () => {
     const { child, finished } = startWork("");
     while (!String((await once(child.stdout!, "data"))[0]).includes("and on"));
     child.kill("SIGINT");

@@ -64,7 +64,7 @@ describe("the configuration file", () => {
     ["a link to a device", (path: string) => symlinkSync("/dev/zero", path), "it is a device"],
     ["a named pipe", (path: string) => execFileSync("mkfifo", [path]), "it is a named pipe"],
     ["a folder", (path: string) => mkdirSync(path), "it is a folder"],
-  ])("is not left out where it is %s: that is said", async (_, make, reason) => {
+  ])("is not left out if it is %s: that is said", async (_, make, reason) => {
     const folder = folderOf({ "a/b/c": "" });
     const path = join(folder, "a", configFile);
     make(path);
@@ -74,7 +74,7 @@ describe("the configuration file", () => {
     expect(await loadConfiguration({ config: false }, join(folder, "a/b"))).toMatchObject({ path: null });
   });
 
-  it("is not left out either where package.json leads in a circle; one that leads to nothing is passed by", async () => {
+  it("is not left out either if package.json leads in a circle; one that leads to nothing is passed by", async () => {
     const folder = folderOf({ "a/b": "" });
     symlinkSync("nothing", join(folder, "package.json"));
     expect(await loadConfiguration({ config: null }, join(folder, "a"))).toMatchObject({ path: null });

@@ -15,7 +15,7 @@ describe("a file that cannot be used is named, and why", () => {
     expect(await refusalOf(loadConfiguration({ config: join(folder, configFile) }))).toMatch(message);
   });
 
-  it("a folder in its place, also where one is searched for", async () => {
+  it("a folder in its place, also if one is searched for", async () => {
     const folder = folderOf({ [`${configFile}/a`]: "" });
     const message = /^cannot read \S+pinbench\.config\.json: it is a folder\./;
     expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(message);

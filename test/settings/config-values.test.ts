@@ -131,7 +131,7 @@ describe("what is for comparing", () => {
     });
   });
 
-  it("is open where the configFile, or every configFile, leaves it open", async () => {
+  it("is open if the configFile, or every configFile, leaves it open", async () => {
     const open = {
       plan: {},
       baseline: null,

@@ -17,7 +17,7 @@ const fromFlags = (given: Source["given"]): Source => ({ origin: "flag", given }
 const fromFile = (given: Source["given"]): Source => ({ origin: "configuration", given });
 
 describe("the settings of a run", () => {
-  it("are the defaults where nobody says, and come from nowhere", () => {
+  it("are the defaults if nobody says, and come from nowhere", () => {
     expect(fillRunSettings()).toEqual({ ...defaultsOf(runSettings), origins: {} });
     expect(fillRunSettings()).toMatchObject({ precision: 0.01, stagingSlots: 3, sizesBytes: null });
   });
@@ -129,7 +129,7 @@ describe("a caller's options", () => {
     );
   });
 
-  it("may be lists of plain values, objects where a kind has these, and single values", () => {
+  it("may be lists of plain values, objects if a kind has these, and single values", () => {
     expect(readGiven("devices", kind.devices, [0, "1"])).toEqual([0, 1]);
     expect(readGiven("kwargs", kind.keywords, { a: [] })).toEqual({ a: [] });
     expect(readGiven("check", kind.trueOrFalse, true)).toBe(true);

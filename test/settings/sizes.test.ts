@@ -75,7 +75,7 @@ describe("readSizes", () => {
     expect(errorOf(() => readSizes(text)).hint).toBe(hint);
   });
 
-  it("names all that was given where it comes to too many", () => {
+  it("names all that was given if it comes to too many", () => {
     expect(() => readSizes("1..600+1,601..1200+1")).toThrow('"1..600+1,601..1200+1" gives more than');
   });
 

@@ -29,11 +29,11 @@ const thresholds: Thresholds = {
 };
 
 describe("a cell's threshold", () => {
-  it("is the default where nothing else is said", () => {
+  it("is the default if nothing else is said", () => {
     expect(thresholdOf(defaultThresholds, pageable)).toBe(0.05);
   });
 
-  it("is its direction's, where its memory has none", () => {
+  it("is its direction's, if its memory has none", () => {
     expect(thresholdOf(thresholds, pinnedBack)).toBe(0.06);
   });
 
@@ -174,7 +174,7 @@ describe("the hint for a --threshold that is not understood", () => {
     expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ kind: "usage", hint }));
   });
 
-  it("names all where nothing is like it, or not all of a list are", () => {
+  it("names all if nothing is like it, or not all of a list are", () => {
     for (const text of ["zzzzzz=8%", "pinned,zzzzzz=8%"]) {
       const hint = expect.stringMatching(
         /^Choose from pageable, .* or write a pattern such as d0\/h2d\/\*\.$/,

@@ -46,7 +46,7 @@ describe("the failed tests that .ci/run lists at its end", () => {
     );
   });
 
-  it("are said to have taken too long where vitest ended them", () => {
+  it("are said to have taken too long if vitest ended them", () => {
     const assertionResults = [test("failed", "a queue drains", "Error: STACK_TRACE_ERROR\n    at /t.ts:1:1")];
     expect(printedFor({ status: "failed", assertionResults })).toContain("it did not end within its time");
   });

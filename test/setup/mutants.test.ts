@@ -51,7 +51,7 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("mutants.mjs", () 
     expect(git("status", "--porcelain")).toBe("");
   });
 
-  it("passes where all are noticed, and compiles src/ with the mutant and without it", () => {
+  it("passes if all are noticed, and compiles src/ with the mutant and without it", () => {
     // Twice: for Node, and for what runs in a page.
     commit({ test: "[ $(grep -c tsc calls.log) -eq 2 ]" });
     expect(checkout.run("mutants.mjs")).toMatchObject({ status: 0, calls: ["tsc", "cmake-js"] });

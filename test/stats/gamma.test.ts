@@ -67,7 +67,7 @@ describe("trigammaInverse", () => {
     }
   });
 
-  it("is exact where the moments of a variance prior need it", () => {
+  it("is exact if the moments of a variance prior need it", () => {
     for (let x = 0.05; x <= 1000; x *= 1.3) {
       expect(relative(trigammaInverse(trigamma(x)), x), `at ${x}`).toBeLessThan(1e-11);
     }

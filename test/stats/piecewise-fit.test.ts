@@ -19,7 +19,7 @@ describe("a course without a change", () => {
     }
   });
 
-  it("is one level also where neighbours are alike, and says how much", () => {
+  it("is one level also if neighbours are alike, and says how much", () => {
     for (const seed of seeds) {
       const { normals } = seeded(seed);
       let shared = 0;
@@ -71,7 +71,7 @@ describe("a step", () => {
     expect(fitPieces(points(values.slice(0, 42)))!.steps).toEqual([]);
   });
 
-  it("has places where it may as well have been, where it is small", () => {
+  it("has places if it may as well have been, if it is small", () => {
     const wide = seeds.map((seed) => fitOf({ checks: 200, steps: { 100: -0.02 }, noise: 0.01, seed }).steps);
     const found = wide.flat();
     expect(found.length).toBeGreaterThan(15);
@@ -92,7 +92,7 @@ describe("a course of very many points", () => {
   // A check a minute for a week. Their number decides how finely places are tried, not what is found.
   const checks = 10_080;
 
-  it("has its steps and drifts where they are", () => {
+  it("has its steps and drifts if they are", () => {
     const part = { checks, steps: { 1234: -0.03, 9000: 0.02 }, drift: [4000, 6000, -0.00002] } as const;
     const { steps, pieces } = fitOf(part);
     expect(steps).toMatchObject([{ at: expect.any(Number) }, { at: expect.any(Number) }]);

@@ -70,7 +70,7 @@ describe("robustVariance", () => {
     expect(withOutliers(1e9)).toBeLessThan(9);
   });
 
-  it("is the plain variance where more than half of the samples are equal, which says nothing of the others", () => {
+  it("is the plain variance if more than half of the samples are equal, which says nothing of the others", () => {
     const ties = [5, 5, 5, 5, 5, 5, 7, 2];
     const squares = ties.reduce((sum, value) => sum + (value - 5) ** 2, 0);
     expect(robustVariance([ties])).toEqual({ variance: squares / 7, degreesOfFreedom: 7 });
@@ -85,7 +85,7 @@ describe("robustVariance", () => {
 });
 
 describe("winsorizedMoments", () => {
-  it("are the plain ones where no sample is far from the median", () => {
+  it("are the plain ones if no sample is far from the median", () => {
     const { mean, sumOfSquares } = winsorizedMoments(samples, sampleVariance(samples));
     expect(mean).toBeCloseTo(simpleMean(samples), 12);
     expect((sumOfSquares / 9) * 0.995).toBeCloseTo(sampleVariance(samples), 12);
@@ -163,7 +163,7 @@ describe("fitVariancePrior", () => {
     expect(larger.degreesOfFreedom).toBeCloseTo(prior.degreesOfFreedom, 8);
   });
 
-  it("is as good as certain where the estimates scatter no more than those of one variance", () => {
+  it("is as good as certain if the estimates scatter no more than those of one variance", () => {
     const equal = fitVariancePrior(Array.from({ length: 20 }, () => ({ variance: 2, degreesOfFreedom: 9 })))!;
     expect(equal.degreesOfFreedom).toBe(1e4);
     // Estimates with 9 degrees of freedom lie below their variance on the scale of logarithms.
@@ -181,7 +181,7 @@ describe("fitVariancePrior", () => {
         { variance: 2, degreesOfFreedom: 0 },
       ],
     ],
-  ])("is null where fewer than two are usable", (estimates) => {
+  ])("is null if fewer than two are usable", (estimates) => {
     expect(fitVariancePrior(estimates)).toBeNull();
   });
 

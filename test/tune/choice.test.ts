@@ -26,7 +26,7 @@ describe("the cheapest within 2 % of the fastest", () => {
     );
   });
 
-  it("is the fastest where all others are further away, however wide their intervals", () => {
+  it("is the fastest if all others are further away, however wide their intervals", () => {
     expect(choice(measured(16, true, 100), measured(8, false, 97, 0.3))).toEqual(usualSetting(16, true));
   });
 
@@ -36,11 +36,11 @@ describe("the cheapest within 2 % of the fastest", () => {
     expect(choice(long, measured(8, false, 99))).toEqual(usualSetting(8, false));
   });
 
-  it("has one worker less even where that is pinned", () => {
+  it("has one worker less even if that is pinned", () => {
     expect(choice(measured(8, false, 100), measured(7, true, 99))).toEqual(usualSetting(7, true));
   });
 
-  it("is 0 workers where they do as well", () => {
+  it("is 0 workers if they do as well", () => {
     expect(choice(measured(0, false, 99), measured(0, true, 100), measured(1, false, 100))).toEqual(
       usualSetting(0, false),
     );
@@ -52,7 +52,7 @@ describe("the cheapest within 2 % of the fastest", () => {
 });
 
 describe("what was tried more than once", () => {
-  it("is chosen where it is not shown to be worse by more than the tolerance, and is nearly within it", () => {
+  it("is chosen if it is not shown to be worse by more than the tolerance, and is nearly within it", () => {
     const best = measured(16, false, 100, 0.01, 3);
     expect(choice(best, measured(8, false, 97.2, 0.01, 3))).toEqual(usualSetting(8, false));
     // Shown to be worse; and so far away that only the want of trials leaves a doubt.
@@ -90,7 +90,7 @@ describe("without a step beside the loader", () => {
     );
   });
 
-  it("no workers win where workers cost more than that", () => {
+  it("no workers win if workers cost more than that", () => {
     expect(withoutStep(measured(0, true, 130), measured(1, false, 100))).toEqual(usualSetting(0, true));
   });
 });

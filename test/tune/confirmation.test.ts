@@ -25,8 +25,8 @@ const usual = { handOverMs: 9.4, handOverPinnedMs: 10.7, copyMs: 4, copyPinnedMs
 const of = (workers: number, rate: number, spread: number, trials = 2) =>
   measuredAt(usualSetting(workers, false), rate, { spread, trials });
 
-describe("what is in doubt in the end", () => {
-  it("is nothing where the choice is certain", () => {
+describe("the remaining doubts", () => {
+  it("is nothing if the choice is certain", () => {
     expect(inDoubt([], plainRule)).toEqual([]);
     expect(inDoubt([of(8, 100, 0.01), of(4, 70, 0.01)], plainRule)).toEqual([]);
     expect(inDoubt([of(8, 100, 0.003), of(16, 100.2, 0.003)], plainRule)).toEqual([]);
@@ -66,7 +66,7 @@ describe("the starting point and the choice", () => {
     expect(inClaim([of(0, 97, 0.02, 3), of(8, 100, 0.02, 3)], start, plainRule)).toEqual([]);
   });
 
-  it("are not measured again where the turns that are left would not show it either", () => {
+  it("are not measured again if the remaining turns would not decide", () => {
     const pair = (trials: number) => [of(0, 97, 0.04, trials), of(8, 100, 0.04, trials)];
     expect(inClaim(pair(3), start, plainRule, 4)).toHaveLength(2);
     expect(inClaim(pair(3), start, plainRule, 1)).toEqual([]);
@@ -74,7 +74,7 @@ describe("the starting point and the choice", () => {
     expect(inClaim(pair(2), start, plainRule, 1)).toHaveLength(2);
   });
 
-  it("need no more trials where they are one", () => {
+  it("need no more trials if they are the same setting", () => {
     expect(inClaim([of(0, 100, 0.1, 1), of(8, 90, 0.1, 1)], start, plainRule)).toEqual([]);
   });
 
@@ -106,7 +106,7 @@ describe("a warm command that is called again", () => {
     ["an unquiet machine", { ...usual, makeMs: 55, contention: 0.02 }, 0.05],
     ["settings that are alike, pinned and not", { ...usual, makeMs: 150, contention: 0.01 }, 0.05],
     ["workers that bring hardly more than none", { ...usual, makeMs: 8, handOverMs: 8 }, 0.03],
-  ])("chooses what is as fast as before, with %s", async (_, quiet, trialNoise) => {
+  ])("chooses an equally fast setting, with %s", async (_, quiet, trialNoise) => {
     const best = Math.max(await bestRate(quiet, 16, 1), (await bestRate(quiet, 0)) / 1.25);
     const shares: number[] = [];
     for (let seed = 1; seed <= 40; ++seed) {
@@ -118,7 +118,7 @@ describe("a warm command that is called again", () => {
   });
 });
 
-it("a short disturbance of any one trial makes no gain where there is none", async () => {
+it("a short disturbance of one trial makes no false gain", async () => {
   // One worker more or less brings nothing here: handing over is the limit.
   const alike = { makeMs: 10, handOverMs: 12, handOverPinnedMs: 12, copyMs: 2, copyPinnedMs: 2 };
   const facts = { ...simulatedFacts, startingPoint: { ...usualSetting(2, false), persistentWorkers: false } };

@@ -29,11 +29,11 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(2), all, null)).toEqual(cost);
   });
 
-  it("is not known where no epoch began", () => {
+  it("is unknown if no epoch began", () => {
     expect(epochCost(started(2), [tried(started(2), [])], 5 * ms)).toBeNull();
   });
 
-  it("of workers that persist is a batch to be made, where it was not measured", () => {
+  it("of persistent workers is the time to make a batch, unless measured", () => {
     const all = [tried(started(4), [300])];
     expect(epochCost(usualSetting(4, false), all, 20 * ms)).toMatchObject({
       firstBatchNs: 20 * ms,
@@ -52,7 +52,7 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(12), all, 20 * ms)).toMatchObject({ firstBatchNs: 320 * ms });
   });
 
-  it("of workers that are started is not known where none were", () => {
+  it("of started workers is unknown if none were started", () => {
     expect(epochCost(started(4), [tried(usualSetting(4, false), [20])], 20 * ms)).toBeNull();
   });
 });

@@ -165,7 +165,7 @@ it("the same holds for loaders that are limited by something else, or by many wo
   for (const { coverage, name } of outcomes) expect(coverage, name).toBeGreaterThan(0.9);
 });
 
-it("the interval says so where a trial is too short for what goes on: slow clocks, and a tail of slow batches", async () => {
+it("the interval is wide if a trial is too short: slow clocks, and a tail of slow batches", async () => {
   const outcomes = await outcomesOf(
     [
       usual("a clock that changes slowly", 8, { ...slow, drift: { periodMs: 1000, slower: 1.15 } }),

@@ -54,7 +54,7 @@ describe("the grid", () => {
     expect(order).toHaveLength(29);
   });
 
-  it("has no pinned settings, nor any workers, where they are of no use", async () => {
+  it("has no pinned settings and no workers if they are useless", async () => {
     const unpinned = await grid(16, { facts: { pinningOff: "torch sees no GPU" } });
     expect(unpinned).toHaveLength(14);
     expect(unpinned.some(({ pinMemory }) => pinMemory)).toBe(false);

@@ -42,7 +42,7 @@ function bestOfGrid(of: SimulatedJob): number {
 }
 
 describe("in a running job", () => {
-  it("what its script has is measured first, and is the answer where the loop hardly waits", async () => {
+  it("its script's setting is measured first, and is the answer if the loop hardly waits", async () => {
     const start = script(12, true);
     const { probe, recommendation } = await searchedJob(job, start);
     expect(probe.order).toEqual([start]);
@@ -72,7 +72,7 @@ describe("in a running job", () => {
     expect(recommendation.gain!.ratio).toBeCloseTo(19 / 18, 1);
   });
 
-  it("what its script has is measured again where kernels were chosen in its first batches: it is compared with", async () => {
+  it("its script's setting is measured again if kernels were chosen in its first batches", async () => {
     const warmUp = { batches: 2, ms: 10e3 };
     const { trials, recommendation } = await searchedJob({ ...job, warmUp }, script(4, false));
     const [start] = trials.tried;
@@ -143,7 +143,7 @@ describe("in a running job", () => {
     ).toBe(0);
   });
 
-  it("what its script has is measured also where it would not fit any more: it has its room", async () => {
+  it("its script's setting is measured even if it would not fit any more", async () => {
     const start = script(4, false);
     const { probe } = await searchedJob(job, start, { sharedMemoryBytes: 1e6 });
     expect(probe.order[0]).toEqual(start);
@@ -179,7 +179,7 @@ describe("in a job of short epochs", () => {
   const epochs = { batches: 80, betweenMs: 50, workerStartMs: 100 };
   const short: SimulatedJob = { ...job, makeMs: 60, epochs };
 
-  it("workers persist where their starts are a notable part of its time, and the rate is that of whole epochs", async () => {
+  it("workers persist if their starts take a notable part of its time, and rates are of whole epochs", async () => {
     const { trials, recommendation } = await searchedJob(short, script(8, true));
     const { setting, score } = recommendation;
     expect(setting.persistentWorkers).toBe(true);
@@ -192,14 +192,14 @@ describe("in a job of short epochs", () => {
     ).toBeGreaterThanOrEqual(2);
   });
 
-  it("workers are left as they are where their starts take next to nothing", async () => {
+  it("workers stay as they are if their starts take almost no time", async () => {
     const quick = { ...short, epochs: { ...epochs, workerStartMs: 0.5 } };
     const { probe, recommendation } = await searchedJob(quick, script(8, true));
     expect(recommendation.setting.persistentWorkers).toBe(false);
     expect(probe.order.some(({ persistentWorkers }) => persistentWorkers)).toBe(false);
   });
 
-  it("what lies between two epochs is the limit where it takes more than the loop waits for data", async () => {
+  it("the time between epochs is the limit if it is longer than the wait for data", async () => {
     const slow = { ...short, epochs: { ...epochs, betweenMs: 900, workerStartMs: 0.5 } };
     const { recommendation } = await searchedJob(slow, script(8, true));
     expect(recommendation).toMatchObject({ limit: "epochs", epochs: { batches: 80, isMeasured: true } });

@@ -34,7 +34,7 @@ describe("what loaders have to share", () => {
     });
   });
 
-  it("are the CPUs of a container's quota, of which a part counts as a whole", () => {
+  it("are the CPUs of a container's quota, rounded up", () => {
     const quota = { "proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "350000 100000" };
     expect(machineLimits(1, machine(quota))).toMatchObject({ usableCpus: 4, cpuQuota: 3.5 });
   });
@@ -146,14 +146,14 @@ describe("why a setting does not fit", () => {
     expect(why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: null } })).toBeNull();
   });
 
-  it("never is a /dev/shm that is not there, nor with 0 workers a small one", () => {
+  it("is never a missing /dev/shm, nor a small one with 0 workers", () => {
     expect(why(usualSetting(4, false), { sharedMemoryBytes: null })).toBeNull();
     expect(why(usualSetting(0, true), { sharedMemoryBytes: 0 })).toBeNull();
   });
 });
 
 describe("a small /dev/shm", () => {
-  it("has prefetch_factor 1 where only that fits, and the usual one where both do or neither", () => {
+  it("has prefetch_factor 1 only if nothing else fits", () => {
     const probe = new SimulatedProbe(
       { makeMs: 10, handOverMs: 1, handOverPinnedMs: 1, copyMs: 1, copyPinnedMs: 1 },
       facts,

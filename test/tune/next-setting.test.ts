@@ -56,11 +56,11 @@ describe("first", () => {
     expect(next({ most, unpinned: { 0: 20 }, pinned: { 0: 22 } })).toEqual({ workers, pinMemory: false });
   });
 
-  it("there is nothing to try where no workers may be", () => {
+  it("there is nothing to try if no workers are allowed", () => {
     expect(next({ most: 0, unpinned: { 0: 20 } })).toBeNull();
   });
 
-  it("nothing is, where a training step hides the data without workers", () => {
+  it("nothing is, if a training step hides loading without workers", () => {
     const rates = { unpinned: { 0: 13.3 }, pinned: { 0: 14.1 } };
     expect(next({ ...rates, ceiling: 14.3 })).toBeNull();
     expect(next({ ...rates, ceiling: 20 })).toEqual({ workers: 16, pinMemory: false });
@@ -95,13 +95,13 @@ describe("a count that may be faster", () => {
     expect(next({ unpinned: { 0: 10, 16: 155 }, pinned: { 0: 10, 16: 140 }, makeMs: 100 })).toBeNull();
   });
 
-  it("is looked for where the expected knee of the curve is", () => {
+  it("is looked for at the expected knee of the curve", () => {
     // 100 batches a second at 20 ms each keep 2 workers busy.
     const candidate = next({ unpinned: { 0: 40, 16: 100 }, pinned: { 0: 40, 16: 60 }, makeMs: 20 });
     expect(candidate).toEqual({ workers: 2, pinMemory: false });
   });
 
-  it("is not tried where pinning made the neighbour slower by more than that", () => {
+  it("is not tried if pinning made the neighbour slower by more than that", () => {
     const candidate = next({
       unpinned: { 0: 20, 4: 78, 8: 110, 12: 112, 16: 112 },
       pinned: { 0: 20, 16: 60 },
@@ -123,13 +123,13 @@ describe("a cheaper count that may do as well", () => {
     expect(candidate.workers).toBeLessThan(16);
   });
 
-  it("is not worth a trial where it is one worker of many", () => {
+  it("needs no trial if it differs by one worker of many", () => {
     const unpinned = { 0: 10, 8: 80, 9: 90, 10: 100, 16: 101 };
     expect(next({ unpinned, makeMs: 100, pinningOff: true })).toBeNull();
   });
 });
 
-it("comes to an end on any curve, of which every count could be measured", () => {
+it("ends on any curve whose counts can all be measured", () => {
   for (const peak of [1, 3, 6, 11, 16]) {
     const rate = (workers: number) => 100 * Math.min(workers, peak) - 2 * Math.max(0, workers - peak);
     const unpinned: Record<number, number> = { 0: 90 };

@@ -10,7 +10,7 @@ const aborted = (arrivalsNs: number[], endedNs: number, setting = none) =>
   withOpenWait(trialOf(setting, arrivalsNs, { aborted: true, endedNs }));
 
 describe("a trial that was aborted while its loop waited for a batch", () => {
-  it("is a hang where the wait is much longer than those before, which is said with the setting and the wait", () => {
+  it("is a hang if the wait is much longer than earlier ones, with the setting and the wait in its message", () => {
     const { failure, aborted: wasAborted } = aborted(evenly(80, 0.3 * ms), 20_000 * ms);
     expect(wasAborted).toBe(true);
     expect(failure).toMatchObject({ fault: "hang", everywhere: false, traceback: null });
@@ -20,14 +20,14 @@ describe("a trial that was aborted while its loop waited for a batch", () => {
     expect(failure?.hint).toContain("--budget");
   });
 
-  it("is none where a wait like it was seen before, or nearly", () => {
+  it("is none if there was a similar wait before", () => {
     const oneSlow = [...evenly(20, ms), ...evenly(20, ms, 2000 * ms)];
     expect(aborted(oneSlow, 12_000 * ms).failure).toBeNull();
     expect(aborted(evenly(10, 1000 * ms), 19_000 * ms).failure).toBeNull();
     expect(aborted(evenly(10, 1000 * ms), 21_000 * ms).failure?.fault).toBe("hang");
   });
 
-  it("is none where it was short, as arrivals are told a little later than they come", () => {
+  it("is none if it was short, because arrivals are reported with a delay", () => {
     expect(aborted(evenly(80, 0.3 * ms), 110 * ms).failure).toBeNull();
     expect(aborted(evenly(80, 0.3 * ms), 140 * ms).failure?.fault).toBe("hang");
   });
@@ -62,7 +62,7 @@ describe("in a search", () => {
     expect(trials.find(none)).toMatchObject({ score: null, trials: [{ failure: { fault: "hang" } }] });
   });
 
-  it("it takes nothing from what earlier trials of the setting have told", async () => {
+  it("it does not affect earlier trials of the setting", async () => {
     const trials = trialsOf(
       new ScriptedProbe((setting, time) => trialOf(setting, evenly(60, 10 * ms), time === 2 ? hung : {})),
     );
@@ -73,7 +73,7 @@ describe("in a search", () => {
     expect(trials.measured).toHaveLength(1);
   });
 
-  it("an aborted trial that did not wait counts for what it told", async () => {
+  it("an aborted trial that did not wait counts", async () => {
     const cutOff = { aborted: true, endedNs: 605 * ms };
     const trials = trialsOf(new ScriptedProbe((setting) => trialOf(setting, evenly(60, 10 * ms), cutOff)));
     await trials.run(none);

@@ -37,7 +37,7 @@ describe("the spread between trials", () => {
 describe("the trials of a setting together", () => {
   const spread = { relative: 0.02, degreesOfFreedom: 8 };
 
-  it("are that one's own score where it is one, but for a comparison", () => {
+  it("have the own score of a single trial, except in comparisons", () => {
     const [one] = scores(100);
     expect(pooledScore([one!], spread)).toEqual(one);
     expect(uncertainty(one!, 1, spread)).toBeGreaterThan(0.04);
@@ -56,7 +56,7 @@ describe("the trials of a setting together", () => {
     expect(pooledScore([rough, rough], spread)?.isSettled).toBe(false);
   });
 
-  it("have an open interval where they are rough, as each of them has: of a slow loader that is tried again", () => {
+  it("have an open interval if they are rough, as for a slow loader that is tried again", () => {
     const open = (rate: number) => ({ batchesPerSecond: rate, low: 0, high: Infinity, isSettled: false });
     for (const rates of [
       [4, 6],

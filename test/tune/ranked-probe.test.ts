@@ -89,7 +89,7 @@ describe("a trial of several ranks", () => {
     });
   });
 
-  it("adds nothing up where each rank has counted its own batches, as the model of a loader does", async () => {
+  it("adds nothing up if each rank counts its own batches, like the model of a loader", async () => {
     const native = { kind: "native" } as const;
     const ranked = await rankedOf(
       new Rank(10, { sharedMemoryBytes: 600 }, native),
@@ -98,7 +98,7 @@ describe("a trial of several ranks", () => {
     expect(await ranked.measure(four, until(5))).toMatchObject({ sharedMemoryBytes: 600 });
   });
 
-  it("fails where one of them does, and the others end", async () => {
+  it("fails if one of them does, and the others end", async () => {
     const other = new Rank(10);
     const ranked = await rankedOf(new Rank(10, { failure: failureOf("worker-killed") }), other);
     const trial = await ranked.measure(four, until(50));
@@ -107,7 +107,7 @@ describe("a trial of several ranks", () => {
     expect(other.delivered).toBeLessThan(10);
   });
 
-  it("is aborted where it is asked to end", async () => {
+  it("is aborted if it is asked to end", async () => {
     const ranked = await rankedOf(new Rank(10), new Rank(10));
     const trial = await ranked.measure(four, until(50, AbortSignal.abort()));
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });
@@ -142,14 +142,14 @@ describe("ranks that cannot all be measured", () => {
   const idle = /^The other (rank was|3 ranks were) idle while one was measured, .*: (.+)\.$/;
   const reasonOf = (probe: Probe) => idle.exec(probe.facts.notes.at(-1) ?? "")?.[2];
 
-  it("are one and idle ones where CPUs do not go round", async () => {
+  it("are one and idle ones if there are too few CPUs", async () => {
     const first = new Rank(10);
     const probe = await openRankedProbe(limits(4, { usableCpus: 2 }), async () => first, never);
     expect(probe).toBe(first);
     expect(reasonOf(probe)).toBe("2 CPUs do not go round");
   });
 
-  it("and where memory does not", async () => {
+  it("and if memory is too small", async () => {
     const first = new Rank(10, {}, { processBytes: 2 ** 30 });
     const probe = await openRankedProbe(
       limits(4, { memoryAvailableBytes: 2 ** 31 }),
@@ -160,7 +160,7 @@ describe("ranks that cannot all be measured", () => {
     expect(reasonOf(probe)).toBe("they need 3 GiB of memory, and 2 GiB are available");
   });
 
-  it("and where another one cannot be opened; what was opened is closed", async () => {
+  it("and if another one cannot be opened; the opened ones are closed", async () => {
     const ranks = [0, 1, 2, 3].map(() => new Rank(10));
     const open = async (rank: number) => {
       if (rank === 2) throw new PinbenchError("measurement", "Python was killed (SIGKILL).");
@@ -172,7 +172,7 @@ describe("ranks that cannot all be measured", () => {
     expect(ranks.map(({ isClosed }) => isClosed)).toEqual([false, true, false, true]);
   });
 
-  it("are none where opening was interrupted", async () => {
+  it("are none if opening was interrupted", async () => {
     const first = new Rank(10);
     const stopped = new AbortController();
     const open = async (rank: number) => {
@@ -184,7 +184,7 @@ describe("ranks that cannot all be measured", () => {
     expect(first.isClosed).toBe(true);
   });
 
-  it("are not there with one rank alone", async () => {
+  it("are absent with a single rank", async () => {
     const first = new Rank(10);
     expect(await openRankedProbe(limits(1), async () => first, never)).toBe(first);
     expect(first.facts.notes).toEqual([]);
@@ -221,7 +221,7 @@ describe("a data set whose batches the training process makes with all CPUs", ()
     return recommend(trials)?.setting.numWorkers;
   };
 
-  it("needs no worker alone, and one where two ranks share the CPUs", async () => {
+  it("needs no worker alone, and one if two ranks share the CPUs", async () => {
     expect(await chosen(1)).toBe(0);
     expect(await chosen(2)).toBe(1);
   });

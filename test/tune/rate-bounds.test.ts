@@ -7,7 +7,7 @@ const curveOf = (...points: [number, number, number?][]): Curve =>
   points.map(([workers, rate, waitingShare = 0.5]) => ({ workers, score: scoreAt(rate), waitingShare }));
 
 describe("the most that a count of workers can bring", () => {
-  it("is what they brought, where that was measured", () => {
+  it("is their rate, if measured", () => {
     expect(upperBound(curveOf([4, 100], [8, 150]), 4, null)).toBe(100);
   });
 

@@ -28,7 +28,7 @@ async function recommended(
   return recommend(trials);
 }
 
-it("there is none where nothing was measured", async () => {
+it("is absent if nothing was measured", async () => {
   expect(await recommended([])).toBeNull();
 });
 
@@ -43,16 +43,16 @@ it("is the cheapest of the fastest, with its rate", async () => {
   expect(result?.loaderGBps).toBeCloseTo(3.8535, 3);
 });
 
-describe("what is the limit", () => {
+describe("the limit", () => {
   const limitOf = async (...args: Parameters<typeof recommended>) => (await recommended(...args))?.limit;
 
-  it("is the step, where the data hide behind it", async () => {
+  it("is the step, if it hides loading", async () => {
     expect(await limitOf([[eight, 72]], { facts: { stepNs: 70 * ms } })).toBe("step");
     expect(await limitOf([[eight, 69]], { facts: { stepNs: 70 * ms } })).toBe("step");
     expect(await limitOf([[eight, 80]], { facts: { stepNs: 70 * ms } })).not.toBe("step");
   });
 
-  it("is told from the middle of several trials, as the rate is", async () => {
+  it("is found from the median of several trials, like the rate", async () => {
     const makeMs = [160, 150, 60];
     const probe = new ScriptedProbe((setting, time) =>
       trialOf(setting, evenly(100, 20 * ms), { makeNsPerBatch: makeMs[time - 1]! * ms }),
@@ -62,21 +62,21 @@ describe("what is the limit", () => {
     expect(recommend(trials)?.limit).toBe("workers");
   });
 
-  it("is the link, where that is nearly used up", async () => {
+  it("is the link, if it is nearly used up", async () => {
     const link = { pinnedBytesPerSecond: 4e9, pageableBytesPerSecond: 1e9 };
     const pinned = usualSetting(8, true);
     expect(await limitOf([[pinned, 10]], { facts: { link } })).toBe("link");
     expect(await limitOf([[pinned, 20]], { facts: { link } })).not.toBe("link");
   });
 
-  it("is the link of batches that are not pinned, where these are copied, also beside a step", async () => {
+  it("is the link for pageable batches if these are copied, also with a step", async () => {
     const link = { pinnedBytesPerSecond: 54e9, pageableBytesPerSecond: 4e9 };
     expect(await limitOf([[eight, 10]], { facts: { link } })).toBe("link");
     expect(await limitOf([[eight, 10]], { facts: { link, stepNs: 9e6 } })).toBe("link");
     expect(await limitOf([[eight, 20]], { facts: { link } })).not.toBe("link");
   });
 
-  it("are the workers, where they bring nearly what they can make", async () => {
+  it("are the workers, if they deliver nearly all that they can make", async () => {
     expect(
       await limitOf(
         [
@@ -97,7 +97,7 @@ describe("what is the limit", () => {
     ).toBe("workers");
   });
 
-  it("is the hand-over where they could make more, and unknown where nobody knows that", async () => {
+  it("is the hand-over if they could make more, and unknown if making was not timed", async () => {
     expect(
       await limitOf(
         [
@@ -110,7 +110,7 @@ describe("what is the limit", () => {
     expect(await limitOf([[eight, 10]], { workerMakeMs: null })).toBe("unknown");
   });
 
-  it("is not the hand-over, where a worker takes longer for a batch than the training process with its threads", async () => {
+  it("is not the hand-over, if a worker takes longer for a batch than the training process with its threads", async () => {
     const settings = [
       [none, 41],
       [eight, 21],
@@ -121,7 +121,7 @@ describe("what is the limit", () => {
     expect(await limitOf(settings, { makeMs: 160, workerMakeMs: null })).toBe("workers");
   });
 
-  it("is the training process, where that makes the batches for the most of its time", async () => {
+  it("is the training process, if it makes batches most of the time", async () => {
     expect(
       await limitOf(
         [
@@ -180,7 +180,7 @@ describe("what pinning saves", () => {
   const pinningOf = async (...settings: [LoaderSetting, number][]) =>
     (await recommended(settings))?.pinning ?? null;
 
-  it("is told for the count of workers that was chosen", async () => {
+  it("is given for the chosen number of workers", async () => {
     const pinning = await pinningOf(
       [usualSetting(16, false), 12],
       [usualSetting(16, true), 15],
@@ -194,7 +194,7 @@ describe("what pinning saves", () => {
     expect(pinning!.savedNsHigh).toBeGreaterThan(0.1 * ms);
   });
 
-  it("is told for the nearest one that was measured both pinned and not; below 0 it costs", async () => {
+  it("is given for the nearest number measured both ways; below 0 it costs", async () => {
     const pinning = await pinningOf(
       [none, 22],
       [usualSetting(0, true), 20],
@@ -206,7 +206,7 @@ describe("what pinning saves", () => {
     expect(pinning?.savedNsPerBatch).toBeCloseTo(-3 * ms, -1);
   });
 
-  it("is not told of settings that differ in more", async () => {
+  it("is not given for settings that differ in more", async () => {
     expect(await pinningOf([eight, 12], [usualSetting(8, true, 4), 10])).toBeNull();
     expect(await pinningOf([eight, 12], [usualSetting(4, true), 10])).toBeNull();
   });
@@ -229,7 +229,7 @@ describe("what it gains over the starting point", () => {
     expect(gain?.high).toBeLessThan(2.2);
   });
 
-  it("is not known where the two trials of one differ by as much", async () => {
+  it("is unknown if the two trials of one setting differ by as much", async () => {
     const { gain } = (await recommended([
       [none, 20],
       [eight, 14],
@@ -239,7 +239,7 @@ describe("what it gains over the starting point", () => {
     expect(gain?.low).toBeLessThan(1);
   });
 
-  it("is nothing where it is the starting point, or that has no rate", async () => {
+  it("is absent if it is the starting point, or that has no rate", async () => {
     expect((await recommended([[none, 20]]))?.gain).toBeNull();
     expect((await recommended([[eight, 20]]))?.gain).toBeNull();
   });

@@ -42,7 +42,7 @@ describe("without an epoch", () => {
     expect(score.high).toBeGreaterThanOrEqual(score.batchesPerSecond);
   });
 
-  it("is nothing where not every worker has delivered: a few batches that were made ahead say nothing", () => {
+  it("is absent if a worker has not delivered: a few batches made ahead mean nothing", () => {
     const sixteen = usualSetting(16, false);
     expect(scoreOf(evenly(15, 0.1 * ms, 1000 * ms), sixteen, null, true)).toBeNull();
     expect(scoreOf(evenly(16, 0.1 * ms, 1000 * ms), sixteen, null, true)).not.toBeNull();
@@ -54,7 +54,7 @@ describe("without an epoch", () => {
     expect(isSettled(8 + 4 * 2)).toBe(true);
   });
 
-  it("is nothing where no time has passed: a rate is a finite number", () => {
+  it("is absent if no time has passed: a rate is finite", () => {
     expect(scoreOf(evenly(20, 0, 0), two, null, true)).toBeNull();
   });
 
@@ -91,7 +91,7 @@ describe("with an epoch", () => {
     expect(score.isSettled).toBe(true);
   });
 
-  it("is settled with an assumed interval where it was over before the steady state", () => {
+  it("is settled with an assumed interval if it ended before the steady state", () => {
     expect(scoreOf(evenly(4, 250 * ms), two, 4, true)).toEqual({
       batchesPerSecond: 4,
       low: expect.closeTo(3.6),
@@ -100,7 +100,7 @@ describe("with an epoch", () => {
     });
   });
 
-  it("is open where the steady state is", () => {
+  it("is open if the steady state's is", () => {
     const score = scoreOf(arrivals(3), two, 100, false)!;
     expect(score).toMatchObject({ low: 0, isSettled: false });
     expect(score.high).toBeGreaterThan(score.batchesPerSecond);

@@ -41,7 +41,7 @@ describe("the choice", () => {
     }
   });
 
-  it("for samples that cost more is the plateau's edge, not pinned where the pinning thread holds up", async () => {
+  it("for expensive samples is the plateau's edge, not pinned if the pinning thread delays", async () => {
     // 9.4 ms for handing over keep 6 workers busy, and contention some more.
     for (const seed of [2, 3, 4]) {
       const { numWorkers, pinMemory } = chosen(
@@ -53,7 +53,7 @@ describe("the choice", () => {
     }
   });
 
-  it("is pinned where handing over pinned batches is cheaper", async () => {
+  it("is pinned if handing over pinned batches is cheaper", async () => {
     for (const seed of [1, 2, 3]) {
       const { numWorkers, pinMemory } = chosen(
         await searched(new SimulatedProbe(pinnedWins, simulatedFacts, seed)),
@@ -63,7 +63,7 @@ describe("the choice", () => {
     }
   });
 
-  it("is all workers where making samples is the limit, of as many CPUs as there are", async () => {
+  it("is all workers if making samples is the limit, of as many CPUs as there are", async () => {
     const slow = { ...usual, makeMs: 400, contention: 0.002 };
     const few = await searched(new SimulatedProbe(slow), { maxWorkers: 4 });
     expect(chosen(few)).toMatchObject({ numWorkers: 4, pinMemory: false });
@@ -71,7 +71,7 @@ describe("the choice", () => {
     expect(chosen(many).numWorkers).toBeGreaterThan(40);
   });
 
-  it("has a longer prefetch where samples of uneven cost leave the loop waiting for idle workers", async () => {
+  it("has a longer prefetch if samples of uneven cost leave the loop waiting for idle workers", async () => {
     const uneven = { ...usual, makeMs: 20, slowOneIn: 40, handOverMs: 3, handOverPinnedMs: 4 };
     const trials = await searched(new SimulatedProbe(uneven), { maxWorkers: 8 });
     expect(trials.tried.some(({ setting }) => setting.prefetchFactor === 4)).toBe(true);
@@ -125,14 +125,14 @@ describe("of 40 loaders at random", () => {
     }
   });
 
-  it("it takes 40 s of 60 at most, and 15 s as a rule, a part of which is confirming", async () => {
+  it("takes at most 40 s of 60, and usually 15 s, confirming included", async () => {
     const spentS = (await searchAll()).map(({ spentNs }) => spentNs / 1e9).sort((a, b) => a - b);
     expect(spentS.at(-1)).toBeLessThanOrEqual(40);
     expect(spentS[20]).toBeLessThanOrEqual(15);
   });
 });
 
-describe("what is tried", () => {
+describe("the tried settings", () => {
   it("begins with what a script has that says nothing, then the same pinned, then many workers", async () => {
     const probe = new SimulatedProbe(costly);
     await searched(probe);
@@ -144,7 +144,7 @@ describe("what is tried", () => {
     ]);
   });
 
-  it("begins with the settings of the user's own DataLoader, where that is known", async () => {
+  it("begins with the settings of the user's own DataLoader, if known", async () => {
     const startingPoint = { ...usualSetting(3, true, 4), persistentWorkers: false, nonBlocking: false };
     const probe = new SimulatedProbe(costly, { ...simulatedFacts, startingPoint });
     const trials = await searched(probe);
@@ -152,7 +152,7 @@ describe("what is tried", () => {
     expect(trials.tried[0]?.setting).toEqual(startingPoint);
   });
 
-  it("goes on where the user's own settings do not fit", async () => {
+  it("continues if the user's own settings do not fit", async () => {
     const startingPoint = usualSetting(32, false);
     const trials = await searched(new SimulatedProbe(costly, { ...simulatedFacts, startingPoint }));
     expect(trials.skipped).toContainEqual({
@@ -162,14 +162,14 @@ describe("what is tried", () => {
     expect(chosen(trials).numWorkers).toBeGreaterThan(6);
   });
 
-  it("is not pinned where pinning is of no use", async () => {
+  it("is not pinned if pinning is useless", async () => {
     const probe = new SimulatedProbe(pinnedWins, { ...simulatedFacts, pinningOff: "torch sees no GPU" });
     const trials = await searched(probe);
     expect(probe.order.some(({ pinMemory }) => pinMemory)).toBe(false);
     expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(7);
   });
 
-  it("has no workers where those are of no use", async () => {
+  it("has no workers if they are useless", async () => {
     const probe = new SimulatedProbe(costly, { ...simulatedFacts, workersOff: "batches are CUDA tensors" });
     const trials = await searched(probe);
     expect(probe.order.every(({ numWorkers }) => numWorkers === 0)).toBe(true);
@@ -183,7 +183,7 @@ describe("what is tried", () => {
     expect(chosen(trials).numWorkers).toBe(maxWorkers);
   });
 
-  it("has prefetch_factor 1 where /dev/shm is too small for more, and no more workers than that holds", async () => {
+  it("has prefetch_factor 1 if /dev/shm is too small for more, and no more workers than it holds", async () => {
     const { bytes } = simulatedFacts.batch;
     const limits = limitsOf({ sharedMemoryBytes: 10 * bytes });
     const probe = new SimulatedProbe(costly);
@@ -222,7 +222,7 @@ describe("settings that fail", () => {
     expect(chosen(trials).numWorkers).toBeLessThanOrEqual(11);
   });
 
-  it("are few, where all workers fail: no count is tried after the other", async () => {
+  it("are few, if all workers fail: no count is tried after the other", async () => {
     const probe = new FailingProbe(({ numWorkers }) => numWorkers > 0);
     const trials = await searched(probe);
     expect(chosen(trials)).toEqual(usualSetting(0, true));

@@ -13,7 +13,7 @@ it("drops twice what may be in flight, and four cycles at least", () => {
   expect(droppedBatches(usualSetting(8, true, 1))).toBe(32);
 });
 
-it("takes one batch of each worker for a cycle, and each batch for one where there are none", () => {
+it("counts one batch of each worker as a cycle, or each batch without workers", () => {
   expect(cycleBatches(usualSetting(0, false))).toBe(1);
   expect(cycleBatches(usualSetting(1, false))).toBe(1);
   expect(cycleBatches(usualSetting(12, true, 4))).toBe(12);
@@ -59,7 +59,7 @@ describe("the rate", () => {
     expect(steadyState(evenly(8 + 4 * cycles + 3, ms), 8, 4)).toMatchObject(open);
   });
 
-  it("has one after 4 cycles, whose upper end is open where they are most uneven", () => {
+  it("has one after 4 cycles, with an open upper end if they are very uneven", () => {
     expect(steadyState(evenly(6, ms), 2, 1)?.high).toBeCloseTo(1000 / 0.99);
     expect(steadyState(evenly(24, ms), 8, 4)?.high).toBeCloseTo(1000 / 0.99);
     const uneven = [1, 2, 2.01, 2.02, 2.03, 2.04, 20].map((time) => time * ms);
@@ -82,7 +82,7 @@ describe("the rate", () => {
     expect(steady.high).toBeCloseTo(100 / (1 - half), 3);
   });
 
-  it("has ten blocks at most, which differ by a cycle where they must", () => {
+  it("has ten blocks at most, which may differ by a cycle", () => {
     // 11 cycles: ten blocks, the last one of two. One cycle of the first block takes 10 ms longer than the others' 10 ms:
     // beyond their share of 120 ms in 11 cycles that is +9.0909, 8 x -0.9091 and -1.8182 ms, 92.562 ms² in all.
     const arrivals = evenly(13, 10 * ms).map((time, batch) => time + (batch > 1 ? 10 * ms : 0));
@@ -160,7 +160,7 @@ describe("the interval holds the true rate in about 95 % of the series", () => {
   });
 });
 
-it("widens where there are rhythms, and narrows with time", () => {
+it("widens if there are rhythms, and narrows with time", () => {
   const random = generator(3);
   const width = (batches: number, spread: number) => {
     let now = 0;

@@ -22,7 +22,7 @@ function noisy(batches: number, spread: number): number[] {
   });
 }
 
-describe("a trial has told enough", () => {
+describe("a trial has enough batches", () => {
   it("when its interval is narrow, but not before the least time", () => {
     expect(isEnough(evenly(31, 10 * ms))).toBe(false);
     expect(isEnough(evenly(32, 10 * ms))).toBe(true);
@@ -55,7 +55,7 @@ describe("a trial has told enough", () => {
     expect(isEnough([15e9], { setting: four })).toBe(true);
   });
 
-  it("when the epoch is over, whatever it has told", () => {
+  it("at the end of the epoch in any case", () => {
     const rule = { epochBatches: 6 };
     expect(isEnough(evenly(5, ms), { rule })).toBe(false);
     expect(isEnough(evenly(6, ms), { rule })).toBe(true);
@@ -96,7 +96,7 @@ describe("a setting that cannot win", () => {
     expect(isEnough(evenly(17, 10 * ms), { best: scoreAt(101) })).toBe(false);
   });
 
-  it("is measured all the same where nothing may be ruled out", () => {
+  it("is measured anyway if nothing may be ruled out", () => {
     expect(isEnough(evenly(17, 10 * ms), { best: scoreAt(200), rule: { tolerance: 1 } })).toBe(false);
   });
 });

@@ -15,11 +15,11 @@ it.each([
   ["Python read its own modules", trial(10, 6 * MiB), 1024, false],
   ["nothing did", trial(100, 0), 38 * MiB, false],
   ["the kernel does not tell", trial(100, null), 38 * MiB, false],
-])("whether storage is part of a trial, where %s", (_where, one, batchBytes, expected) => {
+])("whether storage is part of a trial, if %s", (_where, one, batchBytes, expected) => {
   expect(readsStorage(one, { batch: { samples: 64, bytes: batchBytes, description: "" } })).toBe(expected);
 });
 
-it("holds what was read against the files, where it is known what these have", () => {
+it("compares the bytes read with the files' size, if known", () => {
   const batch = { samples: 64, bytes: 38 * MiB, description: "" };
   expect(readsStorage(trial(10, 6 * MiB), { batch, fileBytesPerBatch: MiB })).toBe(true);
   expect(readsStorage(trial(10, 6 * MiB), { batch, fileBytesPerBatch: null })).toBe(false);

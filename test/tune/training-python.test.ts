@@ -4,7 +4,7 @@ import { trainingPath, usualPython } from "../../src/tune/training-python.js";
 const PINBENCH_PYTHON = "/home/me/env with spaces/bin/python3";
 
 describe("the Python that loads a data set", () => {
-  it("is the one in the path, where pinbench came without a Python", () => {
+  it("is the one in the path, if pinbench came without a Python", () => {
     expect(usualPython({ PATH: "/usr/bin" })).toBe("python3");
   });
 
@@ -19,7 +19,7 @@ describe("the Python that loads a data set", () => {
 });
 
 describe("the path of a training job", () => {
-  it("is left alone, where pinbench came without a Python", () => {
+  it("is left alone, if pinbench came without a Python", () => {
     expect(trainingPath({ PATH: "/opt/bin:/usr/bin" })).toBe("/opt/bin:/usr/bin");
     expect(trainingPath({})).toBeUndefined();
   });

@@ -37,7 +37,7 @@ describe("a setting that is tried again", () => {
     expect(high).toBeLessThan(115);
   });
 
-  it("is known better than before, where its trials agree", async () => {
+  it("gets a narrower interval if its trials agree", async () => {
     const uneven = (setting: LoaderSetting) =>
       trialOf(
         setting,
@@ -52,7 +52,7 @@ describe("a setting that is tried again", () => {
     expect(await width()).toBeLessThan(first);
   });
 
-  it("keeps a settled score, where a later trial is cut off", async () => {
+  it("keeps a settled score, if a later trial is cut off", async () => {
     const cutOff = (setting: LoaderSetting) =>
       trialOf(setting, evenly(12, 0.1 * ms, 5 * ms), { aborted: true });
     const settledFirst = trialsOf(
@@ -154,7 +154,7 @@ describe("a setting that does not fit", () => {
   });
 });
 
-it("tells before each trial what is tried and the best until then, and gives up what cannot beat it", async () => {
+it("reports before each trial the setting and the best so far, and stops trials that cannot beat it", async () => {
   const told: [LoaderSetting, Measured | null][] = [];
   const enough: boolean[] = [];
   const probe = {
@@ -194,7 +194,7 @@ describe("what making a batch takes", () => {
     expect(trials.makeNsPerBatch).toBe(7 * ms);
   });
 
-  it("is what it took in a worker, where that was timed", async () => {
+  it("is the time in a worker, if timed", async () => {
     const trials = trialsOf(timed({ 0: 5, 4: 30 }));
     await trials.run(none);
     expect(trials.makeNsPerBatch).toBe(5 * ms);
@@ -202,7 +202,7 @@ describe("what making a batch takes", () => {
     expect(trials.makeNsPerBatch).toBe(30 * ms);
   });
 
-  it("is not known, where workers bring more than they could make then", async () => {
+  it("is unknown if workers deliver more than they could then make", async () => {
     const trials = trialsOf(timed({}, 7));
     await trials.run(none);
     await trials.run(four);
@@ -250,7 +250,7 @@ describe("a trial that met files on storage", () => {
     expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
   });
 
-  it("does not count either where one from the page cache came before", async () => {
+  it("does not count if one from the page cache came before", async () => {
     const trials = trialsOf(
       new ScriptedProbe((setting, time) => (time === 2 ? fromStorage(setting, 100) : steady(setting, 10))),
     );
@@ -259,7 +259,7 @@ describe("a trial that met files on storage", () => {
     expect(trials.find(four)?.trials).toHaveLength(3);
   });
 
-  it("counts where all do, and none is repeated after the first", async () => {
+  it("counts if all trials read from storage, and none is repeated after the first", async () => {
     const probe = new ScriptedProbe((setting) => fromStorage(setting, 20));
     const trials = trialsOf(probe);
     expect((await trials.run(four))?.trials).toHaveLength(3);
@@ -268,7 +268,7 @@ describe("a trial that met files on storage", () => {
     expect(trials.find(none)?.score?.batchesPerSecond).toBeCloseTo(50);
   });
 
-  it("is what is wanted of a first epoch", async () => {
+  it("is wanted for a first epoch", async () => {
     const cold = { ...simulatedFacts, isCold: true };
     const trials = trialsOf(new ScriptedProbe((setting) => fromStorage(setting, 20), cold));
     expect((await trials.run(four))?.trials).toHaveLength(1);

@@ -95,7 +95,7 @@ describe("the document", () => {
     expect(tuning.method.maxWorkers).toBe(4);
   });
 
-  it("has failures, with what is to be known of them", async () => {
+  it("has failures with their facts", async () => {
     const failure = failureOf("dataset-raised", {
       everywhere: true,
       hint: "Mend it.",
@@ -116,7 +116,7 @@ it("shares CPUs and memory between ranks", async () => {
   expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBe(4);
 });
 
-it("allows more workers than there are CPUs, where that is asked for", async () => {
+it("allows more workers than CPUs if requested", async () => {
   const probe = new SimulatedProbe({ ...loader, makeMs: 200 });
   const tuning = await tuned(probe, { limits: limitsOf({ usableCpus: 2 }), maxWorkers: 6 });
   expect(tuning.recommendation?.setting.numWorkers).toBe(6);
@@ -137,7 +137,7 @@ it("measures a grid instead", async () => {
   expect(tuning.recommendation?.setting.pinMemory).toBe(false);
 });
 
-it("tells what it tries, and the best until then", async () => {
+it("reports its trials, and the best so far", async () => {
   const told: (number | null)[] = [];
   const probe = new SimulatedProbe(loader);
   await tuned(probe, {}, undefined, (_, best) => told.push(best?.score.batchesPerSecond ?? null));
@@ -200,7 +200,7 @@ describe("the time is up", () => {
   });
 });
 
-it("rejects where the probe cannot even begin", async () => {
+it("rejects if the probe cannot begin", async () => {
   const broken = new ScriptedProbe((setting, time) => {
     if (time === 1) throw new PinbenchError("measurement", "The device is gone.");
     return trialOf(setting, evenly(100, 10e6));

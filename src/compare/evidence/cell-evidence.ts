@@ -6,42 +6,42 @@ import type { CellNoise } from "./noise.js";
 import { betweenOccasions, fewestForOutliers, type OccasionNoise } from "./occasion-noise.js";
 
 /**
- * What the runs say of one series, without what the host's memory explains. All figures are logarithms of speed: of
+ * The evidence on one series without the part that the host's memory explains. All figures are logarithms of speed: of
  * throughput, or of the inverse of latency.
  */
 export interface Evidence {
-  /** A figure for each run. */
+  /** One figure for each run. */
   runs: ControlledSeries;
   /** Robust mean of the baseline's runs. */
   baseline: number;
   /** Robust mean of all of the candidate's runs. */
   candidate: number;
-  /** Robust mean of the confirming runs alone; null where there are none. */
+  /** Robust mean of the confirming runs alone; null without any. */
   fresh: number | null;
-  /** Null where the noise between runs is not known. */
+  /** Null if the noise between runs is unknown. */
   noise: CellNoise | null;
   /**
-   * The robust variance of one of the baseline's runs, by which slow runs of the candidate are told; null where that side
-   * does not tell.
+   * The robust variance of one baseline run, for detecting slow runs of the candidate; null if the baseline does not
+   * show it.
    */
   baselineVariance: number | null;
-  /** Of the baseline's runs of its kind: `usualUnevenness()`. */
+  /** The usual unevenness of the baseline's runs of this kind: `usualUnevenness()`. */
   usualUnevenness: number | null;
-  /** How many of the baseline's runs each of its occasions has. */
+  /** Number of baseline runs on each occasion. */
   occasionRuns: number[];
-  /** Null where the noise between occasions is not known. */
+  /** Null if the noise between occasions is unknown. */
   occasionNoise: OccasionNoise | null;
-  /** The change that all of the candidate's runs show; null without noise. */
+  /** The change over all of the candidate's runs; null without noise. */
   overall: LogChange | null;
   /** The p-values of `overall` after Holm's correction over all series; null without noise. */
   adjusted: { slower: number; faster: number } | null;
-  /** The change that the confirming runs alone show; null without noise or without such runs. */
+  /** The change over the confirming runs alone; null without noise or such runs. */
   confirmation: LogChange | null;
 }
 
 /**
- * The figures (one a run) of the baselines of some series, by the occasion on which they were measured. All series have
- * the same occasions; of one on which a series was not measured it has none.
+ * The baseline figures (one a run) of some series, by occasion. All series have the same occasions; the list of one
+ * without figures is empty.
  */
 export function byOccasion(
   series: readonly Pick<Series, "baseline">[],
@@ -58,7 +58,7 @@ export function byOccasion(
   });
 }
 
-/** The centres of those series that were measured on all occasions: others cannot be lined up with them. */
+/** The centres of the series that were measured on all occasions; others are not comparable. */
 export function centresByOccasion(
   groups: readonly (readonly (readonly number[])[])[],
   noise: readonly (Pick<CellNoise, "robustVariance"> | null)[],
@@ -68,15 +68,15 @@ export function centresByOccasion(
   );
 }
 
-/** The centre of some runs' logarithms of speed: a winsorized mean, or their median where the noise is not known. */
+/** The centre of some runs' log speeds: a winsorized mean, or their median if the noise is unknown. */
 export function centreOf(logs: readonly number[], noise: Pick<CellNoise, "robustVariance"> | null): number {
   return winsorizedMoments(logs, noise?.robustVariance ?? 0).mean;
 }
 
 /**
- * The level of a baseline: the mean of its occasions' centres, each weighted by its runs. Each occasion has its own centre,
- * as the runs of another one do not show which of its runs are outliers. An outlying occasion among many is winsorized: a
- * disturbed session must not lower the level that later checks are held against.
+ * The level of a baseline: the mean of its occasions' centres, weighted by runs. Each occasion has its own centre,
+ * because runs of other occasions do not show its outliers. Among many occasions an outlier is winsorized: a disturbed
+ * session must not lower the level for later checks.
  */
 function levelOf(occasions: readonly (readonly number[])[], noise: CellNoise | null): number {
   const centres = occasions.map((group) => centreOf(group, noise));
@@ -87,7 +87,7 @@ function levelOf(occasions: readonly (readonly number[])[], noise: CellNoise | n
   return scale === null ? mean(ofRuns) : winsorizedMoments(ofRuns, scale.variance).mean;
 }
 
-/** What the runs of one series say, given the noise of its kind. */
+/** The evidence on one series, given the noise of its kind. */
 export function evidenceOf(
   series: Series,
   runs: ControlledSeries,

@@ -1,36 +1,36 @@
 import { studentQuantile, studentTail } from "../../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../../stats/variance.js";
 
-/** A change of the logarithm of speed: below 0 is slower. */
+/** A change of log speed: below 0 is slower. */
 export interface LogChange {
   change: number;
   /**
-   * The interval that a verdict is made of: of 95 %, and where changes were judged together (`judgedTogether()`), for all
-   * of them at once.
+   * The interval that verdicts use: 95 %, and simultaneously for all changes that were judged together
+   * (`judgedTogether()`).
    */
   low: number;
   high: number;
   /** Standard error of `change`, with its degrees of freedom. */
   error: number;
   degreesOfFreedom: number;
-  /** The share of the error's variance that more runs of the candidate would make smaller. */
+  /** The share of the error's variance that more candidate runs would reduce. */
   shareOfRuns: number;
-  /** How many chances the change had to look as large: the p-values are corrected for it. */
+  /** Number of tests that the p-values are corrected for. */
   chances: number;
-  /** The change of what this is a part of and is judged by: the interval covers that of both. */
+  /** The change of the whole that this is a part of and is judged by; the interval covers both. */
   ofWhole?: number;
-  /** One-sided p-value: the chance of a drop at least as large where nothing changed. */
+  /** One-sided p-value: the chance of a drop at least this large if nothing changed. */
   pSlower: number;
-  /** One-sided p-value: the chance of a gain at least as large where nothing changed. */
+  /** One-sided p-value: the chance of a gain at least this large if nothing changed. */
   pFaster: number;
 }
 
-/** Beyond each end of a 95 % interval. */
+/** Probability beyond each end of a 95 % interval. */
 const tail = 0.025;
 
 /**
- * Student's t on the difference of two means of logarithms, over `runs` on each side, where the logarithm of one run
- * has the variance and the degrees of freedom of `noise`; `more` are further variances of that difference.
+ * Student's t on the difference of two means of logarithms, over `runs` on each side. `noise` is the variance of one
+ * run's logarithm with its degrees of freedom; `more` are further variances of the difference.
  */
 export function estimateChange(
   means: { baseline: number; candidate: number },
@@ -49,8 +49,8 @@ export function estimateChange(
 }
 
 /**
- * Student's t on a change whose variance is the sum of `parts`, each estimated by itself; `ofCandidate` of it is due to the
- * number of the candidate's runs.
+ * Student's t on a change whose variance is the sum of `parts`, each estimated separately; `ofCandidate` of it depends
+ * on the number of candidate runs.
  */
 export function changeOf(change: number, parts: readonly VarianceEstimate[], ofCandidate: number): LogChange {
   const { variance, degreesOfFreedom } = sumOfVariances(parts);
@@ -69,14 +69,14 @@ export function changeOf(change: number, parts: readonly VarianceEstimate[], ofC
   };
 }
 
-/** Beyond each end of the interval of one of `tests` changes that are judged together. */
+/** Probability beyond each end of the interval of one of `tests` simultaneous changes. */
 export function tailOfOne(tests: number): number {
   return tail / tests;
 }
 
 /**
- * The change with the interval that it has as one of `tests` changes that are judged together: all of their intervals hold
- * at once in 95 % of comparisons (C. E. Bonferroni's inequality).
+ * The change with its interval as one of `tests` simultaneous ones: all of them hold in 95 % of comparisons
+ * (Bonferroni's inequality).
  */
 export function judgedTogether(change: LogChange, tests: number): LogChange {
   const halfWidth =
@@ -99,12 +99,12 @@ export function sumOfVariances(parts: readonly VarianceEstimate[]): VarianceEsti
   return { variance, degreesOfFreedom: variance ** 2 / squares };
 }
 
-/** The chance that a loss of the size that would show goes unnoticed. */
+/** The chance of missing a loss of the detectable size. */
 const missed = 0.05;
 
 /**
- * The relative loss of speed that a comparison as certain as this one calls at least probable 19 times out of 20: the
- * estimate has to pass the drop that counts, and its interval no change. Null if no spread is known.
+ * The relative loss of speed that a comparison this certain calls at least probable 19 times out of 20: the estimate
+ * has to pass the drop that counts, and the interval has to exclude zero. Null if no spread is known.
  */
 export function lossThatWouldShow(judged: LogChange | null, drop: number): number | null {
   if (judged === null) return null;

@@ -13,42 +13,42 @@ import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-ch
 import { usualUnevenness } from "./uneven-runs.js";
 
 /**
- * The intervals of all cells, of all groups and of the host hold at once: each family has a part of the 5 % by which one
- * may not, 1 / `chancesOf`, together less than all of it. Groups have the most, as few occasions make their intervals wide;
- * cells that fall alone are told by their like. By simulation (bench/regress) alarms without a change stay below 1 % of checks.
+ * The intervals of all cells, of all groups and of the host hold simultaneously. Each family gets 1 / `chancesOf` of
+ * the 5 %, together less than all of it. Groups get the most, because few occasions make their intervals wide, and
+ * single slow cells show against similar cells. In simulations (bench/regress) false alarms stay below 1 % of checks.
  */
 export const chancesOf = { cells: 4, groups: 1.75, host: 7 };
 
-/** What is known beyond the runs that are compared. */
+/** Context beyond the compared runs. */
 export interface EvidenceContext {
-  /** Of the devices that the baseline was measured on. */
+  /** Names of the devices of the baseline. */
   deviceNames: readonly string[];
-  /** Whether other programs of the machine were busy while the candidate was measured, and not before. */
+  /** Whether other programs loaded the machine during the candidate's runs, but not before. */
   isLoaded: boolean;
-  /** Earlier occasions from a history: for each kind a source for each machine. */
+  /** Earlier occasions from a history: for each kind, a source for each machine. */
   history?: Readonly<Record<string, readonly OccasionCentres[]>>;
 }
 
-/** What the cells of one kind and direction did together. */
+/** The evidence on a group. */
 export interface GroupEvidence extends GroupSeries {
-  /** The median of the members' speeds about their baselines, run by run, as a series. */
+  /** As a series: the median over the members, run by run, of speed relative to the baseline. */
   whole: Series;
-  /** On that median, without what the host's memory explains. */
+  /** Evidence on that series without the part that the host's memory explains. */
   evidence: Evidence;
-  /** The same with what the host's memory explains; null for a group that has no control. */
+  /** The same including that part; null for a group without a control. */
   withHost: Evidence | null;
 }
 
 /** The evidence on all series of a comparison. */
 export interface GatheredEvidence {
-  /** In the order of the series; null for one that either side lacks. */
+  /** In the order of the series; null if a side lacks the series. */
   cells: (Evidence | null)[];
   groups: GroupEvidence[];
 }
 
 /**
- * The evidence on each series that both sides have, and on what those of one kind and direction did together; only on those
- * of the kinds of `asked`, if that is given. What is not asked counts in the correction as the chance of an alarm that it is.
+ * The evidence on each series of both sides, and on the groups; with `asked`, only on those of its kinds. The
+ * correction still counts the others, because they are tested too.
  */
 export function gatherEvidence(
   joined: Joined,
@@ -89,7 +89,7 @@ function evidenceOnCells(
   adjust(known(others), holm, chancesOf.cells * others.length);
   const devices = new Set(host.map(({ cell }) => cell.device)).size;
   if (areJudgedTogether(host)) {
-    // The host's memory is one thing for each device, however many cells measured it: that is how many chances of a false alarm.
+    // A device has one host memory however many cells measured it, so it counts as one test.
     const onceADevice = (pValues: readonly number[]) => pValues.map((p) => Math.min(1, p * devices));
     adjust(known(host), onceADevice, chancesOf.host * devices);
   } else {
@@ -100,7 +100,7 @@ function evidenceOnCells(
 
 type Joined = Pick<JoinedRuns, "series" | "hostErrorVariance">;
 
-/** The series that both sides have, with what is known of the kind of each. */
+/** The series of both sides, with the facts on the kind of each. */
 function taken({ series, hostErrorVariance }: Joined, context: EvidenceContext) {
   const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
   const isRecorded = areRecorded(context.deviceNames);
@@ -117,7 +117,7 @@ function taken({ series, hostErrorVariance }: Joined, context: EvidenceContext) 
   return { inBoth, host: inBoth.filter(isHost), others: inBoth.filter((one) => !isHost(one)), contextOf };
 }
 
-/** Corrects the p-values of `tests` changes that are judged together, and makes their intervals hold together. */
+/** Corrects the p-values and intervals of `tests` simultaneous changes. */
 function adjust(
   evidence: readonly Evidence[],
   correct: (pValues: number[]) => number[],
@@ -132,18 +132,18 @@ function adjust(
   }
 }
 
-/** What is known of a kind beyond its series. */
+/** Facts on a kind beyond its series. */
 interface KindContext extends Pick<EvidenceContext, "isLoaded" | "deviceNames"> {
   /** Recorded noise of one run's median. */
   recorded: VarianceEstimate | null;
-  /** The noise between occasions that a machine starts from. */
+  /** The initial noise between occasions of a machine. */
   startingOccasions: OccasionNoise;
   /**
-   * Whether three occasions and more of its own are all that counts: the host's memory differs so much from machine to
-   * machine that a start would hide what is seen on a quiet one.
+   * Whether three or more own occasions replace the initial noise: host memory differs so much between machines that
+   * the initial value would hide changes on a quiet one.
    */
   isStartAlone: boolean;
-  /** The noise between occasions, if it has been estimated already. */
+  /** The noise between occasions, if already estimated. */
   occasions?: OccasionNoise | null | undefined;
   history: readonly OccasionCentres[];
   hostErrorVariance: number;
@@ -171,7 +171,7 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
     withHost: evidenceOfWhole(uncontrolled(whole), group.members.length, {
       ...context,
       occasions: undefined,
-      // What a history knows is without the host's part.
+      // A history's noise excludes the host's part.
       history: [],
       startingOccasions: {
         shared: { ...ofHost, variance: shared.variance + ofHost.variance },
@@ -181,7 +181,7 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
   };
 }
 
-/** The evidence on a centre of `cells` cells: what an occasion does to each of them alone averages out. */
+/** The evidence on a centre of `cells` cells: the effects of an occasion on single cells average out. */
 function evidenceOfWhole(whole: Series, cells: number, context: KindContext): Evidence {
   const ofCentre = ({ shared, own }: OccasionNoise) => ({
     shared,
@@ -218,7 +218,7 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
     hasFewRuns(one) ? widened(own[i]!, withOutliers, recorded) : own[i]!,
   );
   const centres = centresByOccasion(ofBaseline, noise);
-  // A load that can be seen is the reason why the host is slower: no unknown offset of an occasion has to be allowed for.
+  // A visible load explains why the host is slower, so no unknown offset of the occasion is allowed for.
   const occasionNoise =
     isHost && isLoaded
       ? null
@@ -241,7 +241,7 @@ function hasFewRuns({ baseline, first, fresh }: Series): boolean {
   return Math.min(baseline.length, first.length + fresh.length) < fewestForCentre;
 }
 
-/** The noise where a side has so few runs that they may all be outliers: no less than `withOutliers`. */
+/** The noise if a side has so few runs that all may be outliers: at least `withOutliers`. */
 function widened(
   noise: CellNoise | null,
   withOutliers: VarianceEstimate | null,

@@ -5,50 +5,52 @@ import { logSpeeds, type RunFigure, type Series } from "../series.js";
 import { type HostSlope, recordedHostSlopes } from "./recorded-occasions.js";
 
 /**
- * The host's memory as a control. The CPU has a part in pageable and staged copies, and is slower or faster with
- * whatever else uses the host's memory at that minute. Every run also times the CPU's own copies of the same buffers
- * (the cells of kind `host`): what these explain of a change is no change of the copies to the GPU. It is analysis of
- * covariance with the logarithm of the host's rate as the covariate.
+ * The host's memory as a control. The CPU takes part in pageable and staged copies, and its speed changes with other
+ * use of the host's memory. Every run also times the CPU's own copies of the same buffers (cells of kind `host`). The
+ * part of a change that these explain is no change of the copies to the GPU. The method is analysis of covariance with
+ * the logarithm of the host's rate as covariate.
  */
 
-/** A series without what the host's memory explains. All figures are logarithms of speed. */
+/** A series without the part that the host's memory explains. All figures are logarithms of speed. */
 export interface ControlledSeries {
-  /** An entry a run, in the order of the series. The baseline keeps its mean. */
+  /** One entry for each run, in the order of the series. The baseline keeps its mean. */
   baseline: number[];
   first: number[];
   fresh: number[];
-  /** What the host's memory explains of the change of all of the candidate's runs; null where there is no control. */
+  /** The explained part of the change over all of the candidate's runs; null without a control. */
   explained: HostPart | null;
-  /** The same for the fresh runs alone; null also where there are none. */
+  /** The same for the fresh runs alone; null without any. */
   explainedOfFresh: HostPart | null;
 }
 
-/** What the host's memory explains of a change. */
+/** The part of a change that the host's memory explains. */
 export interface HostPart {
-  /** Of the logarithm of speed. */
+  /** Change of the logarithm of speed. */
   change: number;
-  /** Of `change`, as the slope is an estimate. */
+  /** Variance of `change`, because the slope is an estimate. */
   variance: number;
 }
 
-/** Nothing is known of a slope: it lies anywhere between 0 and 1. */
+/** Prior of a slope: uniform between 0 and 1. */
 const openSlope: HostSlope = { slope: 1 / 2, variance: 1 / 12 };
 
 /**
- * Variance of the slopes of a kind's cells about the kind's: 0.3 to 0.55 squared, between the occasions that were recorded on an
- * H200 (results/nvidia-h200/occasions.json, of which `node bench/regress/recorded-occasions.mjs` prints it).
+ * Variance of the cells' slopes about their kind's: 0.3 to 0.55 squared between the recorded occasions on an H200
+ * (results/nvidia-h200/occasions.json; `node bench/regress/recorded-occasions.mjs` prints it).
  */
 const slopeScatter = 0.15;
 
-/** With fewer processes than this beyond the means of their groups, a slope is left to the recordings. */
+/** Fewest degrees of freedom over processes for estimating a slope; below, the recorded slope is used. */
 const fewestDegrees = 3;
 
-/** Whether the host's own copies say something of a cell's: they are timed cold and one after the other, as these are. */
+/**
+ * Whether the host's own copies apply to a cell: they are timed cold and one after the other, as its copies must be.
+ */
 export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boolean {
   return controlledMemories.includes(memory) && mode === "throughput" && cache === "cold";
 }
 
-/** Whether the host's own copies are known of all runs of a series on which they say something. */
+/** Whether all runs of a series have the host's own copies, and these apply to it. */
 export function hasControl({ cell, baseline, first, fresh }: Series): boolean {
   return (
     isControlledByHost(cell) &&
@@ -57,7 +59,7 @@ export function hasControl({ cell, baseline, first, fresh }: Series): boolean {
 }
 
 /**
- * Takes the host's memory out of the series of one kind (`kindOf()`); leaves those that have no control as they are.
+ * Removes the host's part from the series of one kind (`kindOf()`); series without a control stay as they are.
  * `errorVariance` is that of the host's rate in one run: `JoinedRuns.hostErrorVariance`.
  */
 export function controlForHost(
@@ -102,14 +104,14 @@ function hostOf({ hostLogSpeed }: RunFigure): number {
   return hostLogSpeed!;
 }
 
-/** An error takes no more than this of what the host's rate varies by: a slope would else be made of noise. */
+/** Largest share of the host rate's variance that may count as error; more would make the slope noise. */
 const mostError = 0.6;
 
 /**
- * The slope of a kind: least squares over processes, each about the mean of its side, corrected for the error in the
- * host's rate (W. A. Fuller, "Measurement Error Models", 1987, section 1.2), then the mean with the prior, weighted by
- * their certainty, and held between 0 and 1. A process counts once, with the median over its cells: they share what the
- * host does to them, and are not independent.
+ * The slope of a kind: least squares over processes about the mean of their side, corrected for the error in the host's
+ * rate (W. A. Fuller, "Measurement Error Models", 1987, section 1.2), then the mean with the prior, weighted by
+ * certainty and limited to 0 to 1. A process counts once, with the median over its cells, because the host affects all
+ * of them.
  */
 export function estimateSlope(series: readonly Series[], prior: HostSlope, errorVariance: number): HostSlope {
   const sides = [processes(series, "baseline"), processes(series, "first")].filter(
@@ -128,10 +130,10 @@ export function estimateSlope(series: readonly Series[], prior: HostSlope, error
   return { slope: Math.min(1, Math.max(0, posterior)), variance: 1 / weight };
 }
 
-/** What each process of a side says of its kind and of the host, about the means over the side. */
+/** Each process's values of its kind and of the host, relative to the means over the side. */
 function processes(series: readonly Series[], side: "baseline" | "first"): { host: number; own: number }[] {
   const length = Math.max(0, ...series.map((one) => one[side].length));
-  // A cell that some of the runs lack cannot be lined up with the others.
+  // A cell that some runs lack cannot be compared across runs.
   const cells = series
     .filter((one) => one[side].length === length)
     .map((one) => {

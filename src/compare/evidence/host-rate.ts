@@ -1,22 +1,24 @@
 import { mean, squaresAboutMean } from "../../stats/variance.js";
 import type { RunFigures } from "../result-set.js";
 
-/** How fast the CPU itself copied host memory in each run: the one figure that is made of the `host` cells. */
+/** Rate of the CPU's own copies of host memory in each run: one figure from all `host` cells. */
 export interface HostRates {
-  /** Logarithms, by run and then by device; a run or device that was not measured in all cells has none. */
+  /** Logarithms, by run and then by device; absent if a cell of the device was not measured. */
   logSpeeds: ReadonlyMap<RunFigures, ReadonlyMap<number, number>>;
-  /** Variance of the error that such a logarithm has, as the cells disagree; of the device where it is largest. */
+  /** Error variance of such a logarithm, from the disagreement of the cells; that of the device with the largest. */
   errorVariance: number;
 }
 
-/** So many degrees of freedom the mean variance of all cells has in each one's: few runs tell little of a cell's own. */
+/**
+ * Degrees of freedom that the mean variance of all cells has in each cell's, because few runs say little about one
+ * cell.
+ */
 const sharedDegrees = 4;
 
 /**
- * The host's rates from runs in groups that followed one another. The host's memory is one thing for all directions and
- * worker counts, so a rate is a mean over the cells, each weighted by the inverse of its variance within the groups: some
- * are several times as noisy as others. Only cells that every run has take part: others would make one run's rate another
- * thing than the next's.
+ * The host's rates from runs in consecutive groups. All directions and worker counts use the same host memory, so a
+ * rate is a mean over the cells, weighted by the inverse of their variances within the groups: some are several times
+ * as noisy as others. Only cells of every run count, so that all rates are comparable.
  */
 export function hostRates(groups: readonly (readonly RunFigures[])[]): HostRates {
   const runs = groups.flat();
@@ -36,7 +38,7 @@ export function hostRates(groups: readonly (readonly RunFigures[])[]): HostRates
       ids.reduce((sum, id, i) => sum + weights[i]! * logsOf.get(run)!.get(id)!.log, 0),
     );
     for (const [i, run] of runs.entries()) logSpeeds.get(run)!.set(device, rates[i]!);
-    // What is left of a cell without the run's rate is error, but for the cell's own share in that rate.
+    // The remainder of a cell after the run's rate is error, except for the cell's own share in that rate.
     const errors = ids.map((id, i) => {
       const weight = weights[i]!;
       const left = logs(id, runs).map((log, run) => log - rates[run]!);
@@ -59,7 +61,7 @@ function hostLogs({ cells }: RunFigures): Map<string, { device: number; log: num
   );
 }
 
-/** For each cell (its logarithms in groups) the inverse of its variance, as a share of their sum. */
+/** For each cell (its logarithms in groups): the inverse of its variance, as a share of their sum. */
 function weightsOf(cells: readonly (readonly (readonly number[])[])[]): number[] {
   const own = cells.map((groups) => {
     const usable = groups.filter(({ length }) => length > 1);

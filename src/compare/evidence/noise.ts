@@ -11,47 +11,48 @@ import {
 import type { CellComparison } from "../comparison.js";
 
 /**
- * The noise between processes: each run is a process of its own, and the logarithm of a cell's median varies from one
- * to the next. Part of that is each cell's own; the rest is an offset that all cells of a kind share in a process.
+ * The noise between processes: each run is a process, and the logarithm of a cell's median varies between them. Part of
+ * that is specific to the cell; the rest is an offset that all cells of a kind share in a process.
  */
 
 /**
- * One cell's logarithms of speed, one for each run, in a group for each set of runs that followed one another (the
- * baseline's, the candidate's first ones, the confirming ones). Every cell has the same groups in the same order; those
- * in which it was not measured are empty.
+ * One cell's logarithms of speed, one for each run, grouped by consecutive runs (the baseline's, the candidate's first
+ * ones, the confirming ones). Every cell has the same groups in the same order; groups without measurements are empty.
  */
 export interface NoisyCell {
-  /** Cells of one kind are taken to be alike in their noise. */
+  /** Cells of one kind are assumed to have similar noise. */
   kind: string;
   groups: readonly (readonly number[])[];
 }
 
 /** The noise of one cell. Its variance is that of the logarithm of one run's median. */
 export interface CellNoise extends VarianceEstimate {
-  /** What is to be added to that variance for the mean of several runs, as their offsets are correlated. */
+  /** Addition to that variance for the mean of several runs, because their offsets are correlated. */
   offsetVariance: number;
-  /** The variance by which outliers among the runs are told; they have no part in it. */
+  /** The variance for detecting outliers, without the outliers' own part. */
   robustVariance: number;
-  /** Where the variance was taken from. */
+  /** Source of the variance. */
   source: NonNullable<CellComparison["spread"]>["source"];
 }
 
-/** Cells of a kind from which a prior of its variance can be fitted. */
+/** Fewest cells of a kind that allow fitting a prior of its variance. */
 const fewestForPrior = 4;
-/** With fewer cells of a kind, an offset cannot be told from a cell's own noise. */
+/** Fewest cells of a kind that separate an offset from a cell's own noise. */
 const fewestForOffset = 3;
 
-/** A run's median is not known better than to 0.01 %: no noise is taken to be below that. */
+/** Smallest assumed noise: a run's median is not more exact than 0.01 %. */
 const leastVariance = 1e-8;
 
 /**
- * Processes that follow one another are alike: the offsets of pageable and of staged copies have lag-1 correlations
- * of 0.43 on average in the recorded runs (results/nvidia-h200/noise.json). The variance of a mean of such values is
- * (1 + r) / (1 - r) times that of independent ones (first-order autoregression, many values).
+ * Consecutive processes are correlated: the offsets of pageable and of staged copies have lag-1 correlations of 0.43 on
+ * average in the recorded runs (results/nvidia-h200/noise.json). The variance of a mean of many such values is (1 + r)
+ * / (1 - r) times that of independent ones (first-order autoregression).
  */
 export const offsetCorrelation = 0.43;
 
-/** That of the host's own copies: 0.14 in the recorded occasions, and 0.2 without the bias of short series. */
+/**
+ * The correlation of the host's own copies: 0.14 in the recorded occasions, and 0.2 without the bias of short series.
+ */
 const hostCorrelation = 0.2;
 
 function offsetInflation(kind: string): number {
@@ -60,8 +61,8 @@ function offsetInflation(kind: string): number {
 }
 
 /**
- * The noise of each cell, in their order; null where nothing is known of it. `recorded` is what to fall back on
- * where these runs are too few: the noise of other runs, by kind.
+ * The noise of each cell, in their order; null if unknown. `recorded` is the fallback if these runs are too few: the
+ * noise of other runs, by kind.
  */
 export function estimateNoise(
   cells: readonly NoisyCell[],
@@ -96,7 +97,7 @@ function noiseOfKind(
   });
   const variances = withPrior(own, recorded);
   const offset = offsetVarianceOf(cells);
-  // A cell that was measured only once still has the noise of its kind, where these runs tell that.
+  // A cell that was measured once has the noise of its kind, if these runs show it.
   const known = own.filter((estimate) => estimate !== null).length;
   return variances.map((estimate, i) => {
     if (estimate === null) return null;
@@ -112,8 +113,8 @@ function noiseOfKind(
 }
 
 /**
- * The variance of one run's median in each of the cells of a kind (the groups of each), as robust ones that outliers do
- * not drive and the other cells moderate; null where nothing is known of it.
+ * The variance of one run's median for each cell of a kind (the groups of each): robust against outliers, and moderated
+ * by the other cells; null if unknown.
  */
 export function robustVariances(
   cells: readonly Groups[],
@@ -123,8 +124,8 @@ export function robustVariances(
 }
 
 /**
- * Each estimate pulled towards that of its kind, where there are cells enough to fit a prior. The recorded noise only
- * stands in for estimates that are missing: another machine's must not pull at what these runs say of themselves.
+ * Each estimate shrunk towards its kind's, if enough cells allow fitting a prior. Recorded noise only replaces missing
+ * estimates, because another machine's must not affect these runs' own.
  */
 function withPrior(
   estimates: readonly (VarianceEstimate | null)[],
@@ -143,7 +144,7 @@ function withPrior(
   });
 }
 
-/** The variance within the groups, from each group's sum of squares; null where no group has two runs. */
+/** The variance within the groups, from each group's sum of squares; null if no group has two runs. */
 function pooledVariance(
   groups: Groups,
   squaresOf: (group: readonly number[]) => number,
@@ -156,8 +157,8 @@ function pooledVariance(
 }
 
 /**
- * The variance of the offsets that the cells of a kind share in a process. A run's offset is the median, over the
- * cells, of its distances to each cell's own median. Null where there are too few cells, or runs, to tell.
+ * The variance of the offsets that cells of a kind share in a process. A run's offset is the median over the cells of
+ * its distances to each cell's own median. Null with too few cells or runs.
  */
 function offsetVarianceOf(cells: readonly Groups[]): number | null {
   if (cells.length < fewestForOffset) return null;
@@ -165,7 +166,7 @@ function offsetVarianceOf(cells: readonly Groups[]): number | null {
   let degreesOfFreedom = 0;
   for (const g of cells[0]!.keys()) {
     const length = Math.max(...cells.map((groups) => groups[g]!.length));
-    // A cell that some of the runs lack cannot be lined up with the others.
+    // A cell that some runs lack cannot be compared across runs.
     const aligned = cells.map((groups) => groups[g]!).filter((group) => group.length === length);
     if (length < 2 || aligned.length < fewestForOffset) continue;
     const residuals = aligned.map((group) => {
@@ -179,17 +180,17 @@ function offsetVarianceOf(cells: readonly Groups[]): number | null {
   return degreesOfFreedom === 0 ? null : squares / degreesOfFreedom;
 }
 
-/** With fewer runs a side has no robust centre: an outlier among one or two runs moves that side's figure. */
+/** Fewest runs for a robust centre: with one or two, an outlier moves the side's figure. */
 export const fewestForCentre = 3;
 
-/** Degrees of freedom, of all cells of a kind together, from which these runs tell the noise with its outliers. */
+/** Degrees of freedom over all cells of a kind from which these runs show the noise with its outliers. */
 const fewestDegrees = 20;
 
 /**
- * The variance of the logarithm of one run's median with its outliers, for the cells of a kind (the groups of each):
- * any of them may have the outliers that another one had. It is the mean of the cells' variances, with 4 + 2 / c²
- * degrees of freedom, those of a scaled inverse chi-square distribution with the coefficient of variation c that the
- * cells' variances have; or the recorded noise, if that is larger. Null where neither is known.
+ * The variance of the logarithm of one run's median with outliers, for the cells of a kind (the groups of each), any of
+ * which may have the outliers of another. It is the mean of the cells' variances, with 4 + 2 / c² degrees of freedom,
+ * those of a scaled inverse chi-square distribution with the cells' coefficient of variation c; or the recorded noise
+ * if that is larger. Null if neither is known.
  */
 export function outlierSpread(
   cells: readonly Groups[],

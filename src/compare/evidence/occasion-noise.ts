@@ -11,44 +11,44 @@ import { fewestOccasions } from "../occasions.js";
 import { robustVariances } from "./noise.js";
 
 /**
- * The noise between occasions. Runs that follow one another share what the machine does in these minutes; how it is an
- * hour later, only runs of another hour show. The logarithm of a cell's speed has an offset on each occasion that all
- * cells of its kind share, and one of its own.
+ * The noise between occasions. Consecutive runs share the machine's state; only runs of another hour show how it
+ * differs then. On each occasion, the logarithm of a cell's speed has an offset that all cells of its kind share, and
+ * one of its own.
  */
 
 /** Variances of one occasion's offsets, in squared logarithms. */
 export interface OccasionNoise {
-  /** Of the offset that all cells of a kind share on an occasion. */
+  /** Variance of the offset that all cells of a kind share on an occasion. */
   shared: VarianceEstimate;
-  /** Of a cell's own offset about the shared one. */
+  /** Variance of a cell's own offset about the shared one. */
   own: VarianceEstimate;
 }
 
 /**
- * What one source knows of several occasions: for each cell of a kind the centre of its logarithms of speed on each
- * occasion, the same occasions in the same order. The centres of a cell may be about any level.
+ * One source's record of several occasions: for each cell of a kind, the centre of its log speeds on each occasion, in
+ * the same order. The centres may be relative to any level.
  */
 export type OccasionCentres = readonly (readonly number[])[];
 
-/** With fewer cells, what they share cannot be separated from what is each one's own. */
+/** Fewest cells that separate the shared offset from each cell's own. */
 const fewestCells = 3;
 
-/** From so many degrees of freedom on, a machine's own occasions show its noise without what was recorded elsewhere. */
+/** Degrees of freedom from which a machine's own occasions replace recorded noise. */
 const enoughDegrees = 6;
 
 /**
- * With fewer occasions, one that lies far off is not known from the others' spread, and counts in full: of five, three that
- * are close by chance would make outliers of the other two.
+ * Fewest occasions among which outliers are winsorized: of five, three that are close by chance would make outliers of
+ * the other two.
  */
 export const fewestForOutliers = 8;
 
 /**
- * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, each machine of a
- * history), each with its own levels and weighted by its degrees of freedom. `start` is where a machine begins. Beside a
- * machine's own occasions it fills up the degrees of freedom that these lack, for each of both variances by itself
- * (`completed()`); with `isStartAlone` it counts only where there are none. It is an analysis of variance in two ways, cell
- * and occasion, in which an occasion's shared offset is the median over the cells. Outlying occasions are winsorized, so that a
- * disturbed one does not hide a later loss. The centres' own errors are not taken out: the estimate errs to the careful side.
+ * The noise between occasions of one kind, from all sources (a baseline's sessions, each machine of a history), each
+ * with its own levels and weighted by its degrees of freedom. `start` is a machine's initial noise. It adds the degrees
+ * of freedom that the machine's own occasions lack, for each of both variances separately (`completed()`); with
+ * `isStartAlone` it counts only without own occasions. The method is a two-way analysis of variance, cell and occasion;
+ * an occasion's shared offset is the median over the cells. Outlying occasions are winsorized so that a disturbed one
+ * does not hide a later loss. The centres' own errors are included, so the estimate is rather too large.
  */
 export function estimateOccasionNoise(
   sources: readonly OccasionCentres[],
@@ -63,7 +63,10 @@ export function estimateOccasionNoise(
   return { shared: completed(own.shared, start.shared), own: completed(own.own, start.own) };
 }
 
-/** A machine that is noisier than where it began is known by its own occasions: the start must not make it look quieter. */
+/**
+ * If a machine's own occasions are noisier than the initial noise, only they count: the initial noise must not hide
+ * that.
+ */
 function completed(own: VarianceEstimate, start: VarianceEstimate): VarianceEstimate {
   const missing = Math.min(enoughDegrees - own.degreesOfFreedom, start.degreesOfFreedom);
   if (missing <= 0 || own.variance > start.variance) return own;
@@ -106,7 +109,7 @@ function ofSource(cells: OccasionCentres): OccasionNoise | null {
   };
 }
 
-/** The sum of squares about the mean, for which outliers of many values are moved to three robust deviations. */
+/** The sum of squares about the mean; outliers among many values are first moved to three robust deviations. */
 function squaresWithoutOutliers(
   values: readonly number[],
   scale = robustVariance([values])?.variance,
@@ -116,15 +119,16 @@ function squaresWithoutOutliers(
 }
 
 /**
- * What the offsets of a baseline's occasions (`occasionRuns`: the runs of each) and of the one occasion of a candidate add
- * to the variance of the change between them, as parts that are estimated by themselves.
+ * The variance that the offsets of the baseline's occasions (`occasionRuns`: the runs of each) and of the candidate's
+ * one occasion add to the change between them, as separately estimated parts.
  */
 export function betweenOccasions(
   occasionRuns: readonly number[],
   { shared, own }: OccasionNoise,
 ): { shared: VarianceEstimate; own: VarianceEstimate } {
   const runs = occasionRuns.reduce((sum, one) => sum + one, 0);
-  // The variance of the mean of offsets of 1, each weighted by its occasion's runs: 1/3 for three alike.
+  // The variance of the mean of offsets with variance 1, each weighted by its occasion's runs: 1/3 for three equal
+  // ones.
   const ofBaseline = occasionRuns.reduce((sum, one) => sum + (one / runs) ** 2, 0);
   const times = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
     variance: variance * (1 + ofBaseline),

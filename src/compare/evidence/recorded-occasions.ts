@@ -4,14 +4,14 @@ import type { Series } from "../series.js";
 import type { OccasionNoise } from "./occasion-noise.js";
 
 /**
- * What recordings on GPUs say of the noise between occasions and of the host's part in it, for comparisons whose own runs
- * are too few to tell. By kind of memory.
+ * Recorded noise between occasions and recorded effect of the host, by kind of memory, for comparisons with too few
+ * runs of their own.
  */
 
 /**
- * Noise between occasions on which a baseline was measured, without what the host's memory explains: between three machines
- * with an NVIDIA H200 each, minutes apart (results/nvidia-h200/occasions.json; `node bench/regress/recorded-occasions.mjs`
- * prints these lines and the slopes). It says little of another machine, and kinds that were not recorded are absent.
+ * Noise between a baseline's occasions without the host's part: between three machines with an NVIDIA H200 each,
+ * minutes apart (results/nvidia-h200/occasions.json; `node bench/regress/recorded-occasions.mjs` prints these lines and
+ * the slopes). It says little about other machines. Kinds that were not recorded are absent.
  */
 export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
   pageable: {
@@ -33,17 +33,17 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
 };
 
 /**
- * GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. So are the copies of
- * recorded ones that go by the CPU, in what an occasion does to all of them: three machines' memory says little of the next.
+ * Factor on the variance for GPUs that were not recorded: four, twice the deviation. It also applies to the shared
+ * noise of copies through the CPU on recorded GPUs, because three machines' memory says little about the next one's.
  */
 export const varianceFactorOfBound = 4;
 
-/** Where nothing was recorded, a bound is surer than the estimate that it was made of: it is as good as five occasions. */
+/** A bound is more certain than the estimate behind it: it counts like five occasions. */
 const degreesOfBound = 4;
 
 /**
- * The recorded kind that stands for a kind of cells. Copies that the device makes by itself are like pinned ones; in
- * latencies of single copies, and beside a load, the CPU has its part as in pageable ones.
+ * The recorded kind that replaces a kind of cells. Copies that the device makes by itself are like pinned ones. In
+ * single-copy latencies and beside a load, the CPU takes part as in pageable ones.
  */
 export function standInFor(cell: { memory: string; beside?: unknown }, unit: Series["unit"]): string {
   if (cell.memory === "staged" || cell.memory === "host") return cell.memory;
@@ -53,8 +53,8 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 }
 
 /**
- * The noise between occasions that a series starts from, until its own runs show it: a bound from the recorded kind that is
- * most like it.
+ * The initial noise between occasions of a series, until its own runs show it: a bound from the most similar recorded
+ * kind.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
@@ -72,19 +72,19 @@ export function startingOccasionNoise(
   return { shared: bound(shared), own: bound(own) };
 }
 
-/** The estimate of a variance `factor` times as large, and as certain. */
+/** The estimate with its variance multiplied by `factor`, and the same certainty. */
 export function times({ variance, degreesOfFreedom }: VarianceEstimate, factor: number): VarianceEstimate {
   return { variance: variance * factor, degreesOfFreedom };
 }
 
-/** How many percent a kind's copies lose for each percent that the host's own copies lose: 0 to 1. */
+/** Percent that a kind's copies lose for each percent that the host's own copies lose: 0 to 1. */
 export interface HostSlope {
   slope: number;
-  /** Of the slope, as an estimate. */
+  /** Variance of the slope's estimate. */
   variance: number;
 }
 
-/** How much of a change of the host's own copies pageable and staged copies show. */
+/** The recorded share of a change of the host's own copies that pageable and staged copies show. */
 export const recordedHostSlopes: Readonly<Record<string, HostSlope>> = {
   pageable: { slope: 1, variance: 0.01 },
   staged: { slope: 1, variance: 0.01 },

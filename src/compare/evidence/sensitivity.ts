@@ -11,30 +11,31 @@ import { type CellNoise, estimateNoise } from "./noise.js";
 import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
 import { startingOccasionNoise } from "./recorded-occasions.js";
 
-/** What a baseline is good for: the noise between its runs, and the drops that a check against it finds. */
+/** The sensitivity of a baseline: the noise between its runs, and the drops that a check against it detects. */
 export interface Sensitivity {
-  /** One entry for each kind of memory, latency apart, in the order in which they first appear. */
+  /** One entry for each kind of memory (latency separately), in the order of first appearance. */
   kinds: {
     name: string;
     cells: number;
-    /** Standard deviation of a run's figure, as a share of it: of the middle cell, and of the noisiest. */
+    /** Relative standard deviation of a run's figure: of the median cell, and of the noisiest. */
     typicalDeviation: number;
     largestDeviation: number;
-    /** The relative drop that a check finds 19 times out of 20: in the middle cell, and in the noisiest. */
+    /** The relative drop that a check detects 19 times out of 20: in the median cell, and in the noisiest. */
     typicalDrop: number;
     largestDrop: number;
   }[];
 }
 
-/** The chance that a drop of the size that is told goes unnoticed. */
+/** The chance of missing a drop of the stated size. */
 const missed = 0.05;
 
 /**
- * What a baseline of these runs is good for, in a check of `checkRuns` runs and as many to confirm. In logarithms, a
- * cell's drop fails a check if its estimate, of standard error e, passes the threshold T and its interval no change. So
- * the drop that is found all but always is d = max(e t_a, T) + e t_b, where t_a is the quantile of Student's t for the
- * interval's tail, and t_b that for the chance of missing it. The noise between occasions is part of e. What the host's
- * memory explains of pageable and staged copies is no part of it. Null if fewer than two runs leave the noise unknown.
+ * The sensitivity of a baseline of these runs, for a check of `checkRuns` runs and as many to confirm. In logarithms, a
+ * cell's drop fails a check if its estimate, of standard error e, passes the threshold T and its interval excludes
+ * zero. So the smallest detectable drop is d = max(e t_a, T) + e t_b. t_a is the quantile of Student's t for the
+ * interval's tail, t_b that for the chance of missing the drop. e includes the noise between occasions, but not the
+ * part of pageable and staged copies that the host's memory explains. Null if fewer than two runs leave the noise
+ * unknown.
  */
 export function sensitivityOf(
   runs: readonly RunFigures[],
@@ -89,7 +90,7 @@ export function sensitivityOf(
       offsets.own,
     ]);
   };
-  // The host's cells are judged together, and apart from the others.
+  // The host's cells are judged together, separately from the others.
   const others = series.filter(({ cell }) => cell.memory !== "host").length;
   const dropOf = (i: number) => {
     const { variance, degreesOfFreedom } = uncertaintyOf(i);

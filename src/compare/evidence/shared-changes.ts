@@ -5,19 +5,19 @@ import { changeOf, judgedTogether, type LogChange } from "./change-estimate.js";
 import type { HostPart } from "./host-covariate.js";
 import { betweenOccasions } from "./occasion-noise.js";
 
-/** What the cells of one kind of memory share of their changes, and what of them is each cell's own. */
+/** Separates the shared change of the cells of one kind of memory from each cell's own. */
 
-/** With fewer cells of a kind, what an occasion does to all of them cannot be separated from what one of them does alone. */
+/** Fewest cells of a kind that separate an occasion's shared effect from a single cell's change. */
 const fewestCells = 6;
 
 /** The variance of a median of many normal values over that of their mean. */
 const medianVariance = Math.PI / 2;
 
 /**
- * If the noise between occasions is known, a cell that falls behind the others of its kind needs no occasion to
- * explain it: its change about theirs (their median) has only the offsets in it that are its own. The smaller of both
- * p-values counts, twice, for there were two chances; the one about the others only if most of the change is the cell's own.
- * The interval is that of the p-value that counts.
+ * If the noise between occasions is known, a cell that falls behind the others of its kind needs no occasion to explain
+ * it: only its own offset affects its change relative to the others' median. The smaller of both p-values counts,
+ * doubled for two tests. The one relative to the others counts only if most of the change is the cell's own. The
+ * interval belongs to the p-value that counts.
  */
 export function tellOwnFromShared(evidence: readonly Evidence[]): Evidence[] {
   const changes = evidence.map(({ overall }) => overall?.change ?? null);
@@ -32,7 +32,7 @@ export function tellOwnFromShared(evidence: readonly Evidence[]): Evidence[] {
         aboutOthers(one, change.change - shared, { explained, runs, others: others.length }),
       );
     const { first, fresh, explained, explainedOfFresh } = one.runs;
-    // Only the suspects were measured again: how the others changed, the first runs say for both.
+    // Only the suspects were measured again, so the first runs give the others' change for both.
     return {
       ...one,
       overall: judge(one.overall, explained, first.length + fresh.length),
@@ -41,7 +41,7 @@ export function tellOwnFromShared(evidence: readonly Evidence[]): Evidence[] {
   });
 }
 
-/** A cell's change about the median of `others` others, which `runs` of the candidate's runs show. */
+/** A cell's change relative to the median of `others` others, over `runs` of the candidate's runs. */
 function aboutOthers(
   evidence: Evidence,
   change: number,
@@ -77,7 +77,7 @@ function withOwnChange(whole: LogChange, own: LogChange): LogChange {
   };
 }
 
-/** Whether `judgeTogether()` has a mean to judge the `host` cells by. */
+/** Whether `judgeTogether()` has a mean for the `host` cells. */
 export function areJudgedTogether(host: readonly Series[]): boolean {
   return host.every(({ baseline, first, fresh }) =>
     [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null),
@@ -85,16 +85,16 @@ export function areJudgedTogether(host: readonly Series[]): boolean {
 }
 
 /**
- * The host's memory is one thing for each device: the chance that its cells did not change is that of their mean over
- * each run, which is surer than any of them. `judge` gathers the evidence on that mean of `cells` cells; the cells keep
- * their own changes, with the mean's error, and the interval of each covers the mean's.
+ * Judges a device's `host` cells by their mean over each run, because they measure the same memory and the mean is more
+ * certain than any of them. `judge` gathers the evidence on that mean of `cells` cells. The cells keep their own
+ * changes with the mean's error, and each interval covers the mean's.
  */
 export function judgeTogether(
   members: readonly Series[],
   evidence: readonly Evidence[],
   judge: (whole: Series, cells: number) => Evidence,
 ): Evidence[] {
-  // If no cell was measured in every run, there is no mean over the same cells.
+  // Without a cell that every run measured, the means are not comparable.
   if (!areJudgedTogether(members)) return [...evidence];
   const meanOf = (figures: readonly RunFigure[]) =>
     figures.map((run) => ({ ...run, value: Math.exp(run.hostLogSpeed!) }));

@@ -8,38 +8,38 @@ import { joinRuns, logSpeeds, type Series } from "../series.js";
 import type { Evidence } from "./cell-evidence.js";
 
 /**
- * Slow runs: single ones that a mean hides, as a link makes them that trains down now and then. A run is slow that lost
- * more than what counts as a drop and lies far outside the spread between the baseline's runs.
+ * Single slow runs, which a mean hides: for example of a link that trains down now and then. A run is slow if it lost
+ * more than the drop that counts and lies far outside the spread between the baseline's runs.
  */
 export interface SlowRuns {
-  /** Of the baseline's runs, by the same measure. */
+  /** The baseline's runs, counted in the same way. */
   baseline: SlowCount;
-  /** Of the candidate's first runs. */
+  /** The candidate's first runs. */
   first: SlowCount;
-  /** Of the confirming runs. */
+  /** The confirming runs. */
   fresh: SlowCount;
-  /** The change of the slowest of the candidate's runs, a logarithm of speed. */
+  /** The log-speed change of the candidate's slowest run. */
   worst: number;
-  /** When the candidate's slow runs started, in their order. */
+  /** Start times of the candidate's slow runs, in order. */
   startedAt: string[];
 }
 
-/** How many of some runs are slow. */
+/** A number of runs, and how many of them are slow. */
 export interface SlowCount {
   slow: number;
   runs: number;
 }
 
 /**
- * Robust deviations from the centre that are far outside: of steady memory, and of other memory, which has outliers of
- * its own. In the recorded runs (results/nvidia-h200/noise.json) no median of a pinned cell is farther than 6 from its
- * centre, none of a pageable or staged one farther than 27.
+ * Robust deviations from the centre that count as far outside: for steady memory, and for other memory, which has
+ * outliers by nature. In the recorded runs (results/nvidia-h200/noise.json) no median of a pinned cell is farther than
+ * 6 from its centre, and none of a pageable or staged one farther than 27.
  */
 const farDeviations = { steady: 10, other: 40 };
 
 /**
- * The slow runs of a series, for a drop of `drop` (of the logarithm of speed). Null if the candidate has none, or the
- * spread between runs is not known.
+ * The slow runs of a series, for a drop of `drop` (in log speed). Null if the candidate has none, or the spread between
+ * runs is unknown.
  */
 export function findSlowRuns(series: Series, evidence: Evidence, drop: number): SlowRuns | null {
   const { noise, runs, baseline } = evidence;
@@ -59,24 +59,24 @@ export function findSlowRuns(series: Series, evidence: Evidence, drop: number): 
   };
 }
 
-/** How far from its centre a run of the series does not come by itself. */
+/** Distance from the centre that normal runs of the series do not reach. */
 function farOutside({ cell }: Series, { noise, baselineVariance }: Evidence): number {
   const deviation = Math.sqrt(baselineVariance ?? noise!.robustVariance);
   return deviation * farDeviations[isSteady(cell) ? "steady" : "other"];
 }
 
-/** How many runs of each group are slow, or uneven. */
+/** Number of slow (or uneven) runs in each group. */
 type SlowCounts = Pick<SlowRuns, "baseline" | "first" | "fresh">;
 
-/** How many of all of the candidate's runs are slow. */
+/** Number of slow runs among all of the candidate's. */
 export function slowOfCandidate({ first, fresh }: SlowCounts): SlowCount {
   return { slow: first.slow + fresh.slow, runs: first.runs + fresh.runs };
 }
 
 /**
- * Whether slow runs come "more" or "less" often than in the baseline, by the 95 % interval of the difference of both
- * shares; "open" if it has both signs. If the baseline had none, one is more: it lies far outside anything that these
- * runs do by themselves.
+ * Whether slow runs are "more" or "less" frequent than in the baseline, by the 95 % interval of the difference of both
+ * shares; "open" if it includes zero. If the baseline had none, one is "more", because it lies far outside the normal
+ * spread.
  */
 export function rateAgainstBaseline(slow: SlowCounts): "more" | "less" | "open" {
   return slow.baseline.slow === 0 ? "more" : rateOfShares(slow);
@@ -89,31 +89,32 @@ export function rateOfShares(slow: SlowCounts): "more" | "less" | "open" {
   return high < 0 ? "less" : "open";
 }
 
-/** Whether slow runs of the first processes, or how often they come, need fresh processes to be settled. */
+/** Whether fresh processes are needed to settle slow runs of the first processes, or their frequency. */
 export function needsMoreRuns(slow: SlowCounts, rate = rateAgainstBaseline(slow)): boolean {
   const isUnmet = slow.first.slow > 0 && slow.fresh.slow === 0;
   return isUnmet || rate === "open";
 }
 
-/** The chance that slow runs that come as often as they did stay away from all runs of the confirmation. */
+/** The chance that the confirmation has no slow run although they are as frequent as before. */
 const missedByConfirmation = 0.005;
 
-/** No confirmation takes more processes than this: slow runs that are rarer than 1 in 5 may then stay unconfirmed. */
+/** Most processes of a confirmation: slow runs rarer than 1 in 5 may stay unconfirmed. */
 export const mostConfirmingRuns = 24;
 
-/** How many fresh processes it takes to meet again what came in `slow` of `runs`; at most `mostConfirmingRuns`. */
+/** Number of fresh processes needed to find again what happened in `slow` of `runs`; at most `mostConfirmingRuns`. */
 export function runsToConfirm({ slow, runs }: SlowCount): number {
   if (slow >= runs) return 1;
   const needed = Math.ceil(Math.log(missedByConfirmation) / Math.log(1 - slow / runs));
   return Math.min(needed, mostConfirmingRuns);
 }
 
-/** Fewer runs do not show by themselves which of them are outliers. */
+/** Fewest runs that show which of them are outliers. */
 const fewestRuns = 5;
 
 /**
- * How many of `some` of a baseline's runs are slow in a cell of steady memory: they lost more than the usual threshold of
- * such cells about the median of `all`, and lie far outside the spread between these. 0 if there are fewer than five.
+ * Number of `some` of a baseline's runs that are slow in a cell of steady memory: they lost more than the usual
+ * threshold relative to the median of `all`, and lie far outside the spread between these. 0 if there are fewer than
+ * five.
  */
 export function countSlowRuns(some: readonly RunFigures[], all: readonly RunFigures[]): number {
   if (all.length < fewestRuns) return 0;

@@ -8,41 +8,41 @@ import type { Evidence } from "./cell-evidence.js";
 import { rateAgainstBaseline, rateOfShares, type SlowCount } from "./slow-runs.js";
 
 /**
- * Uneven runs: ones of which slow copies took much of the time, while their medians may be as ever. A run is uneven that
- * lost more of its time than the baseline's runs lose, by what counts and by more than these differ among each other.
- * Such runs are counted, as slow ones are: in a run of few samples there may be no slow copy, so that no mean over the
- * runs is far from another for certain, but none is uneven by itself. Memory that is not steady has uneven runs of its own,
- * which hide what is less uneven than the worst of them: there the means of many runs tell as well.
+ * Uneven runs, in which slow copies took much of the time although the median may be normal. A run is uneven if it lost
+ * more time than the baseline's runs, by the amount that counts and by more than these differ among each other. Uneven
+ * runs are counted like slow ones, because a run of few samples may have no slow copy, and then no mean is certainly
+ * different. Memory that is not steady has uneven runs by nature, which hide smaller unevenness; there the means of
+ * many runs count too.
  */
 export interface UnevenRuns {
-  /** Of the baseline's runs, by the same measure. */
+  /** The baseline's runs, counted in the same way. */
   baseline: SlowCount;
-  /** Of the candidate's first runs. */
+  /** The candidate's first runs. */
   first: SlowCount;
-  /** Of the confirming runs. */
+  /** The confirming runs. */
   fresh: SlowCount;
-  /** The mean share of the time that slow copies took from the others, of the baseline's runs and of all of the candidate's. */
+  /** Mean share of time lost to slow copies in the baseline's runs, and in all of the candidate's. */
   lost: { baseline: number; candidate: number };
   /**
-   * Whether uneven runs come "more" or "less" often than in the baseline, or that is "open". One is more if even copies had
-   * none; others have them at times, and that none was met in a few runs does not say that there are none.
+   * Whether uneven runs are "more" or "less" frequent than in the baseline, or "open". One run is "more" only for
+   * memory whose copies are normally even: other memory has uneven runs at times, also if a few runs show none.
    */
   rate: "more" | "less" | "open";
-  /** Whether the means of all runs show it, however few of the runs are uneven by themselves. */
+  /** Whether the means over all runs show it, even if few runs are uneven. */
   isByMean: boolean;
-  /** Whether the confirming runs alone lost as much more than the baseline's as shows that the loss is still there. */
+  /** Whether the confirming runs alone lost enough more than the baseline's to show that the loss remains. */
   isMetAgain: boolean;
 }
 
-/** The confirming runs lose at least this part of what counts: of a few runs some may be without a slow copy. */
+/** Smallest share of the counting loss that confirming runs must show: some of a few runs may have no slow copy. */
 const metAgain = 0.5;
 
-/** One uneven run of memory that has some at times says nothing; fresh processes for each would double many checks. */
+/** One uneven run of memory that is not steady means nothing; fresh processes for each would double many checks. */
 const fewestOfOthers = 2;
 
 /**
- * The uneven runs of a series whose drop counts from `threshold` on; null if the candidate lost no more than counts, or
- * nothing is known of it.
+ * The uneven runs of a series with a threshold of `threshold`; null if the candidate's loss does not count, or is
+ * unknown.
  */
 export function findUnevenRuns(series: Series, evidence: Evidence, threshold: number): UnevenRuns | null {
   const least = Math.max(leastLostShare, threshold);
@@ -64,7 +64,7 @@ export function findUnevenRuns(series: Series, evidence: Evidence, threshold: nu
   const isCounted = count(candidate).slow >= (isEven(series) ? 1 : fewestOfOthers);
   const pOfMeans = isEven(series) ? 1 : pValueOfMeans(baseline, candidate);
   if (lost.candidate - lost.baseline < least || (!isCounted && pOfMeans >= levelOfMeans.open)) return null;
-  // What a program gets: copies that are faster by more than slow ones take are no loss.
+  // Programs lose nothing if copies got faster by more than slow ones take.
   const overTime =
     evidence.candidate - evidence.baseline + Math.log((1 - lost.candidate) / (1 - lost.baseline));
   if (overTime > Math.log1p(-least)) return null;
@@ -81,12 +81,12 @@ export function findUnevenRuns(series: Series, evidence: Evidence, threshold: nu
 }
 
 /**
- * That the means of the lost shares differ is shown below the one p-value, and below the other it may be: more runs tell. Cells
- * are many and their shares have long tails, so both are small.
+ * Below the first p-value a difference of the mean lost shares is shown; below the second it is possible, and more runs
+ * decide. Both are small, because there are many cells and their shares have long tails.
  */
 const levelOfMeans = { shown: 2e-5, open: 0.002 };
 
-/** Of Student's t test that the candidate's runs lose no more on average than the baseline's. */
+/** P-value of Student's t test that the candidate's runs lose no more on average than the baseline's. */
 function pValueOfMeans(baseline: readonly number[], candidate: readonly number[]): number {
   if (Math.min(baseline.length, candidate.length) < fewestForUsual) return 1;
   const degreesOfFreedom = baseline.length + candidate.length - 2;
@@ -98,25 +98,25 @@ function pValueOfMeans(baseline: readonly number[], candidate: readonly number[]
 }
 
 /**
- * Whether what counts alone decides on a run: plain cells of steady memory lose less than 2 % in all recorded runs. Of single
- * copies, which an interrupt makes many times longer, none are recorded.
+ * Whether the counting loss alone makes a run uneven: plain cells of steady memory lost less than 2 % in all recorded
+ * runs. No single-copy cells are recorded, and an interrupt makes such copies many times longer.
  */
 function isEven({ cell, unit }: Series): boolean {
   return isSteady(cell) && unit !== "us";
 }
 
-/** Of the runs of which it is known. */
+/** Lost shares of the runs that record them. */
 export function lostShares(runs: readonly RunFigure[]): number[] {
   return runs.map(({ lostShare }) => lostShare).filter((share) => share !== null);
 }
 
-/** With fewer runs a baseline does not tell how uneven its runs are. */
+/** Fewest runs of a baseline that show its usual unevenness. */
 const fewestForUsual = 3;
 
 /**
- * By how much the most uneven of the baseline's runs of a kind lost more of its time than its cell's others: memory that is
- * not steady has slow copies of its own (24 % of the time in results/nvidia-h200/default.json), and any of its cells may
- * have the outliers that another one had. Null if the baseline has too few runs.
+ * How much more time the most uneven baseline run of a kind lost than its cell's other runs. Memory that is not steady
+ * has slow copies by nature (24 % of the time in results/nvidia-h200/default.json), and any of its cells may have the
+ * outliers of another. Null if the baseline has too few runs.
  */
 export function usualUnevenness(kind: readonly Pick<Series, "baseline">[]): number | null {
   const sides = kind

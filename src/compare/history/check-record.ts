@@ -5,12 +5,12 @@ import type { Comparison } from "../comparison.js";
 import type { RunFigures } from "../result-set.js";
 import { joinRuns, logSpeeds } from "../series.js";
 
-/** The variance of a median of normal values is up to so many times that of their mean (many values). */
+/** Largest ratio of the variance of a median of normal values to that of their mean (many values). */
 const medianInflation = Math.PI / 2;
 
 /**
- * What a history keeps of a check: of its first runs, the same cells each time, without those that measured suspects
- * again. There is at least one run.
+ * The history's record of a check (at least one run): its first runs, which have the same cells each time, without
+ * those that measured suspects again.
  */
 export function checkRecord(
   runs: readonly RunFigures[],

@@ -13,16 +13,16 @@ export interface LogPoint {
   error: number | null;
 }
 
-/** What the document says of a course, but for what the course is of. */
+/** The document's facts on a course, without what it is a course of. */
 type CourseOfPoints = Pick<
   Course,
   "points" | "newest" | "noise" | "steps" | "drifts" | "outages" | "endStep" | "pattern"
 >;
 
-/** Below that a scatter says nothing. */
+/** Fewest points with a meaningful scatter. */
 const fewestForNoise = 3;
 
-/** What the document says of a course's points, which are those of these series together. */
+/** The document's facts on a course's points, which belong to these series together. */
 export function courseOf(
   points: readonly LogPoint[],
   members: readonly HistorySeries[],
@@ -137,7 +137,7 @@ function driftOf(
   ];
 }
 
-/** What is recorded of the machine and differs between two checks; what either does not know is left out. */
+/** The recorded facts of the machine that differ between two checks; unknown ones are left out. */
 function machineDifferences(before: HistoryEntry, after: HistoryEntry): CourseStep["differences"] {
   const facts = [before, after].map(factsOf) as [
     Record<string, string | null>,

@@ -11,20 +11,20 @@ import { courseOf, type LogPoint } from "./course-of-points.js";
 import type { Course, HistoryDocument } from "./history-document.js";
 import { byMachine, type HistorySeries, joinHistory } from "./history-series.js";
 
-/** What to tell of a history. */
+/** Options of a history report. */
 export interface HistoryRequest {
-  /** Of pinbench. */
+  /** Version of pinbench. */
   version: string;
-  /** The folder, as it was given. */
+  /** The folder as given. */
   path: string;
   history: History;
-  /** Ids of cells or patterns of these; null for the groups. */
+  /** Cell ids or patterns; null for the groups. */
   cells: readonly string[] | null;
 }
 
 /**
- * How the figures of a history went, and where they changed. Reads and writes nothing. Throws a usage error where no
- * cell is like one of the patterns.
+ * The courses of a history's figures and their changes. Reads and writes nothing. Throws a usage error if a pattern
+ * matches no cell.
  */
 export function describeHistory({ version, path, history, cells }: HistoryRequest): HistoryDocument {
   const { entries, notes } = history;
@@ -58,7 +58,7 @@ interface MachineSeries extends HistorySeries {
   machine: string | null;
 }
 
-/** The series of each machine by themselves: what two machines differ by is no change of either. */
+/** The series of each machine separately: a difference between machines is no change. */
 function seriesByMachine(entries: readonly HistoryEntry[]): MachineSeries[] {
   const checkOf = new Map(entries.map((entry, check) => [entry, check]));
   const machines = byMachine(entries);
@@ -72,7 +72,7 @@ function seriesByMachine(entries: readonly HistoryEntry[]): MachineSeries[] {
   );
 }
 
-/** Machines by their hosts, those of one host by their GPUs as well. */
+/** Machines named by host, or by host and GPUs if hosts are shared. */
 function machineNames(machines: readonly MachineNames[]): string[] {
   const hosts = machines.map(({ hostName }) => hostName.join(", "));
   return machines.map(({ gpuUuids }, i) => {
@@ -99,7 +99,7 @@ function chosen(
   return series.filter(({ cell }) => patterns.some((pattern) => matchesPattern(cell.id, pattern)));
 }
 
-/** Each group's course, and after it those of its cells of which something was found that is their own. */
+/** Each group's course, followed by those of its cells with findings of their own. */
 function groupCourses(series: readonly MachineSeries[], entries: readonly HistoryEntry[]): Course[] {
   const several = {
     devices: new Set(series.map(({ cell }) => cell.device)).size > 1,
@@ -114,10 +114,10 @@ function groupCourses(series: readonly MachineSeries[], entries: readonly Histor
   });
 }
 
-/** Comparing every copy makes other figures: these courses go by themselves. */
+/** Comparing every copy changes the figures, so these have their own courses. */
 const everyCopyCompared = "every copy compared";
 
-/** Directions, memory kind and mode, and what else is not as usual: "h2d pinned", "h2d pinned latency, warm". */
+/** Direction, memory kind and mode, and all that is unusual: "h2d pinned", "h2d pinned latency, warm". */
 function groupName(
   { cell, moved, backend, machine, comparesEveryCopy }: MachineSeries,
   several: { devices: boolean; backends: boolean },
@@ -198,14 +198,14 @@ function describe(members: readonly MachineSeries[], all: readonly MachineSeries
   };
 }
 
-/** Machines of one kind differ by less. */
+/** Smallest difference between machines that is reported. */
 const leastBehind = 0.05;
-/** And so many robust deviations of their checks. */
+/** The same in robust deviations of their checks. */
 const deviationsBehind = 4;
 
 /**
- * The fastest of the other machines that have the same cells, if this one is well behind it: how far the medians of the
- * same cells differ, in the middle of these.
+ * The fastest other machine with the same cells, if this one is well behind it: the median difference of the same
+ * cells' medians.
  */
 function behindOthers(members: readonly MachineSeries[], all: readonly MachineSeries[]): Course["behind"] {
   const keyOf = ({ cell, moved, unit, backend, comparesEveryCopy }: MachineSeries) =>
@@ -231,13 +231,13 @@ function logPoints({ points }: HistorySeries): LogPoint[] {
   return points.map(({ check, figure, logError }) => ({ check, value: Math.log(figure), error: logError }));
 }
 
-/** Enough for the medians to settle: they move by less each time. */
+/** Rounds of median polish, enough to settle: each changes less. */
 const polishing = 10;
 
 /**
- * What the cells of a group have in common in each check: the median over them of how far each is from its own level,
- * by median polish (J. W. Tukey, "Exploratory Data Analysis", 1977, chapter 11), so that a cell that only some of the
- * checks have takes nothing from the course. The error is that of the middle cell: what moves one moves them all.
+ * The common course of a group's cells: in each check the median of their distances from their own levels, by median
+ * polish (J. W. Tukey, "Exploratory Data Analysis", 1977, chapter 11), so that a cell missing from some checks does not
+ * distort it. The error is that of the median cell, because a common cause moves all.
  */
 function commonPoints(members: readonly (readonly LogPoint[])[]): LogPoint[] {
   const checks = [...new Set(members.flatMap((points) => points.map(({ check }) => check)))].sort(
@@ -262,10 +262,10 @@ function commonPoints(members: readonly (readonly LogPoint[])[]): LogPoint[] {
   });
 }
 
-/** A group's step and a cell's may be found this many checks apart and still be one. */
+/** Largest distance, in checks, between a group's and a cell's step that count as one. */
 const samePlace = 3;
 
-/** Whether each of a cell's findings is one that its group has as well. */
+/** Whether the group has each of a cell's findings too. */
 function isToldBy(cell: Course, group: Course): boolean {
   return (
     placesOf(cell).every((own) => placesOf(group).some((shared) => isSamePlace(own, shared))) &&
@@ -273,7 +273,7 @@ function isToldBy(cell: Course, group: Course): boolean {
   );
 }
 
-/** A finding of a course: what it is, which way it goes, and the first and the last check at which it may lie. */
+/** A finding of a course: its kind, its direction, and the range of checks in which it may lie. */
 interface FoundPlace {
   kind: "step" | "drift" | "outage";
   change: number;
@@ -281,7 +281,7 @@ interface FoundPlace {
   last: number;
 }
 
-/** A step at the end may have become one that was found in another course. */
+/** A step at the end may be an ordinary step in another course. */
 function placesOf({ steps, drifts, outages, endStep }: Course): FoundPlace[] {
   return [
     ...steps.map(({ change, earliest, latest }) => {

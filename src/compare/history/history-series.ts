@@ -8,12 +8,12 @@ import { recordedHostSlopes } from "../evidence/recorded-occasions.js";
 import { groupByOccasion } from "../occasions.js";
 import { kindOf, logSpeed, type Series } from "../series.js";
 
-/** One figure in all checks of a history: a cell's, or one direction's of a bidir cell. */
+/** One figure in all checks of a history: a cell's, or one direction of a bidir cell. */
 export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
   backend: HistoryEntry["backend"];
-  /** Whether its checks compared every copy, between shorter samples. */
+  /** Whether its checks compared every copy, which shortens samples. */
   comparesEveryCopy: boolean;
-  /** Of the checks that have it, in their order. */
+  /** Its points, in the order of the checks. */
   points: HistoryPoint[];
 }
 
@@ -24,13 +24,13 @@ export interface HistoryPoint {
   /** In the series' unit. */
   figure: number;
   runs: number;
-  /** Standard error of the figure's logarithm; null where it is not known. */
+  /** Standard error of the figure's logarithm; null if unknown. */
   logError: number | null;
 }
 
 /**
- * The figures of all checks, series by series in the order in which they first appear; those of a GPU and of the
- * emulated device apart, and those of checks that compared every copy. Figures of a cell whose id this pinbench does not know are left out.
+ * The figures of all checks by series, in the order of first appearance. A GPU and the emulated device have separate
+ * series, and so do checks that compared every copy. Figures of cells with unknown ids are left out.
  */
 export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
   const joined = new Map<string, HistorySeries | null>();
@@ -56,20 +56,20 @@ function cellOf(id: string): Series["cell"] | null {
   }
 }
 
-/** What the checks of a history say of the noise between occasions, for one series. */
+/** The noise between occasions in a history's checks, for one series. */
 export interface OccasionDeviations extends Pick<HistorySeries, "cell" | "moved" | "unit" | "backend"> {
-  /** What shares its noise with it, as `kindOf()` says. */
+  /** Its kind, which shares its noise: `kindOf()`. */
   kind: string;
-  /** Of each check: the logarithm of its speed less that of the series' course, below 0 is slower. */
+  /** For each check: its log speed minus that of the series' course; below 0 is slower. */
   deviations: { startedAt: string; deviation: number; runs: number; logError: number | null }[];
-  /** Of these deviations: levels, slopes and places of the course were fitted to them. */
+  /** Degrees of freedom of these deviations: levels, slopes and places of the course were fitted to them. */
   degreesOfFreedom: number;
 }
 
 /**
- * How far each check's figures lie from their series' course: from the level, between the steps that were found, or
- * from the line where it drifts. So a step, which is a change, is no noise; what remains is the noise of a check within its
- * runs (`logError`), and what its occasion adds. Series of fewer than two checks say nothing and are left out. Pure.
+ * Distances of each check's figures from their series' course: from the level between steps, or from the line of a
+ * drift. A step is a change and no noise. The rest is a check's noise within its runs (`logError`) and the effect of
+ * its occasion. Series of fewer than two checks are left out. Pure.
  */
 export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDeviations[] {
   return joinHistory(entries).flatMap((series) => {
@@ -85,13 +85,13 @@ export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDe
   });
 }
 
-/** Checks that failed: what they measured was a loss, or wrong, and is no noise. */
+/** Failed checks: they measured a loss, or were wrong, which is no noise. */
 const failedOutcomes: readonly string[] = ["regression", "failed"];
 
 /**
- * What the checks of a history on one backend say of the noise between occasions: for each kind a source for each machine,
- * which has for each series the mean deviation of the checks of each occasion, without what the host's memory explains of
- * it. Checks that failed are left out. A series that an occasion lacks has fewer.
+ * The noise between occasions in a history's checks on one backend: for each kind a source for each machine, with each
+ * series' mean deviation on each occasion, without the part that the host's memory explains. Failed checks are left
+ * out. A series that an occasion lacks has fewer.
  */
 export function historyCentres(
   entries: readonly HistoryEntry[],
@@ -112,15 +112,15 @@ export function historyCentres(
   return byKind;
 }
 
-/** What has been found of a list of entries, which nobody changes: a check asks after each of its processes. */
+/** Cache by the list of entries, which never changes: a check asks after each of its processes. */
 const known = new WeakMap<
   readonly HistoryEntry[],
   Partial<Record<HistoryEntry["backend"], ReturnType<typeof historyCentres>>>
 >();
 
 /**
- * The entries by the machine that they were measured on, in the order of its first check: by its GPUs, or by its host's name
- * if these are not known. Entries of unknown machines are together.
+ * The entries by machine, in the order of first checks: by GPUs, or by host name if these are unknown. Entries of
+ * unknown machines are together.
  */
 export function byMachine<Entry extends Pick<HistoryEntry, "machine">>(entries: readonly Entry[]): Entry[][] {
   const machines = new Map<string, Entry[]>();
@@ -140,7 +140,7 @@ function centresOfMachine(entries: readonly HistoryEntry[]): Readonly<Record<str
   }
   const byKind: Record<string, number[][]> = {};
   for (const { kind, cell, deviations, degreesOfFreedom } of all) {
-    // What the fit of the course took from the variance of the deviations.
+    // The fit of the course reduced the variance of the deviations by this.
     const inflation = Math.sqrt((deviations.length - 1) / degreesOfFreedom);
     const slope = isControlledByHost(cell) ? (recordedHostSlopes[kind]?.slope ?? 0) : 0;
     const unexplained = deviations.map(({ startedAt, deviation }) => ({

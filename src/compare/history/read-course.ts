@@ -10,33 +10,33 @@ export interface TimedPoint extends CoursePoint {
   time: number;
 }
 
-/** What repeats itself in a course. Changes are of logarithms. */
+/** A repeating pattern of a course. Changes are of logarithms. */
 export type CoursePattern =
   | { kind: "daily"; change: number; lowestHour: number; highestHour: number }
   | { kind: "alternation"; change: number; checksLow: number }
   | { kind: "cycle"; change: number; period: number };
 
-/** What is to be said of a course. Changes are of logarithms; indices are those of its points. */
+/** The findings of a course. Changes are of logarithms; indices are those of its points. */
 export interface CourseReading {
-  /** Of the points before `end`, without the pattern. */
+  /** The fit of the points before `end`, without the pattern. */
   fit: PiecewiseFit;
   pattern: CoursePattern | null;
-  /** Runs of one to three points that are far off, after which the course went on as before. */
+  /** Runs of one to three points that are far off, after which the course continued as before. */
   outages: (FarRun & { change: number })[];
-  /** The last one to three points, if they are far off; no fit can establish a step there. */
+  /** The last one to three points, if they are far off: too few to fit a step. */
   end: (FarRun & { change: number }) | null;
-  /** The last point against the median of those before; null for a single point. */
+  /** The last point relative to the median of the earlier ones; null for a single point. */
   newest: { change: number; deviation: number | null; isBeyond: boolean } | null;
 }
 
-/** Chance of each pattern in independent values. Those of checks are correlated, for which the tests allow. */
+/** False-positive rate of each pattern for independent values. Checks are correlated; the tests allow for that. */
 const chanceOfPattern = 1e-4;
 
 /**
- * Reads a course of one point or more. The pattern is taken out of the values before steps, drifts and outages are looked for, as
- * each turn of it would be one. Plain courses (independent or with a lag-1 correlation of 0.4, also with the tails of
- * Student's t with 3 degrees of freedom) get a pattern, an outage, a step at the end or a mark on the newest value in at most
- * 1 of 100 cases: a test simulates it.
+ * Reads a course of one or more points. The pattern is removed before the search for steps, drifts and outages, because
+ * each of its periods would be one. In at most 1 of 100 plain courses this finds a pattern, an outage, a step at the
+ * end or an outlying newest value, as a test simulates. Plain courses are independent, or have a lag-1 correlation of
+ * 0.4, also with tails of Student's t with 3 degrees of freedom.
  */
 export function readCourse(points: readonly TimedPoint[]): CourseReading {
   const values = points.map(({ value }) => value);
@@ -45,22 +45,22 @@ export function readCourse(points: readonly TimedPoint[]): CourseReading {
   const end = endRunOf(plain);
   const fit = end?.fit ?? fitPieces(plain)!;
   const far = outagesOf(plain.slice(0, fit.residuals.length), fit);
-  // What has not come back is no outage.
+  // A course that has not returned has no outage.
   const outages = far.filter((outage) => outage.end < points.length);
   const run = end === null ? null : { first: end.first, end: end.end, change: end.change };
   return { fit, pattern, outages, end: run, newest: newestOf(values, points, pattern, run !== null) };
 }
 
 const hourMs = 3_600_000;
-/** A day in parts long enough for a check in most of them, and short enough to see a working day. */
+/** Parts of a day, long enough for a check in most of them, and short enough to show a working day. */
 const hoursOfBin = 6;
 const binsOfDay = 24 / hoursOfBin;
-/** Of longer histories, so many of the newest days say whether there is a daily pattern. */
+/** Number of newest days that decide on a daily pattern. */
 const mostDays = 500;
-/** Fewer checks in an hour of the day say nothing of that hour. */
+/** Fewest checks in an hour of the day that count. */
 const fewestInHour = 3;
 
-/** The pattern of a course, and how far it moves each point; no offsets if there is none. */
+/** The pattern of a course, and its offset at each point; no offsets without a pattern. */
 function patternOf(points: readonly TimedPoint[]): {
   pattern: CoursePattern | null;
   offsets: readonly number[];
@@ -88,12 +88,12 @@ function rangeOf(profile: readonly (number | null)[]): number {
   return Math.max(...known) - Math.min(...known);
 }
 
-/** The medians of quarters of a day, in universal time, have a pattern with a period of four. */
+/** The medians of quarters of a day (UTC) have a pattern with a period of four. */
 function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; offsets: number[] } | null {
   const blockOf = ({ time }: TimedPoint) => Math.floor(time / (hoursOfBin * hourMs));
   const last = Math.max(...points.map(blockOf));
   const firstOfAll = Math.min(...points.map(blockOf));
-  // Block 0 begins at midnight, and so does this one.
+  // Block 0 begins at midnight, as this one does.
   const first = Math.max(last - mostDays * binsOfDay, firstOfAll - (firstOfAll % binsOfDay));
   const members = Array.from({ length: last - first + 1 }, (): number[] => []);
   for (const point of points) members[blockOf(point) - first]?.push(point.value);
@@ -126,9 +126,9 @@ function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; 
 }
 
 /**
- * The longest run of up to three points at the end that lies far from where the points before it lead to, with the fit of
- * these. A fit of all points has the wrong size there: it draws in up to three points in a row. Null if there is none, or if
- * the run is longer: the fit of all points then finds a step.
+ * The longest run of up to three points at the end that lies far from the prediction of the earlier ones, with their
+ * fit. A fit of all points gives the wrong size there, because it winsorizes up to three points in a row. Null if there
+ * is none, or if the run is longer: the fit of all points then finds a step.
  */
 function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; fit: PiecewiseFit }) | null {
   const { length } = points;
@@ -136,7 +136,7 @@ function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; f
     const first = length - count;
     const run = points.slice(first);
     const before = points.slice(0, first);
-    // A fit takes long: it is made only if it is likely to matter. Differences of neighbours know no drift.
+    // A fit is slow, so it is made only if it is likely to matter. Differences of neighbours contain no drift.
     if (!isFar(run, nearMedian(before), differences(before))) continue;
     const fit = fitPieces(before)!;
     const { start, slope, first: from } = fit.pieces.at(-1)!;
@@ -148,19 +148,22 @@ function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; f
   return null;
 }
 
-/** Points whose median is a level at the end of a course. */
+/** Number of points whose median is the level at the end. */
 const nearPoints = 7;
 
 function nearMedian(points: readonly CoursePoint[]): number {
   return median(points.slice(-nearPoints).map(({ value }) => value));
 }
 
-/** What neighbours differ by, scaled to the deviation of one. */
+/** Deviation of one point, from the differences of neighbours. */
 function differences(points: readonly CoursePoint[]): number[] {
   return points.slice(1).map(({ value }, i) => (value - points[i]!.value) / Math.SQRT2);
 }
 
-/** Whether all points of a run are far from a level, to one side and about as far, by what the residuals of others scatter. */
+/**
+ * Whether all points of a run lie far from a level, on one side and at similar distances, relative to the scatter of
+ * the others.
+ */
 function isFar(run: readonly CoursePoint[], level: number, residuals: readonly number[]): boolean {
   const far = farDistances(residuals);
   if (far === null) return false;
@@ -181,7 +184,9 @@ function outagesOf(points: readonly CoursePoint[], { residuals }: PiecewiseFit):
   }));
 }
 
-/** The newest value against the median of those before. In a course with a pattern it is far only if the end is. */
+/**
+ * The newest value relative to the median of the earlier ones. In a course with a pattern it is far only if the end is.
+ */
 function newestOf(
   values: readonly number[],
   points: readonly TimedPoint[],

@@ -10,21 +10,21 @@ import { formatDuration } from "../../settings/units.js";
 import type { Sensitivity } from "../evidence/sensitivity.js";
 import { fewestOccasions } from "../occasions.js";
 
-/** What `pinbench baseline` wrote, and what can be found by checks against it. */
+/** The facts on a new baseline, and the changes that checks against it can detect. */
 export interface BaselineReport {
   /** The folder of its runs. */
   path: string;
   runs: number;
   cells: number;
-  /** On how many occasions these were measured. */
+  /** Number of occasions of these runs. */
   occasions: number;
   /** From the start of the first run until now. */
   spanNs: number;
   /** Set for the emulated device. */
   notice: string | null;
-  /** How many processes the check has that the sensitivity is given for, and as many to confirm. */
+  /** Processes of the check that the sensitivity is for; as many more confirm. */
   checkRuns: number;
-  /** By kind of memory; null where a single run leaves the spread between runs unknown. */
+  /** By kind of memory; null if a single run leaves the spread between runs unknown. */
   sensitivity: Sensitivity | null;
 }
 
@@ -37,7 +37,7 @@ const columns: readonly Column[] = [
   numberColumn("", "largest"),
 ];
 
-/** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
+/** The size of a new baseline, and for each kind of memory its spread and the drops that checks against it detect. */
 export function baselineReport(made: BaselineReport, screen: Screen): string {
   const report = printableDocument(made);
   const { path, runs, cells, occasions, notice, checkRuns, sensitivity } = report;
@@ -64,7 +64,7 @@ export function baselineReport(made: BaselineReport, screen: Screen): string {
   return joinBlocks([header, terminalGrid({ columns, rows }, screen), paragraph(explanation, screen)]);
 }
 
-/** What a baseline cannot tell that was measured on too few occasions. */
+/** A note on a baseline of too few occasions. */
 function describeShortMemory({ path, occasions, spanNs }: BaselineReport): string {
   const known =
     occasions === 1

@@ -5,18 +5,15 @@ import { directionName, noticeIn } from "../../results/naming/wording.js";
 import type { CellComparison, Comparison, GroupComparison, Verdict } from "../comparison.js";
 import { isFailing } from "../verdict.js";
 
-/** What every output says of one cell of a comparison. */
+/** Texts on one cell of a comparison, for all outputs. */
 
-/** How a cell's unit is printed. */
+/** Printed names of a cell's units. */
 export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
-/** What a text for people calls a cell of a comparison. */
+/** The name of a comparison's cell in texts for people. */
 export type NameOfCompared = (cell: CellComparison) => string;
 
-/**
- * The names of a comparison's cells, or their ids; where a direction of a bidir cell is compared by itself, with that
- * direction: "… (H2D)".
- */
+/** The names of a comparison's cells, or their ids, with "(H2D)" after a bidir cell's single direction. */
 export function comparedNames(
   { cells }: Pick<Comparison, "cells">,
   shown: { showsIds: boolean } = { showsIds: false },
@@ -29,12 +26,14 @@ export function comparedNames(
     direction === "bidir" && moved !== "sum" ? `${names(id)} (${directionName[moved]})` : names(id);
 }
 
-/** The name under which a program follows a cell over time: its id, and its direction where that is compared by itself. */
+/**
+ * The name of a cell for programs that follow it over time: its id, with the direction if that is compared separately.
+ */
 function lastingName(cell: CellComparison): string {
   return comparedNames({ cells: [cell] }, { showsIds: true })(cell);
 }
 
-/** The same for trackers, where an emulated device's figures are kept apart. */
+/** The same for trackers, which keep an emulated device's figures apart. */
 export function trackedName(cell: CellComparison, comparison: Comparison): string {
   return noticeIn(comparison) === null ? lastingName(cell) : `${lastingName(cell)} (emulated device)`;
 }
@@ -44,14 +43,14 @@ export function formatFigure(figure: number, unit: CellComparison["unit"]): stri
   return unit === "us" ? formatMicroseconds(figure) : formatGBps(figure);
 }
 
-/** The figure of one side of a cell, without the unit; null where it has none, or none that is a finite number. */
+/** The figure of one side of a cell, without the unit; null if there is no finite one. */
 export function sideText(side: { figure: number } | null, unit: CellComparison["unit"]): string | null {
   return side === null || !Number.isFinite(side.figure) ? null : formatFigure(side.figure, unit);
 }
 
 /**
- * The relative change, such as "−9.8 %"; null where there is none. Rounded towards the slower: a loss is never shown
- * smaller than it is, nor a gain larger.
+ * The relative change, such as "−9.8 %"; null if there is none. Rounded towards slower: a loss is never shown smaller
+ * than it is, nor a gain larger.
  */
 export function changeText(cell: CellComparison): string | null {
   const change = changeEstimate(cell);
@@ -59,8 +58,8 @@ export function changeText(cell: CellComparison): string | null {
 }
 
 /**
- * The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null where no spread is known, or where the
- * interval says nothing of the candidate's figure.
+ * The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null if no spread is known, or if the
+ * interval is too wide to be useful.
  */
 export function intervalText(cell: CellComparison): string | null {
   const change = changeEstimate(cell);
@@ -69,7 +68,7 @@ export function intervalText(cell: CellComparison): string | null {
   return rangeText(interval.low, interval.high);
 }
 
-/** Whether the change has an interval, but one as wide as no figure of a table may have. */
+/** Whether the change's interval is too wide for a table. */
 export function isTooWide({ figure, interval }: Estimate): boolean {
   return interval !== null && !saysAnything((interval.high - interval.low) / 2 / (1 + figure));
 }
@@ -94,10 +93,10 @@ export function describeChange(cell: CellComparison): string {
   return parts.join("; ");
 }
 
-/** An explained change smaller than this is not worth a word. */
+/** Smallest explained change that is mentioned. */
 const leastExplained = 0.01;
 
-/** What the host's memory explains of the change, such as "−12.1 %"; null where that is next to nothing, or not known. */
+/** The part of the change that the host's memory explains, such as "−12.1 %"; null if it is tiny or unknown. */
 export function explainedText({ explainedByHost, unit }: CellComparison): string | null {
   if (explainedByHost === null || Math.abs(explainedByHost) < leastExplained) return null;
   return formatChange(explainedByHost, unit === "us" ? "up" : "down");
@@ -124,7 +123,7 @@ export function failingCells({ cells, rule }: Pick<Comparison, "cells" | "rule">
   return bySeverity(cells.filter((cell) => isFailing(cell, rule)));
 }
 
-/** What needs attention first; what is as severe has the same number. */
+/** Verdicts by urgency; equal numbers are equally urgent. */
 const severity: Readonly<Record<Verdict, number>> = {
   slower: 0,
   "probably slower": 0,
@@ -138,18 +137,18 @@ const severity: Readonly<Record<Verdict, number>> = {
   "not slower": 6,
 };
 
-/** The cells in the order in which they need attention: of those that are as severe the one that lost most comes first. */
+/** The cells by urgency; of equally urgent ones the largest loss comes first. */
 export function bySeverity(cells: readonly CellComparison[]): CellComparison[] {
   const loss = (cell: CellComparison) => {
     if (cell.verdict === "uneven") return cell.lostShare?.candidate ?? 0;
     const change = cell.slowRuns?.worstChange ?? changeEstimate(cell)?.figure ?? 0;
-    // Without digits that are not shown, cells that lost the same stay in their order.
+    // Digits that are not shown are ignored, so that equal losses stay in their order.
     return Math.round((cell.unit === "us" ? change : -change) * 1000);
   };
   return [...cells].sort((a, b) => severity[a.verdict] - severity[b.verdict] || loss(b) - loss(a));
 }
 
-/** What a group is called: "H2D pageable", "d1 D2H pinned latency" of several devices. */
+/** The name of a group: "H2D pageable", or "d1 D2H pinned latency" with several devices. */
 export function groupName(
   { device, moved, kind }: GroupComparison,
   groups: readonly GroupComparison[],
@@ -183,7 +182,7 @@ function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
   return `${count} of ${counted(runs, "run")} far slower, by up to ${worst}, started ${describeTimes(startedAt)}`;
 }
 
-/** More than so many times are counted. */
+/** Most start times that are listed. */
 const mostTimes = 4;
 
 function describeTimes(times: readonly string[]): string {
@@ -196,11 +195,11 @@ function describeTimes(times: readonly string[]): string {
 /** A figure and its 95 % interval, in the same unit. */
 export interface Estimate {
   figure: number;
-  /** Null where no spread is known. */
+  /** Null if no spread is known. */
   interval: { low: number; high: number } | null;
 }
 
-/** The candidate's figure in the cell's unit; null where it has none, or none that is a finite number. */
+/** The candidate's figure in the cell's unit; null if there is no finite one. */
 export function candidateEstimate({ baseline, candidate }: CellComparison): Estimate | null {
   if (candidate === null) return null;
   const changedBy = (relative: number | null) =>
@@ -208,7 +207,7 @@ export function candidateEstimate({ baseline, candidate }: CellComparison): Esti
   return estimateOf(candidate.figure, changedBy(candidate.low), changedBy(candidate.high));
 }
 
-/** The relative change, -0.06 being 6 % less; null where there is none, or none that is a finite number. */
+/** The relative change (-0.06 is 6 % less); null if there is no finite one. */
 export function changeEstimate({ candidate }: CellComparison): Estimate | null {
   return candidate === null ? null : estimateOf(candidate.change, candidate.low, candidate.high);
 }

@@ -21,12 +21,12 @@ export function comparisonCharts(comparison: Comparison): ForestChart[] {
   return (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit, nameOf));
 }
 
-/** With more rows a chart is not looked through any more. */
+/** Most rows of a readable chart. */
 const mostRows = 24;
 
 const chartNames = { "GB/s": "throughput-changes", us: "latency-changes" } as const;
 
-/** Of the cells of a unit: their changes; and of more than `mostRows`, what each kind of them did as well. */
+/** Charts of the changes of a unit's cells; with more than `mostRows`, also one by kind. */
 function chartsOf(
   all: readonly CellComparison[],
   unit: CellComparison["unit"],
@@ -69,7 +69,7 @@ function isDrawn(cell: CellComparison): boolean {
   return changeEstimate(cell) !== null;
 }
 
-/** How far from plain a verdict is: what is not "not slower" comes first, and of each the larger change. */
+/** Verdicts by interest: all others come before "not slower", and larger changes first. */
 function byRemarkable(a: CellComparison, b: CellComparison): number {
   const weight = (cell: CellComparison) => (cell.verdict === "not slower" ? 0 : 1);
   return weight(b) - weight(a) || Math.abs(changeOf(b)) - Math.abs(changeOf(a));
@@ -87,7 +87,7 @@ function describeChanges(cells: readonly CellComparison[], nameOf: NameOfCompare
   return `${listed(tally)}; from ${changeText(least)} (${nameOf(least)}) to ${changeText(most)} (${nameOf(most)}).`;
 }
 
-/** How each verdict is drawn, in the order of the legend. */
+/** Style of each verdict, in the order of the legend. */
 const verdictKinds: readonly (ForestKind & { name: Verdict })[] = [
   { name: "slower", style: 1 },
   { name: "probably slower", style: 5 },

@@ -35,9 +35,9 @@ import {
 } from "./cell-text.js";
 import { describeVerdict, presentVerdicts, verdictTone } from "./outcome.js";
 
-/** The content that a comparison's table and its Markdown have in common, before it is drawn. */
+/** The common content of a comparison's table and its Markdown. */
 
-/** The header: what was compared with what, by which rule, and in which facts the two differ. */
+/** The header: both sides, the rule, and the facts in which they differ. */
 export function comparisonFacts(comparison: Comparison): Fact[] {
   const { baseline, candidate, differences, confirmation } = comparison;
   return [
@@ -50,7 +50,7 @@ export function comparisonFacts(comparison: Comparison): Fact[] {
   ];
 }
 
-/** What must be read before any figure: that they are an emulated device's, of machines that are not alike, or not all of a run's. */
+/** Alerts before any figure: the emulated device, different machines, unfinished runs. */
 export function comparisonAlerts(comparison: Comparison): Note[] {
   const notice = noticeIn(comparison);
   const alerts = notice === null ? [] : [notice];
@@ -84,7 +84,7 @@ function describeRule({ rule, cells }: Comparison): string {
   ].join(", ");
 }
 
-/** The usual threshold, and those of the cells that have another. */
+/** The usual threshold, and the thresholds of other cells. */
 function describeThresholds(usual: number, cells: Comparison["cells"]): string {
   const others = [...new Set(cells.map(({ threshold }) => threshold))].filter((one) => one !== usual);
   const usualText = `threshold ${formatSetting(usual)}`;
@@ -118,7 +118,7 @@ const columns: readonly Column[] = [
   wordColumn("verdict"),
 ];
 
-/** A table for each unit, with a row for each of its cells, in their order. */
+/** A table for each unit, with a row for each of its cells, in order. */
 export function comparisonGrids(
   cells: readonly CellComparison[],
   nameOf: NameOfCompared,
@@ -131,7 +131,7 @@ export function comparisonGrids(
   });
 }
 
-/** What the cells of a kind and direction did together, in the order of the cells. */
+/** A table of the groups, in the order of the cells. */
 export function groupGrids({ groups }: Pick<Comparison, "groups">): (Grid & { caption: string })[] {
   if (groups.length === 0) return [];
   const rows = groups.map((group) => {
@@ -156,13 +156,12 @@ export function groupGrids({ groups }: Pick<Comparison, "groups">): (Grid & { ca
   return [{ caption: "Cells of a kind together, in speed: more is faster", columns, rows }];
 }
 
-/** More rows than these are left to --all. */
+/** Most rows without --all. */
 const mostRows = { failing: 24, others: 4 };
 
 /**
- * The cells that a table shows unless all are wanted, the worst first: those that fail, and a few of the others that are not
- * just well. What a group says of cells that cannot be told is enough, unless one seems to have lost what counts; those of
- * the host are a control.
+ * The cells that a table shows by default, worst first: those that fail, and a few other notable ones. Undecided cells
+ * of a group are left to the group, unless one seems to have lost its threshold. Those of the host are a control.
  */
 export function cellsToShow(comparison: Comparison, showsAll: boolean): CellComparison[] {
   const { cells, groups, rule } = comparison;
@@ -182,7 +181,7 @@ export function cellsToShow(comparison: Comparison, showsAll: boolean): CellComp
   return [...failing.slice(0, mostRows.failing), ...others.slice(0, mostRows.others)];
 }
 
-/** How many cells a table leaves out, by verdict; none if it has all of them. */
+/** A note on the number of hidden cells by verdict; none if all are shown. */
 export function hiddenNotes({ cells }: Comparison, shown: readonly CellComparison[]): Note[] {
   const hidden = cells.filter((cell) => !shown.includes(cell));
   if (hidden.length === 0) return [];
@@ -192,7 +191,7 @@ export function hiddenNotes({ cells }: Comparison, shown: readonly CellCompariso
   return [note(`${counted(hidden.length, "cell")} not shown (--all shows them): ${parts.join(", ")}`)];
 }
 
-/** What is the same stays in the background, so that the few rows of a hundred that are not stand out. */
+/** Unchanged cells are muted, so that the few others stand out. */
 function rowOf(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
   const tone = verdictTone[cell.verdict];
   const background: Tone = tone === "muted" ? "muted" : "plain";
@@ -217,7 +216,7 @@ function changeFigure(cell: CellComparison, tone: Tone): Figure {
   return figure(change, interval === null ? sign.noInterval : `(${interval})`, tone);
 }
 
-/** What stands below the tables: the reasons of the verdicts that matter, what the others mean, and the notes. */
+/** Notes below the tables: reasons of the verdicts that matter, what the others mean, and further notes. */
 export function notesBelow(
   comparison: Comparison,
   nameOf: NameOfCompared,
@@ -237,7 +236,7 @@ export function notesBelow(
   ];
 }
 
-/** What the host's memory explains, in one line for all cells of which it explains something. */
+/** One line on the part that the host's memory explains, for all affected cells. */
 function explainedNotes(cells: readonly CellComparison[]): Note[] {
   const explained = cells.filter((cell) => explainedText(cell) !== null);
   if (explained.length === 0) return [];
@@ -252,7 +251,7 @@ function explainedNotes(cells: readonly CellComparison[]): Note[] {
   ];
 }
 
-/** Each reason for a verdict once, with the cell or the number of cells that it holds for. */
+/** Each reason for a verdict once, with the cell or the number of cells. */
 function reasonsOf(verdict: Verdict, cells: readonly CellComparison[], nameOf: NameOfCompared): Note[] {
   return reasonNotes(
     cells.filter((cell) => cell.verdict === verdict),
@@ -263,12 +262,12 @@ function reasonsOf(verdict: Verdict, cells: readonly CellComparison[], nameOf: N
   );
 }
 
-/** With these all is well: what they mean is said once, in a note that can be passed over. */
+/** Good verdicts: one muted note explains them. */
 function needsNoReason(verdict: Verdict): boolean {
   return verdict === "not slower" || verdict === "faster" || verdict === "new";
 }
 
-/** Why a change has no interval that says anything of it. */
+/** Why a change has no usable interval. */
 function intervalNotes(cells: readonly CellComparison[]): Note[] {
   const changes = cells.map(changeEstimate).filter((change) => change !== null);
   const reasons = [

@@ -35,7 +35,7 @@ export const comparisonKind: DocumentKind<Comparison> = {
   report: comparisonReport,
   exports: {
     junit: (comparison, { screen }) => junitReport(comparison, screen),
-    // The log of a job has no colours and no width of its own.
+    // The log of a job has no colours, and no known width.
     github: (comparison, { screen: { showsIds }, showsAll }) => {
       const show = { screen: fileScreen({ showsIds }), showsAll, plots: [] };
       return githubReport(
@@ -79,7 +79,7 @@ function comparisonReport(comparison: Comparison, { screen, showsAll }: Show): R
   };
 }
 
-/** Both sides' machines, a row a fact, those that differ first. */
+/** Both sides' machines, one fact a row, differing ones first. */
 function machineGrid({ baseline, candidate }: Comparison): Grid {
   const facts = [...new Set([baseline, candidate].flatMap(({ fingerprint }) => Object.keys(fingerprint)))];
   const rows = facts.map((fact) => {

@@ -17,20 +17,20 @@ import {
 } from "./cell-text.js";
 import { findPatterns, type Pattern, type PlacedCell } from "./patterns.js";
 
-/** Cells or groups that fail a comparison for one reason, in a phrase. */
+/** A phrase on cells or groups that fail a comparison for one reason. */
 export interface Failure {
-  /** The worst that is said of one of the cells. */
+  /** The worst verdict of its cells. */
   verdict: Verdict;
   /** "D2H pinned from 16 MiB on: −20.0 %, 9 of 9 cells slower". */
   text: string;
-  /** None for a group of which no cell fails by itself. */
+  /** Empty for a group without failing cells. */
   cells: readonly CellComparison[];
 }
 
-/** More patterns of one kind of failure than these are counted. */
+/** Most patterns of one kind of failure; the rest is counted. */
 const mostPatterns = 8;
 
-/** What fails a comparison, the worst first: host memory as a whole, slower cells, groups, and slow runs or copies. */
+/** The failures of a comparison, worst first: host memory as a whole, slower cells, groups, and slow runs or copies. */
 export function failuresOf(comparison: Comparison, nameOf: NameOfCompared): Failure[] {
   const failing = failingCells(comparison);
   const host = failing.filter(isHostSlower);
@@ -49,12 +49,12 @@ export function failuresOf(comparison: Comparison, nameOf: NameOfCompared): Fail
   ];
 }
 
-/** Whether a cell says that the host's memory as a whole is slower, which one phrase says for all of them. */
+/** Whether a cell shows that the host's memory is slower; one phrase covers all such cells. */
 function isHostSlower({ memory, verdict }: CellComparison): boolean {
   return memory === "host" && (verdict === "slower" || verdict === "probably slower");
 }
 
-/** The host's memory is one thing, however many cells measured it: one alarm, and what it means for the others. */
+/** All host cells measure the same memory: one alarm, with its effect on the others. */
 function failureOfHost(host: readonly CellComparison[], { cells }: Comparison): Failure {
   const changes = host.map((cell) => cell.candidate?.change ?? 0);
   const change = changes.reduce((sum, one) => sum + one, 0) / changes.length;
@@ -75,7 +75,7 @@ function failureOfHost(host: readonly CellComparison[], { cells }: Comparison): 
   };
 }
 
-/** Groups that fail although no cell does by itself, or by what they lost together with the host's memory. */
+/** Groups that fail although no cell does by itself, or because of losses together with the host's memory. */
 function failingGroups({ groups }: Comparison, failing: readonly CellComparison[]): Failure[] {
   const isSaid = (group: GroupComparison) =>
     !group.isWithHost && failing.some(({ id, moved }) => moved === group.moved && group.ids.includes(id));
@@ -117,7 +117,7 @@ function patternsOf(
   });
 }
 
-/** The cells that fail, and all others of the unit that both sides have but those of the host. */
+/** The cells that fail, and all others of the unit that both sides have, except the host's. */
 function placed(
   failing: readonly CellComparison[],
   unit: CellComparison["unit"],
@@ -138,7 +138,7 @@ function placed(
     const parts = partsOf(id);
     if (parts === null) return { device: "", direction: "", kind: id, sizeBytes, workers };
     const isOneOfBoth = direction === "bidir" && moved !== "sum";
-    // Of processes, the name says how many there are, which is for the pattern to say.
+    // With processes, the pattern itself gives their number.
     const variant = parts.variant.replace(/^process\b/, "processes");
     const blocks = blockBytes === undefined ? "" : `in blocks of ${formatSize(blockBytes)}`;
     return {
@@ -159,7 +159,7 @@ function placed(
   ];
 }
 
-/** The largest loss is worth a word if it is so many times the middle one. */
+/** Ratio of the largest loss to the median one from which it is mentioned. */
 const notableFactor = 1.5;
 
 function failureOf({ description, failing, of }: Pattern<CellComparison>, nameOf: NameOfCompared): Failure {

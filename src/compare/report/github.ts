@@ -7,11 +7,14 @@ import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text
 import { type Failure, failuresOf } from "./failures.js";
 import { decidesNothing, describeOutcome, verdictMeaning } from "./outcome.js";
 
-/** What GitHub shows of a comparison: Markdown, and annotations of a job. */
+/** The outputs for GitHub: Markdown, and annotations of a job. */
 
 type Level = "error" | "warning" | "notice";
 
-/** A regression has an error for each failure; if there is none, or a link lost lanes, the outcome says why the step fails. */
+/**
+ * A regression has an error for each failure. Without failures, or with a link that lost lanes, the outcome says why
+ * the step fails.
+ */
 const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   pass: "notice",
   regression: "notice",
@@ -20,10 +23,10 @@ const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   inconclusive: "error",
 };
 
-/** So many cells of a verdict are named. */
+/** Most cells of a verdict that are named. */
 const mostNamed = 5;
 
-/** GitHub shows ten commands of a level in a step, and no more of them are read. */
+/** GitHub shows at most ten commands of a level in a step. */
 const mostCommands = 9;
 
 /**
@@ -63,12 +66,12 @@ function failureError({ verdict, text, cells: [worst] }: Failure, nameOf: NameOf
   return command("error", `pinbench: ${verdict}`, [text, ...example].join("\n"));
 }
 
-/** A text in which GitHub finds no command, whatever the names in it are. */
+/** A text without GitHub commands, whatever names it has. */
 function withoutCommands(text: string): string {
   return text.replaceAll(/^(\s*):(?=:)/gm, "$1: ").replaceAll("##[", "## [");
 }
 
-/** One warning for all cells of a verdict; none where there are none. */
+/** One warning for all cells of a verdict; none without cells. */
 function verdictWarning({ cells, rule }: Comparison, verdict: Verdict, nameOf: NameOfCompared): string[] {
   const names = cells.filter((cell) => cell.verdict === verdict && !isFailing(cell, rule)).map(nameOf);
   if (names.length === 0) return [];
@@ -83,7 +86,7 @@ function command(level: Level, title: string, message: string): string {
   return `::${level} title=${escapeProperty(title)}::${escapeData(message)}\n`;
 }
 
-/** A line's end would end the command. The percent sign comes first, or those of the other codes would be encoded. */
+/** A line break would end the command. The percent sign is escaped first, because the other codes contain one. */
 function escapeData(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -14,7 +14,7 @@ export function historyCharts(history: HistoryDocument): CurveChart[] {
   return history.courses.flatMap((course, index) => chartOf(course, names[index]!, history));
 }
 
-/** "H2D pinned" is "history-h2d-pinned"; where two come to the same name, the later one gets a number. */
+/** "H2D pinned" is "history-h2d-pinned"; a number distinguishes equal names. */
 function uniqueNames(texts: readonly string[]): string[] {
   const counts = new Map<string, number>();
   return texts.map((text) => {
@@ -26,7 +26,7 @@ function uniqueNames(texts: readonly string[]): string[] {
   });
 }
 
-/** How checks of an outcome are drawn; of one that a later pinbench may know, as the last. */
+/** Styles of checks by outcome; the last one is for outcomes of later versions. */
 const styleOfOutcome: ReadonlyMap<string, number> = new Map([
   ["pass", 0],
   ["regression", 1],
@@ -79,9 +79,9 @@ function dayOf(startedAt: string): number {
   return Date.parse(startedAt) / msPerDay;
 }
 
-/** About so many marks, as their names are long. */
+/** Approximate number of marks, because their names are long. */
 const dateTicks = 8;
-/** A shorter history has times of day at its marks. */
+/** A history shorter than this has times of day at its marks. */
 const shortDays = 3;
 
 /** Marks at round dates, or times of day. */
@@ -132,7 +132,7 @@ function stepRules(course: Course, dateOf: (check: number) => number): Rule[] {
   });
 }
 
-/** The level between steps, and the slope of drifts, as one line: medians, and least squares where it drifts. */
+/** Levels between steps and slopes of drifts as one line: medians, and least squares for drifts. */
 function levels(course: Course, dateOf: (check: number) => number): Curve {
   const { steps, drifts, points } = course;
   const knots: ChartPoint[] = [];

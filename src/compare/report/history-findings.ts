@@ -24,25 +24,25 @@ function isSlower(change: number, { unit }: Pick<Course, "unit">): boolean {
   return unit === "us" ? change > 0 : change < 0;
 }
 
-/** Something found in one course, in words of which it may share the place and the cause with those of other courses. */
+/** A finding in one course, in words that findings of other courses may share. */
 export interface Finding {
-  /** What it is counted as. */
+  /** The kind as which it is counted. */
   kind: "step" | "drift" | "outage" | "step at the end" | "pattern" | "slower machine" | "newest";
-  /** The first check that it is seen in, and the last; a pattern is of all checks. */
+  /** The first and the last check of it; a pattern covers all checks. */
   from: number;
   to: number;
-  /** When the course came to be as it is now; null for what did not change it for good. */
+  /** When the course got its current level; null if it changed nothing permanently. */
   startedAt: string | null;
   /** "step between …", "drift from … to …". */
   place: string;
-  /** What is to be known of the place besides; empty for nothing. */
+  /** A remark on the place; may be empty. */
   cause: string;
-  /** How much it is: "−5.2 % (−5.6 to −4.8 %)". */
+  /** Its size: "−5.2 % (−5.6 to −4.8 %)". */
   size: string;
   isSlower: boolean;
 }
 
-/** All that was found in a course. */
+/** All findings in a course. */
 export function courseFindings(course: Course): Finding[] {
   const { steps, drifts, outages, endStep, pattern, behind, newest } = course;
   return [
@@ -101,7 +101,7 @@ function stepPlace({ before, after, earliest, latest, startedBefore, startedAfte
     : `${place}, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
 }
 
-/** What is recorded that changed at a step. */
+/** The recorded facts that changed at a step. */
 export function stepCause({ differences }: Pick<CourseStep, "differences">): string {
   if (differences.length === 0) return "no recorded fact changed there";
   return `changed there: ${listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`))}`;
@@ -142,7 +142,7 @@ function patternFinding(pattern: NonNullable<Course["pattern"]>, course: Course)
   };
 }
 
-/** What repeats itself; a size is how far the lowest figures lie below the highest. */
+/** A repeating pattern; its size is how far the lowest figures lie below the highest. */
 function patternText(pattern: NonNullable<Course["pattern"]>, { points }: Course): string {
   const hours = (from: number) => `${twoDigits(from)} to ${twoDigits(from + 6)} UTC`;
   switch (pattern.kind) {
@@ -195,7 +195,7 @@ export function newestText({ newest, ...course }: Course): string | null {
   return `newest${shown} ${distance} the median of ${counted(checksBefore, "check")} before`;
 }
 
-/** What was found, in the order of the checks: one note for all courses in which the same was found at the same place. */
+/** The findings in the order of the checks: one note for all courses with the same finding at the same place. */
 export function findingsOf(courses: readonly Course[]): Note[] {
   const findings = courses.flatMap((course) =>
     courseFindings(course).map((finding) => ({ ...finding, name: course.name })),
@@ -222,7 +222,7 @@ const kindsInOrder = [
   "newest",
 ] as const;
 
-/** How many of what: "2 steps, 1 drift and 1 outage". The newest check counts only if nothing else was found. */
+/** Counts by kind: "2 steps, 1 drift and 1 outage". The newest check counts only if nothing else was found. */
 export function foundIn(courses: readonly Course[]): string {
   const byKind = groupBy(courses.flatMap(courseFindings), ({ kind }) => kind);
   const found = kindsInOrder.flatMap((kind) => {
@@ -234,7 +234,7 @@ export function foundIn(courses: readonly Course[]): string {
   return listed(found);
 }
 
-/** "the last at check 61 (2026-03-02 05:00 UTC), to slower figures"; null if nothing changed a course for good. */
+/** "the last at check 61 (2026-03-02 05:00 UTC), to slower figures"; null if no course changed permanently. */
 export function lastChange(courses: readonly Course[]): string | null {
   const changes = courses
     .flatMap(courseFindings)

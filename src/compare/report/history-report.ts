@@ -55,7 +55,7 @@ function historyReport(document: HistoryDocument, { screen }: Show): Report {
   };
 }
 
-/** The same with cells called by their names, which the document has by their ids. */
+/** The same with names in place of the document's cell ids. */
 function withNames(history: HistoryDocument, screen: Pick<Screen, "showsIds">): HistoryDocument {
   const isCell = ({ kind, ids }: Course) => kind === "cell" && ids.length === 1;
   const nameOf = cellNames(
@@ -93,10 +93,10 @@ function factsOf({ path, checks, courses }: HistoryDocument): Fact[] {
   ];
 }
 
-/** With fewer columns of blocks no course is seen. */
+/** Fewest columns of blocks that show a course. */
 const narrowestCurve = 12;
 
-/** How many columns of blocks the screen has room for; 0 where blocks would say nothing. */
+/** Number of columns for blocks on the screen; 0 if they would show nothing. */
 function roomForCurve(history: HistoryDocument, screen: Screen): number {
   if (screen.isPlain) return 0;
   const rooms = gridsOf(history, 0).map((grid) => roomBeside(grid, screen));
@@ -139,10 +139,12 @@ function rowOf(course: Course, checks: number, curveWidth: number): Figure[] {
   ];
 }
 
-/** With fewer, hardly a step can be told from noise: the criterion's price is then several times the usual one. */
+/**
+ * Fewest checks that distinguish a step from noise: with fewer, the criterion's penalty is several times the usual one.
+ */
 const fewestForSteps = 8;
 
-/** What the columns mean, and what was left out of the file. */
+/** The meaning of the columns, and notes on what was left out of the file. */
 function notesOf(history: HistoryDocument): Note[] {
   const { courses, notes, checks } = history;
   const legend =
@@ -157,7 +159,7 @@ function notesOf(history: HistoryDocument): Note[] {
   ];
 }
 
-/** What it comes to: how many courses changed, what was found, and when and which way they last changed. */
+/** The conclusion: how many courses changed, what was found, and when and how they last changed. */
 function conclusionOf({ checks, courses, path }: HistoryDocument): string {
   if (checks.length === 0) return `${path} holds no check yet`;
   if (courses.length === 0) return "no check has a figure";
@@ -173,11 +175,11 @@ function conclusionOf({ checks, courses, path }: HistoryDocument): string {
 
 const blocks = "▁▂▃▄▅▆▇█";
 
-/** Least height of a line, as a share of the figure: less of a change is drawn as a part of it. */
+/** Smallest range of a line, as a share of the figure: smaller changes use only a part of the height. */
 const leastRange = 0.02;
 
 /**
- * The course as one line of blocks, a column a check, or the median of several where there are more than `width`. Its
+ * The course as one line of blocks, one column a check, or the median of several if there are more than `width`. Its
  * height is from the least to the largest change, but at least 2 %; a check without the figure is a blank.
  */
 export function sparkline({ points }: Pick<Course, "points">, checks: number, width: number): string {

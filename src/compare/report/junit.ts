@@ -6,7 +6,7 @@ import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text
 import { type Failure, failuresOf } from "./failures.js";
 import { describeOutcome } from "./outcome.js";
 
-/** Why a test did not pass; null where it did. */
+/** Why a test did not pass; null if it did. */
 type Result = { kind: "failure" | "error" | "skipped"; type: string; message: string } | null;
 
 interface Test {
@@ -18,8 +18,8 @@ interface Test {
 }
 
 /**
- * The comparison as JUnit's XML, as the schema of Jenkins' xunit plugin has it: a test for each cell, and one for the
- * comparison as a whole, which has taken all of the time. Some test fails where the exit code is not 0, and only there.
+ * The comparison as JUnit XML for the schema of Jenkins' xunit plugin: a test for each cell, and one for the whole
+ * comparison, which has all of the time. A test fails if and only if the exit code is not 0.
  */
 export function junitReport(
   comparison: Comparison,
@@ -42,7 +42,7 @@ export function junitReport(
   return xmlDocument(element("testsuites", { name, ...totals }, [suite]));
 }
 
-/** Fails if no single cell is to blame. It is in every report, so that its history has no gaps. */
+/** Fails if no single cell does. It is in every report, so that its history has no gaps. */
 function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: readonly Test[]): Test {
   const { outcome, notes, unfinished = [], linkLosses } = comparison;
   const message = describeOutcome(comparison, nameOf);
@@ -65,7 +65,7 @@ function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: re
   };
 }
 
-/** From the start of a check's first run to its verdict; of two results that were there before, nobody measured it. */
+/** Time from the start of a check's first run to its verdict; unknown for existing results. */
 function secondsOf({ command, createdAt, candidate }: Comparison): number {
   if (command === "compare") return 0;
   const milliseconds = Date.parse(createdAt) - Date.parse(candidate.startedAt);
@@ -105,7 +105,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures
     case "cannot be told":
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "missing":
-      // Left out of the candidate on purpose unless the measurement failed.
+      // Left out on purpose unless the measurement failed.
       if (outcome === "failed") return { kind: "error", type: verdict, message: reason };
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "not comparable":
@@ -117,7 +117,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures
   }
 }
 
-/** Some readers cannot do without a time; some show a result's text in place of its message. */
+/** Some readers need a time; some show a result's text in place of its message. */
 function testElement({ className, name, result, output, seconds }: Test): XmlElement {
   const said =
     result === null

@@ -6,9 +6,9 @@ import { comparedNames, type NameOfCompared } from "./cell-text.js";
 import { failuresOf } from "./failures.js";
 import { whatWouldShow } from "./what-would-show.js";
 
-/** The terms in which every output speaks of verdicts and of the outcome. */
+/** The words for verdicts and outcomes in all outputs. */
 
-/** What each verdict says of a cell; in the order in which verdicts are named, what needs attention first. */
+/** The meaning of each verdict, most urgent first. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   slower: "shown to be slower, by the cell's threshold or more",
   "probably slower": "likely to be slower, by the cell's threshold or more, but not certain",
@@ -24,7 +24,7 @@ export const verdictMeaning: Readonly<Record<Verdict, string>> = {
 
 const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
 
-/** How strongly a verdict is shown. */
+/** Tone of each verdict. */
 export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   slower: "failure",
   "probably slower": "failure",
@@ -46,12 +46,12 @@ const outcomeTones: Readonly<Record<ComparisonOutcome, Tone>> = {
   inconclusive: "warning",
 };
 
-/** How strongly an outcome is shown. A pass that decides nothing is a warning. */
+/** Tone of an outcome. A pass that decides nothing is a warning. */
 export function outcomeTone(comparison: Comparison): Tone {
   return decidesNothing(comparison) ? "warning" : outcomeTones[comparison.outcome];
 }
 
-/** Whether it passes although no cell of the baseline was shown to be slower or not slower. */
+/** Whether it passes although no baseline cell was decided. */
 export function decidesNothing({ outcome, cells }: Pick<Comparison, "outcome" | "cells">): boolean {
   return outcome === "pass" && cells.length > 0 && !cells.some(isDecided);
 }
@@ -60,7 +60,7 @@ function isDecided({ verdict }: CellComparison): boolean {
   return verdict === "not slower" || verdict === "faster";
 }
 
-/** A verdict and what it says: "new: only in the candidate". */
+/** A verdict and its meaning: "new: only in the candidate". */
 export function describeVerdict(verdict: Verdict): string {
   return `${verdict}: ${verdictMeaning[verdict]}`;
 }
@@ -70,7 +70,7 @@ export function presentVerdicts({ cells }: Comparison): Verdict[] {
   return verdictOrder.filter((verdict) => cells.some((cell) => cell.verdict === verdict));
 }
 
-/** The outcome in a few sentences with their numbers. */
+/** The outcome in a few sentences with figures. */
 export function describeOutcome(comparison: Comparison, nameOf = comparedNames(comparison)): string {
   switch (comparison.outcome) {
     case "pass":
@@ -106,7 +106,7 @@ function linkSentences(comparison: Comparison): string[] {
   return describeLinkLosses(comparison).map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 }
 
-/** Another machine explains most, and comes first: "On another machine (host a → b, another GPU): ". */
+/** Another machine comes first, because it explains most: "On another machine (host a → b, another GPU): ". */
 function describeOtherMachine({ differences }: Comparison): string {
   if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
   const find = (name: string) => differences.find(({ fact }) => fact === name);
@@ -116,7 +116,7 @@ function describeOtherMachine({ differences }: Comparison): string {
   return `On another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
 }
 
-/** More failures than these are counted. */
+/** Most failures that are named; the rest is counted. */
 const mostFailures = 3;
 
 function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
@@ -131,7 +131,7 @@ function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
   return sentences.map((sentence) => `${sentence}.`).join(" ");
 }
 
-/** If nothing fails: what could have been seen, and how many cells are not as well as that. */
+/** If nothing fails: the detectable losses, and the number of cells with other verdicts. */
 function describeWell(comparison: Comparison): string {
   const { cells, outcome } = comparison;
   const unprotected =

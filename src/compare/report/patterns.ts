@@ -1,11 +1,11 @@
 import { counted, listed } from "../../draw/words.js";
 import { formatSize } from "../../settings/units.js";
 
-/** Cells that fail, summarised by what they have in common: "D2H pinned from 16 MiB on". */
+/** Summaries of failing cells by common properties: "D2H pinned from 16 MiB on". */
 
-/** Where a cell lies among others: by labels that name it, and by what can be put in order. */
+/** A cell's place among others: labels, and ordered values. */
 export interface Place {
-  /** Empty for a label that all cells share, and that need not be named. */
+  /** Empty for a label that all cells share, and that needs no name. */
   device: string;
   direction: string;
   kind: string;
@@ -17,23 +17,23 @@ export interface Place {
 export interface PlacedCell<Cell> {
   cell: Cell;
   place: Place;
-  /** "open" if nothing is known of it: it neither makes a pattern nor breaks one. */
+  /** "open" if unknown: it neither makes a pattern nor breaks one. */
   state: "fails" | "open" | "holds";
 }
 
-/** Cells that fail and have a description in common. */
+/** Failing cells with a common description. */
 export interface Pattern<Cell> {
   description: string;
-  /** In their order; other patterns may be about some of them too. */
+  /** In order; other patterns may include some of them. */
   failing: Cell[];
-  /** How many cells the description is true of, those that do not fail included. */
+  /** Number of cells that the description covers, including passing ones. */
   of: number;
 }
 
 const labels = ["device", "direction", "kind"] as const;
 const scales = ["sizeBytes", "workers"] as const;
 
-/** The values of each part of a place that a description allows. */
+/** The values that a description allows in each part of a place. */
 interface Box {
   device: readonly string[];
   direction: readonly string[];
@@ -42,13 +42,13 @@ interface Box {
   workers: readonly number[];
 }
 
-/** A description may be true of one cell that holds for so many that fail. */
+/** Failing cells for each passing one that a description may cover. */
 const failingForOne = 3;
 
 /**
- * Patterns of the cells that fail, at most `most`, the first about the first of these cells; and the cells that no pattern
- * is about. Each begins with the first cell that none is about yet. It grows along one part of a place at a time, to where
- * it gains most, as long as three in four of the cells that it gains fail.
+ * At most `most` patterns of the failing cells, the first with the first cell; and the remaining cells. Each begins
+ * with the first cell that no pattern covers yet. It grows along one part of a place at a time, in the direction of the
+ * largest gain, as long as three in four of the new cells fail.
  */
 export function findPatterns<Cell>(
   cells: readonly PlacedCell<Cell>[],
@@ -58,7 +58,7 @@ export function findPatterns<Cell>(
   const patterns: Pattern<Cell>[] = [];
   let left = cells.filter(({ state }) => state === "fails");
   while (left.length > 0 && patterns.length < most) {
-    // What other patterns are about is no reason to grow.
+    // Cells of other patterns are no reason to grow.
     const asked = cells.map((one) => (one.state === "holds" || left.includes(one) ? one : asOpen(one)));
     const box = grown(boxAround([left[0]!.place]), everything, asked);
     const within = cells.filter(({ place }) => isIn(place, box));
@@ -112,7 +112,7 @@ function grown<Cell>(start: Box, everything: Box, cells: readonly PlacedCell<Cel
   }
 }
 
-/** The boxes that allow more of one part of a place: one label more or all of them, a wider range of a scale. */
+/** The boxes with one part of a place extended: one more label or all of them, or a wider range. */
 function growths(box: Box, everything: Box): Box[] {
   const byLabel = labels.flatMap((key) => {
     const others = everything[key].filter((label) => !box[key].includes(label));
@@ -135,11 +135,11 @@ function growths(box: Box, everything: Box): Box[] {
   return [...byLabel, ...byScale];
 }
 
-/** More labels than these are not listed if they are all that there are. */
+/** Most labels that are listed if they are all there are. */
 const mostListed = 3;
 
 function describe<Cell>(box: Box, cells: readonly PlacedCell<Cell>[]): string {
-  /** The values that cells have which are like those of the box in all else. */
+  /** The values of cells that match the box in all other parts. */
   const present = <Key extends keyof Box>(key: Key, all: Box[Key]): Box[Key] => {
     const free = { ...box, [key]: all };
     return boxAround(cells.map(({ place }) => place).filter((place) => isIn(place, free)))[key];
@@ -166,7 +166,7 @@ function describe<Cell>(box: Box, cells: readonly PlacedCell<Cell>[]): string {
   return [device, direction, kind, size, workers].filter((part) => part !== "").join(" ");
 }
 
-/** A range of those values that are there; empty if it has all of them. */
+/** A range of the existing values; empty if it has all of them. */
 function rangeText(
   range: readonly number[],
   present: readonly number[],

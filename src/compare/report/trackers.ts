@@ -17,7 +17,7 @@ export function benchmarkActionReport(comparison: Comparison): string {
       const estimate = biggerIsBetter(cell);
       if (estimate === null) return [];
       const { figure, interval } = estimate;
-      // The format has one margin for both sides: the longer one, lest the interval seem narrower than it is.
+      // The format has one margin for both sides: the larger one, so that the interval never seems too narrow.
       const margin = interval === null ? null : Math.max(figure - interval.low, interval.high - figure);
       return [
         {
@@ -32,7 +32,7 @@ export function benchmarkActionReport(comparison: Comparison): string {
   );
 }
 
-/** The candidate's figure as one of which more is better; null where it has none. */
+/** The candidate's figure with more as better; null without one. */
 function biggerIsBetter(cell: CellComparison): Estimate | null {
   const estimate = candidateEstimate(cell);
   if (cell.unit !== "us" || estimate === null) return estimate;
@@ -51,7 +51,7 @@ function extraLines(cell: CellComparison, comparison: Comparison): string[] {
   const notice = noticeIn(comparison);
   const isLatency = unit === "us";
   return [
-    // Programs take this text apart, so that its minus sign is ASCII's.
+    // Programs parse this text, so its minus sign is ASCII.
     `${verdict}: ${isLatency ? "latency " : ""}${describeChange(cell)}`.replaceAll("−", "-"),
     counted(candidate?.runs ?? 0, "run"),
     ...(isLatency && candidate !== null
@@ -70,8 +70,8 @@ const measures = {
 } as const;
 
 /**
- * The candidate's figures in Bencher Metric Format, with their intervals where those are known. Only the names can tell
- * that a device is emulated: the format has no place for a notice.
+ * The candidate's figures in Bencher Metric Format, with their intervals if known. The format has no place for a
+ * notice, so only the names show that a device is emulated.
  */
 export function bmfReport(comparison: Comparison): string {
   const metrics = comparison.cells.flatMap((cell) => {

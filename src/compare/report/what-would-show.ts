@@ -4,23 +4,23 @@ import { capital, listed } from "../../draw/words.js";
 import type { Comparison, GroupComparison } from "../comparison.js";
 import { kindOf } from "../series.js";
 
-/** What a comparison that finds nothing could have found, in one sentence. */
+/** One sentence on the losses that a comparison could have detected. */
 
-/** A loss that only shows beyond so many times the threshold is not one that the threshold is about. */
+/** Largest multiple of the threshold at which a detectable loss still serves the threshold. */
 const blindFactor = 2;
 
-/** The loss that would show in the cells of one kind. */
+/** The detectable loss of the cells of one kind. */
 interface KindSight {
   kind: string;
-  /** The largest of its directions and devices; null if no spread is known for one of them. */
+  /** The largest over its directions and devices; null if one of them has no known spread. */
   loss: number | null;
-  /** Whether a loss near the threshold would not show. */
+  /** Whether a loss near the threshold would go undetected. */
   isBlind: boolean;
 }
 
 /**
- * Per kind of memory, the loss that would show: "Pinned: a loss of 3.4 % would show; pageable and staged: a loss below 15 %
- * would not (…)". Null if there is nothing to say it of.
+ * For each kind of memory, the detectable loss: "Pinned: a loss of 3.4 % would show; pageable and staged: a loss below
+ * 15 % would not (…)". Null if there is none to report.
  */
 export function whatWouldShow(comparison: Comparison): string | null {
   const kinds = kindsOf(comparison);
@@ -32,7 +32,9 @@ export function whatWouldShow(comparison: Comparison): string | null {
   return capital(`${parts.join("; ")}${isBlind ? ` (${advice(comparison)})` : ""}`);
 }
 
-/** Of each kind its groups, and the cells that are in none; those whose losses show first. The host's are a control. */
+/**
+ * For each kind its groups, and the cells without one; those with detectable losses first. The host's are a control.
+ */
 function kindsOf({ cells, groups }: Comparison): KindSight[] {
   const isInGroup = new Set(groups.flatMap(({ ids, moved }) => ids.map((id) => `${id} ${moved}`)));
   const thresholdOf = ({ ids }: GroupComparison) =>
@@ -69,7 +71,7 @@ function kindsOf({ cells, groups }: Comparison): KindSight[] {
   return [...kinds.filter(({ isBlind }) => !isBlind), ...kinds.filter(({ isBlind }) => isBlind)];
 }
 
-/** A larger loss is as good as none that would show. */
+/** Largest detectable loss that is reported as one. */
 const largestLoss = 0.95;
 
 function textOf({ loss, isBlind }: KindSight): string {
@@ -78,7 +80,7 @@ function textOf({ loss, isBlind }: KindSight): string {
   return isBlind ? `a loss below ${percent} would not show` : `a loss of ${percent} would show`;
 }
 
-/** What makes smaller losses show: of a check sessions of its baseline, of two results more runs. */
+/** Advice for detecting smaller losses: more sessions of the baseline for a check, more runs for two results. */
 function advice({ command, baseline }: Comparison): string {
   const { path } = baseline;
   if (command === "compare" || path === null)
@@ -88,7 +90,7 @@ function advice({ command, baseline }: Comparison): string {
     : `add sessions: \`pinbench baseline ${quoted(path)} --append\``;
 }
 
-/** As a shell takes it. */
+/** Quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w./~+@%:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -14,11 +14,14 @@ import { mainVariantFindings } from "./variant-findings.js";
 import type { VariantFinding } from "./variant-question.js";
 
 /**
- * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data, failures and slow copies before all. No
- * sentence claims more than the intervals of what was measured allow in other processes too, but for copies after which
- * pinning has paid off, which medians tell; where they allow nothing it says that, and why. Never empty.
+ * The first lines of a result's report, never empty: wrong data, failures and slow copies, then conclusions. A conclusion
+ * holds for other processes too (by the intervals), except the number of copies after which pinning pays off (by medians).
+ * `isShown`: whether a table of the report has the cell's row.
  */
-export function answer(document: ResultDocument): Note[] {
+export function answer(
+  document: ResultDocument,
+  isShown: (cell: CellResult) => boolean = () => true,
+): Note[] {
   const sentences = [
     ...answersOnCopies(document).map(({ text, device }) => ({ text, devices: [device] })),
     ...mainLines(document).map(({ text, cells }) => ({ text, devices: devicesOf(cells ?? []) })),
@@ -33,18 +36,18 @@ export function answer(document: ResultDocument): Note[] {
   );
   return [
     ...alarm(document),
-    ...steadyUnevenNotes(document, nameOf),
+    ...steadyUnevenNotes(document, nameOf, isShown),
     ...texts.map((text) => note(`${capital(text)}.`)),
   ];
 }
 
-/** The closing lines of a report: what the cells show besides the answer. */
+/** The closing lines of a report: other conclusions than the answer. */
 export function closingLines(document: ResultDocument): Note[] {
   const topics = answersOnCopies(document).flatMap(({ covers }) => covers);
   return findings(document, { topics, variants: mainLines(document).map(({ text }) => text) });
 }
 
-/** Of what is not plain, for each question that was asked the line that matters most. */
+/** On variants of plain cells: the most important line on each question. */
 function mainLines(document: ResultDocument): VariantFinding[] {
   return mainVariantFindings(document, equalWidth(document));
 }
@@ -53,7 +56,7 @@ function devicesOf(cells: readonly CellResult[]): number[] {
   return [...new Set(cells.map(({ device }) => device))];
 }
 
-/** What must not be overlooked beside figures that count. */
+/** What must not be overlooked: wrong data and failures. */
 function alarm({ cells }: ResultDocument): Note[] {
   const countOf = (asked: CellResult["outcome"]) => cells.filter(({ outcome }) => outcome === asked).length;
   const [wrong, failed] = [countOf("mismatch"), countOf("failed")];
@@ -68,7 +71,7 @@ function alarm({ cells }: ResultDocument): Note[] {
   ];
 }
 
-/** Where a sentence holds: on no GPU, on one device of several, or of one that others used as well. */
+/** A prefix: the emulated device, one device of several, or one that others used as well. */
 function circumstances(document: ResultDocument, devices: readonly number[]): string {
   const isEmulated = document.backend === "emulated";
   const shared = (document.run.sharing ?? []).filter((record) => describeSharing(record).length > 0);
@@ -88,7 +91,7 @@ function circumstances(document: ResultDocument, devices: readonly number[]): st
   return parts.length === 0 ? "" : `${parts.join(", ")}, `;
 }
 
-/** Why nothing can be told of copies. */
+/** Why there is no conclusion on copies. */
 function nothingToTell(document: ResultDocument): string {
   const { cells, run, importedFrom } = document;
   const counts = (outcome: CellResult["outcome"]) => cells.filter((cell) => cell.outcome === outcome).length;

@@ -1,15 +1,15 @@
 import {
   formatGBps,
+  formatMicroseconds,
   formatRange,
   formatRatio,
   formatShare,
+  formatWholeShare,
   roundUp,
   saysAnything,
 } from "../../draw/numbers.js";
-import type { Fact } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
-import { measuredStats } from "../../results/naming/cell-figure.js";
 import type { CellResult, ColdStart, ResultDocument } from "../../results/schema.js";
 import type { Memory, WorkerKind } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
@@ -29,16 +29,16 @@ import {
 } from "./finding-evidence.js";
 import { latencyByMemory, pinnedAgainstPageable, shareRange, type Topic } from "./finding-topics.js";
 
-/** What plain copies say, in ordinary words and without a full stop. */
+/** A conclusion on plain copies, without a full stop. */
 export interface CopyAnswer {
   text: string;
-  /** The device that it speaks of. */
+  /** Ordinal of its device. */
   device: number;
-  /** The closing lines that say no more than it does. */
+  /** Closing lines that would only repeat it. */
   covers: readonly Topic[];
 }
 
-/** The sentences on the plain copies of a result: what pinning gains, or how fast they are, and how much of the link that is. */
+/** What pinning gains, or else how fast plain copies are; and the share of the link. */
 export function answersOnCopies(document: ResultDocument): CopyAnswer[] {
   const cells = comparableCells(document);
   const [first] = cells;
@@ -55,14 +55,14 @@ interface Terms {
   cells: readonly CellResult[];
   kind: WorkerKind;
   device: number;
-  /** Up to which relative half-width figures may count as equal. */
+  /** Largest relative half-width with which figures may count as equal. */
   width: number;
 }
 
 type Sentence = Omit<CopyAnswer, "device">;
 
-const oneWay = ["h2d", "d2h"] as const;
-type OneWay = (typeof oneWay)[number];
+export const oneWay = ["h2d", "d2h"] as const;
+export type OneWay = (typeof oneWay)[number];
 
 /** Where bytes go, in a sentence about one direction. */
 const way: Readonly<Record<OneWay | "bidir" | "d2d", string>> = {
@@ -92,11 +92,11 @@ const memoryName: Readonly<Record<Memory, string>> = {
 interface DirectionPairs {
   direction: OneWay;
   pairs: readonly Pair[];
-  /** Of the largest size of which something may be claimed; undefined where there is none. */
+  /** The largest size with a conclusive ratio; undefined without one. */
   main: Pair | undefined;
 }
 
-/** How much faster pinned memory is than pageable, at the largest size that tells, and when pinning has paid off. */
+/** How much faster pinned memory is than pageable, at the largest conclusive size, and when pinning pays off. */
 function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[] {
   const ways = oneWay.flatMap((direction): DirectionPairs[] => {
     const pairs = pairUp(observe(cells, direction, "throughput", kind), "pinned", "pageable", width);
@@ -118,11 +118,12 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
   const open = ways.filter(({ main }) => main === undefined).map(({ direction }) => way[direction]);
   const copies = told.map(({ main }) => copiesText(main!));
   const isSame = new Set(copies).size === 1;
-  const clauses = told.map(
-    ({ direction, main }, i) => gainClause(direction, main!, i > 0) + (isSame ? "" : ` (${copies[i]})`),
-  );
+  const clauses = told.map(({ direction, main }, i) => {
+    const elsewhere = gainElsewhere(main!, i > 0);
+    return gainClause(direction, main!, i > 0) + bracketed(elsewhere, isSame ? "" : copies[i]!);
+  });
   const text =
-    `pinned memory copies ${clauses.join(", and ")}${isSame ? ` (${copies[0]})` : ""}` +
+    `pinned memory copies ${clauses.join(", and ")}${isSame ? `, in ${copies[0]}` : ""}` +
     (open.length === 0 ? "" : `; whether it is faster ${listed(open)} cannot be told`) +
     exceptions(told) +
     payOffText(
@@ -132,35 +133,56 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
   return [{ text, covers }];
 }
 
-/** "4.6 to 5.9 times as fast as ordinary (pageable) memory to the device"; a later clause leaves out what it repeats. */
+/** "5.2 times as fast as ordinary (pageable) memory to the device"; a later clause leaves out what it repeats. */
 function gainClause(direction: OneWay, { order, ratio }: Pair, isLater: boolean): string {
   const than = (word: string) => (isLater ? "" : ` ${word} ${ordinary}`);
   const where = isLater && direction === "d2h" ? "back" : way[direction];
   switch (order) {
     case "above":
-      return `${timesText(ratio)} as fast${than("as")} ${where}`;
+      return `${timesNumber(ratio.median)} times as fast${than("as")} ${where}`;
     case "below":
-      return `only at ${shareRange(ratio)} of ${isLater ? "its speed" : `the speed of ${ordinary}`} ${where}`;
+      return `only at ${formatWholeShare(ratio.median)} of ${isLater ? "its speed" : `the speed of ${ordinary}`} ${where}`;
     default:
       return `no faster${than("than")} ${where}`;
   }
 }
 
-/** An interval as wide as this, end over end, is given by its lower end alone. */
+/** Above this ratio of its ends, a range is given by its lower end alone. */
 const widestRange = 3;
 
-/** "4.6 to 5.9 times"; "at least 2.5 times" where the range is wide. */
-function timesText({ low, high }: IntervalEstimate): string {
-  const [least, most] = [formatRatio(low), formatRatio(high, roundUp)].map((text) => text.replace("×", ""));
-  if (high > widestRange * low) return `at least ${least} times`;
-  return least === most ? `${least} times` : `${least} to ${most} times`;
+/** The range for other runs, "4.6 to 5.9 in other runs" or "at least 2.5 in other runs"; "" without one to give. */
+function gainElsewhere({ order, ratio }: Pair, isLater: boolean): string {
+  if (order === "below") return elsewhere(shareRange(ratio), formatWholeShare(ratio.median), isLater);
+  if (order !== "above") return "";
+  const [least, most] = [timesNumber(ratio.low), timesNumber(ratio.high, roundUp)];
+  const isWide = ratio.high > widestRange * ratio.low;
+  const range = isWide ? `at least ${least}` : least === most ? least : `${least} to ${most}`;
+  return elsewhere(range, timesNumber(ratio.median), isLater);
+}
+
+function timesNumber(ratio: number, round?: typeof roundUp): string {
+  return formatRatio(ratio, round).replace("×", "");
+}
+
+/**
+ * What other runs find. Tables show this run's median, so a sentence gives that first and this range after it. "" if both
+ * look the same. A later clause does not repeat the words.
+ */
+function elsewhere(range: string, figure: string, isLater = false): string {
+  return range === figure ? "" : `${range}${isLater ? "" : " in other runs"}`;
+}
+
+/** The texts that are not empty, in brackets. */
+function bracketed(...parts: readonly string[]): string {
+  const some = parts.filter((part) => part !== "");
+  return some.length === 0 ? "" : ` (${some.join("; ")})`;
 }
 
 function copiesText({ sizeBytes, workers }: Pair): string {
   return `copies of ${formatSize(sizeBytes)}${workers === 1 ? "" : ` by ${counted(workers, "worker")} each`}`;
 }
 
-/** The sizes at which something else holds than at the one that the sentence is about, by what holds there. */
+/** Sizes whose verdict differs from the main size's, grouped by verdict. */
 function exceptions(told: readonly DirectionPairs[]): string {
   const other = sizesWhere(told, ({ order }, main) => order !== "open" && order !== main.order);
   const open = sizesWhere(told, ({ order }) => order === "open");
@@ -169,7 +191,7 @@ function exceptions(told: readonly DirectionPairs[]): string {
   );
 }
 
-/** "at 64 KiB and 1 MiB"; "at 64 KiB from the device" where both directions were told of and it is one of them. */
+/** "at 64 KiB and 1 MiB"; "at 64 KiB from the device" if the two directions differ. */
 function sizesWhere(told: readonly DirectionPairs[], isMeant: (pair: Pair, main: Pair) => boolean): string {
   const meant = told.map(({ direction, pairs, main }) => {
     const sizes = sizesOf(pairs.filter((pair) => isMeant(pair, main!)));
@@ -184,8 +206,8 @@ function sizesWhere(told: readonly DirectionPairs[], isMeant: (pair: Pair, main:
 const mostSizes = 3;
 
 /**
- * After how many copies of a buffer pinning it has paid off, of the cheaper way, in the slower of the directions in which
- * pinned memory is faster; counted by medians. Sizes of which that is not known are left out; a sentence that says so where it is of none.
+ * Copies after which pinning a buffer pays off, from medians: with the cheaper way of pinning, in the slower direction of
+ * those in which pinned memory is faster. Sizes without a count are left out.
  */
 function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[]): string {
   const directions = ways.flatMap(({ direction, main }) => (main?.order === "above" ? [direction] : []));
@@ -213,57 +235,16 @@ function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[
   const from = known[known.findLastIndex(({ copies }) => copies > 1) + 1];
   const range = least === most ? counted(most, "copy", "copies") : `${least} to ${most} copies`;
   return from === undefined
-    ? `. ${pinning} pays for itself after about ${range}${limits(known, costs)}`
+    ? `. ${pinning} pays off after about ${range}${limits(known, costs)}`
     : `. ${pinning} pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after about ${most} copies of a smaller one at most${limits(known, costs)}`;
 }
 
-/** A reservation if there are sizes of which it is not known. */
+/** A reservation if some sizes have no count. */
 function limits(known: readonly unknown[], { pinning }: ColdStart): string {
   return known.length < pinning.length ? ", as far as that can be told" : "";
 }
 
-/** The main figures of plain copies: as a sentence without its full stop, and those of copies to the device one by one. */
-interface MainRates {
-  text: string;
-  headline: Fact[];
-}
-
-/** The median rates with pinned and with pageable memory at the largest size that has both, by one worker; null without. */
-export function mainRates(document: ResultDocument): MainRates | null {
-  const cells = comparableCells(document).filter((cell) => cell.mode === "throughput" && cell.workers === 1);
-  const statsOf = (memory: Memory, direction: OneWay, sizeBytes: number) => {
-    const cell = cells.find(
-      (one) => one.memory === memory && one.direction === direction && one.sizeBytes === sizeBytes,
-    );
-    return measuredStats(cell, direction);
-  };
-  const sizes = [...new Set(cells.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => b - a);
-  for (const size of sizes) {
-    const [pinned, pageable] = (["pinned", "pageable"] as const).map((memory) =>
-      oneWay.map((direction) => statsOf(memory, direction, size)),
-    );
-    const [to, back, slowTo, slowBack] = [...pinned!, ...pageable!].map(
-      (stats) => stats?.bandwidthGBps.median ?? null,
-    );
-    if (to == null || slowTo == null) continue;
-    const returned = back == null || slowBack == null ? ["", ""] : [back, slowBack].map(formatGBps);
-    const [ofPinned, ofPageable] =
-      returned[0] === "" ? ["", ""] : [`, ${returned[0]} back`, ` and ${returned[1]}`];
-    const share = pinned?.[0]?.linkShare ?? null;
-    return {
-      text: `${formatSize(size)}: pinned ${formatGBps(to)} GB/s to the device${ofPinned}; pageable ${formatGBps(slowTo)}${ofPageable}`,
-      headline: [
-        ["pinned, to the device", `${formatGBps(to)} GB/s`],
-        ["pageable", `${formatGBps(slowTo)} GB/s`],
-        ...(slowTo === 0 ? [] : [["pinned over pageable", formatRatio(to / slowTo)] as const]),
-        ...(share === null ? [] : [["of the link", formatShare(share)] as const]),
-      ],
-    };
-  }
-  return null;
-}
-
-/** How much of the link pinned copies fill, where they are compared with pageable ones. */
+/** The share of the link that pinned copies reach, if pageable ones were measured too. */
 function linkShare({ document, cells, kind, device }: Terms): Sentence[] {
   const limitGBps = document.devices.find(({ ordinal }) => ordinal === device)?.linkLimitGBps ?? null;
   const parts = oneWay.flatMap((direction) => {
@@ -273,33 +254,35 @@ function linkShare({ document, cells, kind, device }: Terms): Sentence[] {
     return best === null || !isWithin(best.estimate, limitGBps) ? [] : [{ direction, best }];
   });
   if (limitGBps === null || parts.length === 0) return [];
-  const shares = parts.map(({ best }) => shareRange(limited(best.estimate, limitGBps)));
-  const [first, second] = shares;
-  const clauses =
-    second === undefined || first === second
-      ? `${first} of what the link can carry ${parts.length === 1 ? way[parts[0]!.direction] : bothWays}`
-      : `${first} of what the link can carry ${way.h2d}, and ${second} of that back`;
-  return [{ text: `pinned memory reaches ${clauses}`, covers: [] }];
+  const shares = parts.map(({ best }) => limited(best.estimate, limitGBps));
+  const figures = shares.map(({ median }) => formatShare(median));
+  const ranges = shares.map(shareRange);
+  const isSame = new Set(ranges).size === 1;
+  const range = (i: number) => bracketed(elsewhere(ranges[i]!, figures[i]!, i > 0 && !isSame));
+  const to = figures.length === 1 ? way[parts[0]!.direction] : figures[0] === figures[1] ? bothWays : way.h2d;
+  const back = to === way.h2d && figures.length > 1 ? `${isSame ? "" : ","} and ${figures[1]} back` : "";
+  const clauses = `${figures[0]} of what the link can carry ${to}${isSame ? "" : range(0)}${back}`;
+  return [{ text: `pinned memory reaches ${clauses}${range(isSame ? 0 : 1)}`, covers: [] }];
 }
 
-/** Whether a limit may be true: what is faster for certain shows that the machine misreports its link, as VMs do. */
+/** Whether the limit is plausible: rates certainly above it show that the machine misreports its link, as VMs do. */
 function isWithin({ low }: IntervalEstimate, limitGBps: number | null): boolean {
   return limitGBps === null || low <= limitGBps;
 }
 
-/** No copy is faster than the link: an interval that says so reaches too far. */
+/** Cut off at the limit, which no copy exceeds. */
 function limited(rate: IntervalEstimate, limitGBps: number): IntervalEstimate {
   const exact = { median: limitGBps, low: limitGBps, high: limitGBps };
   const { median, low, high } = ratioInterval(rate, exact);
-  return { median, low: Math.min(1, low), high: Math.min(1, high) };
+  return { median: Math.min(1, median), low: Math.min(1, low), high: Math.min(1, high) };
 }
 
-/** Those whose intervals say anything of them. */
+/** Those with usable intervals. */
 function telling(observations: readonly Observation[]): Observation[] {
   return observations.filter(({ estimate }) => saysAnything(relativeHalfWidth(estimate, estimate.median)));
 }
 
-/** How fast the fastest kind is, where pinned and pageable memory cannot be set against each other. */
+/** The rate of the fastest kind, if pinned and pageable memory cannot be compared. */
 function plainRates({ document, cells, kind, device }: Terms): Sentence[] {
   const limitGBps = document.devices.find(({ ordinal }) => ordinal === device)?.linkLimitGBps ?? null;
   const all = [...oneWay, "bidir", "d2d"] as const;
@@ -307,24 +290,32 @@ function plainRates({ document, cells, kind, device }: Terms): Sentence[] {
     const best = fastest(telling(observe(cells, direction, "throughput", kind)));
     return best === null ? [] : [{ direction, best }];
   });
-  // What goes both ways, or stays within the device, is told where nothing goes one way.
+  // Copies both ways at once or within the device count only if none goes one way.
   const ofOneWay = parts.filter(({ direction }) => direction === "h2d" || direction === "d2h");
-  const [first, second] = (ofOneWay.length > 0 ? ofOneWay : parts.slice(0, 1)).map(({ direction, best }) => {
+  const rates = (ofOneWay.length > 0 ? ofOneWay : parts.slice(0, 1)).map(({ direction, best }) => {
     const { memory, sizeBytes, workers, estimate } = best;
     const isOneWay = direction === "h2d" || direction === "d2h";
     const hasLimit = limitGBps !== null && isOneWay && isWithin(estimate, limitGBps);
-    const share = hasLimit ? `, ${shareRange(limited(estimate, limitGBps))} of what the link can carry` : "";
-    const where = ` (copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")})`;
-    return { memory, direction, rate: `${formatRange(estimate)} GB/s`, share, where };
+    const share = hasLimit
+      ? `, ${formatShare(limited(estimate, limitGBps).median)} of what the link can carry`
+      : "";
+    const copies = `copies of ${formatSize(sizeBytes)} by ${counted(workers, "worker")}`;
+    return { memory, direction, estimate, share, copies };
   });
+  const [first, second] = rates;
   if (first === undefined) return [];
-  const whole = ({ memory, direction, rate, share, where }: typeof first) =>
-    `${memoryName[memory]} copies ${rate} ${way[direction]}${share}${where}`;
-  if (second === undefined) return [{ text: whole(first), covers: [] }];
-  if (first.memory !== second.memory) return [first, second].map((one) => ({ text: whole(one), covers: [] }));
-  const where = first.where === second.where ? "" : first.where;
-  const one = `${memoryName[first.memory]} copies ${first.rate} ${way.h2d}${first.share}${where}`;
-  return [{ text: `${one}, and ${second.rate} back${second.share}${second.where}`, covers: [] }];
+  const isPair = second !== undefined && first.memory === second.memory;
+  const isSame = isPair && first.copies === second.copies;
+  const clause = ({ direction, estimate, share, copies }: typeof first, isLater: boolean) => {
+    const rate = formatGBps(estimate.median);
+    const where = isLater ? "back" : way[direction];
+    const others = elsewhere(formatRange(estimate), rate, isLater);
+    return `${rate} GB/s ${where}${share}${bracketed(others, isSame ? "" : copies)}`;
+  };
+  const sentence = (some: readonly (typeof first)[]) =>
+    `${memoryName[some[0]!.memory]} copies ${some.map((one, i) => clause(one, i > 0)).join(", and ")}` +
+    (isSame ? `, in ${first.copies}` : "");
+  return (isPair ? [rates] : rates.map((one) => [one])).map((some) => ({ text: sentence(some), covers: [] }));
 }
 
 /** How long a small copy takes, at the smallest size. */
@@ -346,9 +337,10 @@ function latencies({ cells, kind, width }: Terms): Sentence[] {
     const shown = telling(observed);
     const sizeBytes = Math.min(...sizesOf(shown));
     const quickest = quickestOf(shown.filter((one) => one.sizeBytes === sizeBytes));
-    const time = `${formatRange(quickest.estimate)} µs`;
+    const time = formatMicroseconds(quickest.estimate.median);
+    const others = bracketed(elsewhere(formatRange(quickest.estimate), time));
     const copy = `a copy of ${formatSize(sizeBytes)} ${way[direction]}`;
-    return [{ text: `${copy} takes ${time} with ${memoryName[quickest.memory]}`, covers }];
+    return [{ text: `${copy} takes ${time} µs with ${memoryName[quickest.memory]}${others}`, covers }];
   });
 }
 
@@ -365,8 +357,9 @@ function latencyText(pair: Pair, where: string): string {
   const { order, one, other, sizeBytes } = pair;
   if (order === "open") return openLatency(pair, where);
   const copy = `a copy of ${formatSize(sizeBytes)} ${where}`;
-  const [pinned, pageable] = [one, other].map((time) => `${formatRange(time)} µs`);
+  const [pinned, pageable] = [one, other].map(({ median }) => `${formatMicroseconds(median)} µs`);
+  const [ofPinned, ofPageable] = [one, other].map(formatRange);
   return order === "equal"
-    ? `${copy} takes as long with pinned memory as with ${ordinary}: ${pinned}`
-    : `${copy} takes ${pinned} with pinned memory and ${pageable} with ${ordinary}`;
+    ? `${copy} takes as long with pinned memory as with ${ordinary}: ${pinned} (${ofPinned} in other runs)`
+    : `${copy} takes ${pinned} with pinned memory and ${pageable} with ${ordinary} (${ofPinned} and ${ofPageable} in other runs)`;
 }

@@ -9,22 +9,30 @@ import type { CellResult, CellStats, ResultDocument } from "../../results/schema
 import { isSteady } from "../../results/variant.js";
 import { cellsAskedFor } from "../host-control.js";
 
-/** A direction of a cell of which slow copies took much of the time. */
+/** A direction of a cell in which slow copies took much of the time. */
 interface UnevenCell {
   cell: CellResult;
   stats: CellStats;
   share: number;
 }
 
-/** Of memory that is steady, where slow copies are a fault: the sentence for the first lines of a report. */
-export function steadyUnevenNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
-  return describe(
-    unevenCells(document).filter(({ cell }) => isSteady(cell)),
-    nameOf,
-  ).map((text) => note(`${text}.`, "warning"));
+/**
+ * A sentence for the first lines of a report, on memory in which slow copies are a fault. `isShown`: whether a table of the
+ * report has the cell's row.
+ */
+export function steadyUnevenNotes(
+  document: ResultDocument,
+  nameOf: NameOfCell,
+  isShown: (cell: CellResult) => boolean,
+): Note[] {
+  const uneven = unevenCells(document).filter(({ cell }) => isSteady(cell));
+  return describe(uneven, (id) => {
+    const isHidden = uneven.some(({ cell }) => cell.id === id && !isShown(cell));
+    return nameOf(id) + (isHidden ? ", a row that --verbose shows" : "");
+  }).map((text) => note(`${text}.`, "warning"));
 }
 
-/** Of other memory, which has slow copies of its own: what the notes below the tables say. */
+/** A note below the tables, on memory whose copies vary by nature. */
 export function otherUnevenNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
   return describe(
     unevenCells(document).filter(({ cell }) => !isSteady(cell)),
@@ -42,13 +50,13 @@ function unevenCells(document: ResultDocument): UnevenCell[] {
           .filter(({ direction }) => direction !== "sum")
           .map((stats) => ({ cell, stats, share: lostShare(cell, stats) ?? 0 })),
       )
-      // All of the time is what rounding makes of figures that contradict each other: there is no mean to show.
+      // A share of 1 comes from rounding contradictory figures: there is no mean to show.
       .filter((one) => one.share >= leastLostShare && one.share < 1 && !isOneInterrupt(one))
       .sort((a, b) => b.share - a.share)
   );
 }
 
-/** Whether a single one of many small copies took the time: an interrupt does that on any machine. */
+/** Whether a single small copy took the time, as an interrupt can on any machine. */
 function isOneInterrupt({ cell, stats }: UnevenCell): boolean {
   if (cell.mode !== "latency") return false;
   const samples = cell.samples.map((one) => {
@@ -68,8 +76,7 @@ function describe(uneven: readonly UnevenCell[], nameOf: NameOfCell): string[] {
     stats.latencyUs === null
       ? `bytes over time are ${formatGBps(median * (1 - share))} GB/s, the median is ${formatGBps(median)} GB/s`
       : `a copy takes ${formatMicroseconds(stats.latencyUs.median / (1 - share))} µs in the mean, the median is ${formatMicroseconds(stats.latencyUs.median)} µs`;
-  const name =
-    cell.direction === "bidir" ? `${nameOf(cell.id)} (${directionName[stats.direction]})` : nameOf(cell.id);
+  const name = nameOf(cell.id) + (cell.direction === "bidir" ? ` (${directionName[stats.direction]})` : "");
   const others = new Set(uneven.map((one) => one.cell.id)).size - 1;
   const more =
     others === 0

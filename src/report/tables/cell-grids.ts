@@ -61,7 +61,26 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   });
 }
 
-/** So many sizes are shown without --verbose: of rows that differ in workers, and of others, which need more lines. */
+/** Whether a terminal without --verbose shows the row of a cell. */
+export function rowsInBrief(document: ResultDocument): (cell: CellResult) => boolean {
+  const groups = groupCells(document);
+  const grids = cellGrids(document);
+  const hidden = groups.flatMap(({ title, rows: groupRows }) => {
+    const { columns, rows, keyRows = [], isDetail } = grids.find(({ caption }) => caption === title)!;
+    const labels = labelColumns.filter(({ head }, i) => head[0] === columns[i]?.head[0]).length;
+    const textOf = (row: readonly Figure[]) =>
+      row
+        .slice(0, labels)
+        .map(({ text, note }) => text + note)
+        .join();
+    const shown = new Set(isDetail ? [] : keyRows.map((index) => textOf(rows[index]!)));
+    return groupRows.filter((row) => !shown.has(textOf(rowLabels(row)))).flatMap(({ members }) => members);
+  });
+  const ids = new Set(hidden.map(({ id }) => id));
+  return ({ id }) => !ids.has(id);
+}
+
+/** Most sizes without --verbose: in tables by size and workers, and in others, which need more lines. */
 const mostKeySizes = { plain: 5, other: 3 } as const;
 
 /** The rows of sizes spread over all, each with the fewest workers, and of the largest size also with the most. */

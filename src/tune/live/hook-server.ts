@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { type HookCommand, type HookMessage, type HookMessageOf, readMessage } from "./live-messages.js";
 
-/** A process of the job that iterates a loader, as long as it is connected. */
+/** A process of the job that iterates a loader, while it is connected. */
 export class HookConnection {
   readonly #socket: Socket;
 
@@ -17,17 +17,17 @@ export class HookConnection {
   }
 }
 
-/** What the server tells of its connections, in the order in which it happens. */
+/** Callbacks on connections, in the order of events. */
 export interface HookListener {
   connected(connection: HookConnection): void;
   said(connection: HookConnection, message: HookMessage): void;
-  /** The process has ended, or its interpreter is about to. */
+  /** The process has ended, or its interpreter is about to end. */
   disconnected(connection: HookConnection): void;
-  /** A line that is no message, which is a fault of pinbench's own; the connection is closed. */
+  /** A line that is no message, a fault of pinbench itself; the connection is closed. */
   garbled(line: string): void;
 }
 
-/** The socket at which the hooks of a job's processes call. */
+/** The socket to which the hooks of a job's processes connect. */
 export class HookServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -48,7 +48,7 @@ export class HookServer {
     });
   }
 
-  /** The hooks take the end of their sockets for the end of the search. */
+  /** Closes the sockets, which tells the hooks that the search has ended. */
   close(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();

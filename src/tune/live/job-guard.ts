@@ -3,12 +3,12 @@ import { untilKilled } from "../../host/process-groups.js";
 import { JobProcesses } from "./job-processes.js";
 
 /*
- * The program of a process that outlives pinbench, so that the job does not: `node job-guard.js SOCKET FOLDER`. Where
- * pinbench is killed it ends the job as pinbench would have, and removes the folder.
+ * The program of a process that outlives pinbench so that the job does not: `node job-guard.js SOCKET FOLDER`. If
+ * pinbench is killed, it ends the job as pinbench would have, and removes the folder.
  */
 
 const [socket = "", folder = ""] = process.argv.slice(2);
-// It takes what is made from now on for the job's.
+// Only shared memory created from now on counts as the job's.
 const processes = new JobProcesses(socket);
 const groups = await untilKilled();
 if (groups !== null) {

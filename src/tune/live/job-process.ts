@@ -10,22 +10,22 @@ import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../temp
 import { trainingPath } from "../training-python.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";
 
-/** The folder for PYTHONPATH, beside this file both in src/ and in dist/. */
+/** The folder for PYTHONPATH, next to this file in src/ and in dist/. */
 const hookFolder = fileURLToPath(new URL("hook", import.meta.url));
 
-/** How the command ended: an exit code or a signal. */
+/** The command's exit code or signal. */
 export interface JobExit {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
 /**
- * The command of a training job with its streams as they are, in a session of its own: Ctrl-C at the terminal reaches
- * pinbench alone, which hands it on. Its environment has the hook and where that finds pinbench. A guard ends the job
- * where pinbench is killed.
+ * The command of a training job with its streams unchanged, in its own session: Ctrl-C at the terminal reaches only
+ * pinbench, which forwards it. Its environment has the hook and the hook's socket. A guard ends the job if pinbench is
+ * killed.
  */
 export class JobProcess {
-  /** Resolves when the command itself has ended; what it has started may still run. */
+  /** Resolves when the command itself has ended; processes that it started may still run. */
   readonly exit: Promise<JobExit>;
   readonly #folder: string;
   readonly #processes: JobProcesses;
@@ -61,15 +61,15 @@ export class JobProcess {
   }
 
   /**
-   * Starts the command once `listen` has made ready the socket whose path it is given. Rejects with a usage error where
-   * there is no such program.
+   * Starts the command after `listen` has opened the socket at the given path. Rejects with a usage error if there is
+   * no such program.
    */
   static async start(
     command: readonly string[],
     listen: (socket: string) => Promise<void>,
   ): Promise<JobProcess> {
     const folder = pathForSocket();
-    // Before there is anything that it would have to remove.
+    // The guard starts before there is anything to remove.
     const guard = new Guard("job-guard.js", [socketPath(folder), folder]);
     try {
       makeTemporaryFolder(folder);
@@ -91,36 +91,36 @@ export class JobProcess {
     return this.#ended;
   }
 
-  /** Processes of the job that run, whether the command is among them or has left them behind. */
+  /** Running processes of the job, also those that outlive the command. */
   running(): number[] {
     return this.#processes.list();
   }
 
-  /** As a terminal does: to the command's process group. */
+  /** Sends a signal as a terminal does, to the command's process group. */
   signal(signal: NodeJS.Signals): void {
     signalGroup(this.#command.pid!, signal);
   }
 
-  /** Ends all of the job as a Ctrl-C does, and then harder; nothing is left behind. Never rejects. */
+  /** Ends the whole job as Ctrl-C does, then by force; nothing is left behind. Never rejects. */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
   }
 
-  /** Leaves the job to itself: from now on it also outlives a pinbench that is killed. */
+  /** Releases the job: from now on it also outlives a killed pinbench. */
   leave(): void {
     dismiss(this.#guard, this.#folder);
   }
 
   async #end(): Promise<void> {
     await this.#processes.end(this.#command.pid ?? null);
-    // What cannot be killed is not waited for: the kernel holds it.
+    // A process that the kernel does not end is not waited for.
     await Promise.race([this.exit, sleep(1000, undefined, { ref: false })]);
     this.leave();
   }
 }
 
-/** The exit code that a shell would give for it: 128 and the signal's number where one ended it. */
+/** The exit code as a shell gives it: 128 plus the signal's number after a signal. */
 export function shellExitCode({ code, signal }: JobExit): number {
   return signal === null ? (code ?? 1) : 128 + osConstants.signals[signal];
 }
@@ -130,7 +130,7 @@ export function describeJobExit({ code, signal }: JobExit): string {
   return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
 }
 
-/** Lets the guard go, with the folder that it would have removed. */
+/** Ends the guard, and removes the folder in its place. */
 function dismiss(guard: Guard, folder: string): void {
   guard.dismiss();
   rmSync(folder, { recursive: true, force: true });
@@ -140,10 +140,10 @@ function socketPath(folder: string): string {
   return join(folder, "hook");
 }
 
-/** The longest path that a Unix socket may have, its final 0 not counted (sun_path of unix(7) has 108 bytes). */
+/** The longest path of a Unix socket without its final 0 (sun_path of unix(7) has 108 bytes). */
 const longestSocketPath = 107;
 
-/** Of a folder that is still to be made. */
+/** Path of a folder to be created. */
 function pathForSocket(): string {
   const paths = [temporaryPath(), temporaryPath("/tmp")];
   const path = paths.find((one) => Buffer.byteLength(socketPath(one)) <= longestSocketPath);

@@ -5,30 +5,31 @@ import { signalGroup } from "../../host/process-groups.js";
 import { readProcessStat } from "../../host/process-stat.js";
 import { keepsSharedMemory, LeftSharedMemory } from "../../host/shared-memory.js";
 
-/** The variable of the environment in which the hook finds its socket; its value marks the processes of one job. */
+/** The environment variable with the hook's socket; its value identifies the processes of one job. */
 export const socketVariable = "PINBENCH_TUNE_SOCKET";
 
-/** How long a job may take to end after a Ctrl-C: a script may save what it has. */
+/** Longest time for a job to end after Ctrl-C: a script may save its state. */
 const interruptMs = 5000;
-/** How long stragglers may take when the command itself has ended. */
+/** Longest time for remaining processes after the command has ended. */
 const stragglerMs = 1000;
-/** How long it may take after SIGTERM. */
+/** Longest time after SIGTERM. */
 const terminateMs = 2000;
-/** How long the kernel may take to end what was killed: giving back pinned memory takes a while. */
+/** Longest time for the kernel to end killed processes: freeing pinned memory is slow. */
 const killMs = 10_000;
-/** How long the keepers of named shared memory may take to remove it once all others have gone. */
+/** Longest time for the keepers of named shared memory to remove it after all others have ended. */
 const keeperMs = 1000;
 
 /**
- * The processes of a job, wherever they have moved to: those that carry its mark in their environment, which every
- * process inherits, and what these have started. A rank of torchrun has a session of its own, and a script may clear the
- * environment.
+ * The processes of a job in any session: those with its mark in their environment, which children inherit, and
+ * processes that these have started. A rank of torchrun has its own session, and a script may clear the environment.
  */
 export class JobProcesses {
   readonly #mark: string;
-  /** When each process that was seen was started, in clock ticks: a number that is given again is another process. */
+  /**
+   * Start time of each known process in clock ticks: a process with the same number and another time is another one.
+   */
   readonly #seen = new Map<number, string>();
-  /** The same of those of others, which are many: the mark is inherited, and so none of them comes to have it. */
+  /** The same for foreign processes, which are many: the mark is inherited, so they never get it later. */
   readonly #foreign = new Map<number, string>();
   readonly #shared = new LeftSharedMemory();
 
@@ -37,7 +38,7 @@ export class JobProcesses {
     this.#mark = `${socketVariable}=${socket}\0`;
   }
 
-  /** Those that run. */
+  /** The running processes. */
   list(): number[] {
     const running = new Map<number, { parent: number; started: string }>();
     for (const name of readdirSync("/proc")) {
@@ -53,7 +54,7 @@ export class JobProcesses {
         else this.#foreign.set(pid, started);
       }
     }
-    // A set that grows is walked to its end.
+    // Iterating a set includes members that are added meanwhile.
     for (const pid of own) {
       for (const [child, { parent }] of running) if (parent === pid) own.add(child);
     }
@@ -61,20 +62,20 @@ export class JobProcesses {
     return [...own];
   }
 
-  /** To each of those that run. */
+  /** Sends a signal to each running process. */
   signal(signal: NodeJS.Signals, pids = this.list()): void {
     for (const pid of pids) {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has gone, or is another user's.
+        // It has ended, or belongs to another user.
       }
     }
   }
 
   /**
-   * Ends all of them: as a Ctrl-C does, and then harder. Then removes what they left in /dev/shm. `group` is the
-   * command's process group, to which a terminal's Ctrl-C would go; null where it is not known. Never rejects.
+   * Ends all of them, as Ctrl-C does and then by force. Then removes their shared memory in /dev/shm. `group` is the
+   * command's process group, which a terminal's Ctrl-C would reach; null if unknown. Never rejects.
    */
   async end(group: number | null): Promise<void> {
     this.#shared.note(this.list());
@@ -86,7 +87,7 @@ export class JobProcesses {
       await this.#untilGone(terminateMs, group);
     }
     const end = performance.now() + killMs;
-    // Again and again: what is killed may just have started another one.
+    // Repeated, because a killed process may just have started another one.
     for (let left = this.#others(); left.length > 0 && performance.now() < end; left = this.#others()) {
       this.#shared.note(this.list());
       this.signal("SIGKILL", left);
@@ -98,7 +99,7 @@ export class JobProcesses {
     this.#shared.remove(new Set(this.#seen.keys()));
   }
 
-  /** Waits for all but the keepers; once the command itself has gone, not for long. */
+  /** Waits for all except the keepers; not for long once the command itself has ended. */
   async #untilGone(limitMs: number, command: number | null): Promise<void> {
     let end = performance.now() + limitMs;
     for (let isCut = false; performance.now() < end; await sleep(20)) {
@@ -119,13 +120,13 @@ export class JobProcesses {
   }
 }
 
-/** Flags of Python, alone or joined as in -Is, with which it does not read PYTHONPATH or runs no sitecustomize. */
+/** Flags of Python, alone or combined as in -Is, that make it ignore PYTHONPATH or sitecustomize. */
 const isolating = /^-[a-zA-Z]*[ISE][a-zA-Z]*$/;
 const python = /(^|\/)python[\d.]*$/;
 
 /**
- * Why none of a job's processes has come forward, as far as /proc tells while they run: a Python that was told to ignore
- * the environment, or none that has loaded torch. Null where one has, and just takes its time.
+ * Why none of a job's processes has connected, as far as /proc shows while they run: a Python that ignores the
+ * environment, or none that has loaded torch. Null if one has, and just takes its time.
  */
 export function whyUnseen(pids: readonly number[]): string | null {
   const commands = pids.map((pid) => readOf(pid, "cmdline").split("\0"));
@@ -142,7 +143,7 @@ export function whyUnseen(pids: readonly number[]): string | null {
   return hasTorch ? null : "None of its processes has loaded torch.";
 }
 
-/** Empty where the process has gone, or is another user's. */
+/** Empty if the process has ended, or belongs to another user. */
 function readOf(pid: number, file: string): string {
   return readText("/", `proc/${pid}/${file}`) ?? "";
 }

@@ -1,34 +1,37 @@
 import { type ChangeRecord, firstSteps } from "./loader-record.js";
 
-/** An epoch that has fewer times the batches of a start has its starts measured along: they are part of its steady state. */
+/**
+ * Fewest starts' worth of batches in an epoch whose starts are left out; in shorter epochs, starts are part of the
+ * steady state.
+ */
 export const longEpochStarts = 4;
 
-/** What of the ranks' records counts. */
+/** The part of the ranks' records that counts. */
 export interface JointOptions {
-  /** After a start so many batches come that were not waited for in the steady state. */
+  /** Number of batches after a start that came without the usual wait. */
   startBatches: number;
-  /** Of an epoch, as far as that is known. */
+  /** Batches of an epoch, if known. */
   epochBatches: number | null;
-  /** False for a setting that is in force: the last `startBatches` stand for its start, as it needs none. */
+  /** False for a setting in force, which needs no start: the last `startBatches` stand for it. */
   isNew: boolean;
-  /** Whether it is the script's own from the job's beginning, whose first steps do not count; they are over. */
+  /** Whether it is the script's own setting from the job's beginning: its first steps do not count, and are over. */
   isOfStart: boolean;
 }
 
 /**
- * When each batch had arrived in the slowest of several ranks, which wait for each other in every step: nanoseconds from
- * the change, ascending. What lies between two epochs, such as validating and saving, is taken out of the time, and with
- * it the first `startBatches` of an epoch, for which no training step was waited with.
+ * When each batch had arrived in the slowest of several ranks, which wait for each other in every step: nanoseconds
+ * from the change, ascending. The time between two epochs (validating, saving) is left out, and so are the first
+ * `startBatches` of an epoch, which no training step delayed.
  */
 export class JointArrivals {
   readonly arrivalsNs: number[] = [];
-  /** How long the loop of the rank that waited longest waited for each of them. */
+  /** For each batch, the longest wait of any rank's loop. */
   readonly waitNs: number[] = [];
   readonly #ranks: readonly ChangeRecord[];
   readonly #startBatches: number;
-  /** Index of the next batch, of those that the records hold. */
+  /** Index of the next batch in the records. */
   #next: number;
-  /** Where 0 would lie on the ranks' clock. */
+  /** The zero of the arrivals on the ranks' clock. */
   #zeroNs: number;
   #lastNs: number;
   #leftOut = 0;
@@ -49,14 +52,14 @@ export class JointArrivals {
       this.#next === 0 ? Math.max(...ranks.map(({ startNs }) => startNs)) : this.#at(this.#next - 1);
   }
 
-  /** Takes over what the ranks have told since; true where a batch has been added. */
+  /** Reads new records of the ranks; true if a batch was added. */
   update(): boolean {
     const before = this.arrivalsNs.length;
     for (const end = this.#available; this.#next < end; ++this.#next) this.#add(this.#next);
     return this.arrivalsNs.length > before;
   }
 
-  /** On the clock of the arrivals, from what is on the ranks'. */
+  /** Converts a time from the ranks' clock to that of the arrivals. */
   since(ranksNs: number): number {
     return ranksNs - this.#zeroNs;
   }
@@ -78,7 +81,7 @@ export class JointArrivals {
     this.waitNs.push(Math.max(...this.#ranks.map(({ waitNs }) => waitNs[index]!)));
   }
 
-  /** The time until then does not count. */
+  /** The time until then is left out. */
   #pass(untilNs: number): void {
     this.#zeroNs += untilNs - this.#lastNs;
     this.#lastNs = untilNs;

@@ -4,11 +4,11 @@ import type { HookMessage } from "./live-messages.js";
 import { LoaderRecord } from "./loader-record.js";
 import { usedSharedMemoryBytes } from "./trial-usage.js";
 
-/** A process of the job that iterates loaders, and what it told of them. */
+/** A process of the job that iterates loaders, with its records of them. */
 export interface Member {
   connection: HookConnection;
   loaders: Map<number, LoaderRecord>;
-  /** On the hook's clock (steadyNowNs); null before one came. */
+  /** On the hook's clock (steadyNowNs); null before any. */
   firstBatchNs: number | null;
   isConnected: boolean;
 }
@@ -16,15 +16,15 @@ export interface Member {
 /** Nanoseconds of CLOCK_MONOTONIC, as the hook's times are. */
 export const steadyNowNs = (): number => Number(process.hrtime.bigint());
 
-/** How often to look whether what an ended command has left behind has ended as well. */
+/** Interval of checks for processes that an ended command has left behind. */
 const pollMs = 200;
 
-/** A command that was started with the hook in it, and what its processes say. */
+/** A command that runs with the hook, and the messages of its processes. */
 export class LiveJob {
   readonly members: Member[] = [];
-  /** Of /dev/shm, as the job was started. */
+  /** Used bytes of /dev/shm when the job started. */
   readonly sharedMemoryBytesBefore = usedSharedMemoryBytes();
-  /** After each message, and where a process connects or goes. */
+  /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
   readonly #over = new AbortController();
   readonly #server: HookServer;
@@ -52,12 +52,12 @@ export class LiveJob {
     return this.#process!;
   }
 
-  /** Aborted when the command has ended and no process of it is left that could say anything. */
+  /** Aborted when the command and all its processes with a hook have ended. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** What is wrong with pinbench itself where a hook and it do not understand each other. */
+  /** The fault of pinbench itself if a hook and it do not understand each other. */
   get fault(): Error | null {
     return this.#fault;
   }
@@ -68,12 +68,12 @@ export class LiveJob {
     this.#server.close();
   }
 
-  /** Hears no more of it: its loaders run on as they are, and tell nothing. */
+  /** Stops listening: the loaders run on unchanged and report nothing. */
   stopListening(): void {
     this.#server.close();
   }
 
-  /** Lets go of a job that has ended by itself, and of what it has left running on purpose. */
+  /** Releases a job that has ended by itself, and processes that it has left running on purpose. */
   leave(): void {
     this.process.leave();
     this.#server.close();
@@ -111,7 +111,7 @@ export class LiveJob {
     return this.members.find((member) => member.connection === connection)!;
   }
 
-  /** A command may end before the processes do that it has started in the background. */
+  /** A command may end before its background processes. */
   #watchRemains(): void {
     const isTalking = this.members.some(({ isConnected }) => isConnected);
     const mayTalk = this.members.length === 0 && this.process.running().length > 0;

@@ -14,17 +14,17 @@ import {
 } from "../message-shape.js";
 
 /*
- * What the hook inside a job's processes and pinbench say to each other: JSON objects, one a line. Times are of
- * CLOCK_MONOTONIC in nanoseconds, which all processes of a host have in common. `loader` numbers the loaders of a process
- * from 1 in the order of their first iteration; `change` counts the settings that a loader was given, 0 is its own.
+ * Messages between the hook in a job's processes and pinbench: JSON objects, one a line. Times are CLOCK_MONOTONIC in
+ * nanoseconds, which all processes of a host share. `loader` numbers the loaders of a process from 1 in the order of
+ * their first iteration; `change` counts the settings that a loader was given, 0 is its own.
  */
 
-/** The arguments of a DataLoader that can be changed while the job runs. */
+/** The arguments of a DataLoader that can change while the job runs. */
 export type ChangeableSetting = Omit<LoaderSetting, "nonBlocking">;
 
-/** What the hook writes. */
+/** Messages of the hook. */
 export type HookMessage =
-  /** First and once, as the process begins to iterate a loader. */
+  /** The first message, when the process begins to iterate a loader. */
   | {
       type: "hello";
       pid: number;
@@ -44,9 +44,9 @@ export type HookMessage =
       source: string;
       batchSize: number | null;
       epochBatches: number | null;
-      /** Whose loop it is iterated by. */
+      /** The framework whose loop iterates it. */
       framework?: "lightning" | "transformers" | "timm" | null;
-      /** Why its setting cannot be changed at all. */
+      /** Why its setting cannot change at all. */
       untouchable?: string | null;
     }
   /** Its first batch. */
@@ -68,39 +68,41 @@ export type HookMessage =
       type: "batches";
       loader: number;
       change: number;
-      /** When each next() returned, and how long it took. */
+      /** When each next() returned, and its duration. */
       ns: number[];
       waitNs: number[];
       /** Whether gradients were on: training rather than validation. */
       grad: boolean;
-      /** Batches made under this change until now, and the time that took where they were made, in sum. */
+      /** Number of batches made under this change so far, and the total time in which they were made. */
       made: number;
       makeNs: number;
-      /** The same of collating and of handing over, where these were timed: 0 batches where they were not. */
+      /** The same for collating and handing over: 0 batches if not timed. */
       collated?: number;
       collateNs?: number;
       handedOver?: number;
       handOverNs?: number;
       /** Process ids of the loader's workers under this change. */
       workers: number[];
-      /** Whether these batches were thrown away: the loop was held meanwhile. */
+      /** Whether these batches were discarded while the loop was held. */
       discarded: boolean;
     }
-  /** What may be done to the loader that is tuned: "handed" to the loop, "discarded", or "refused". */
+  /** What pinbench may do with batches of the tuned loader: "handed" to the loop, "discarded", or "refused". */
   | {
       type: "safety";
       loader: number;
-      /** For other numbers of workers than the script's. */
+      /** The same for other numbers of workers than the script's. */
       workers: string;
       /** Why their batches are not handed to the loop. */
       reason: string | null;
       withoutWorkers: boolean;
     }
-  /** The hook has met with something that it does not know: the loader is the script's own from now on. */
+  /** The hook met something unknown: the loader keeps the script's own setting from now on. */
   | { type: "aside"; loader: number; message: string }
-  /** The workers of a change were started, `atBatch` batches after the loader's first; outstanding ones come before. */
+  /**
+   * The workers of a change have started, `atBatch` batches after the loader's first; batches in flight come before.
+   */
   | { type: "changed"; loader: number; change: number; atBatch: number; ns: number }
-  /** A change came to nothing: the loader goes on with the setting it had before, or with the script's own. */
+  /** A change failed: the loader continues with its previous setting, or with the script's own. */
   | {
       type: "failed";
       loader: number;
@@ -114,15 +116,18 @@ export type HookMessage =
 /** The message of a type. */
 export type HookMessageOf<Type extends HookMessage["type"]> = Extract<HookMessage, { type: Type }>;
 
-/** What pinbench writes. */
+/** Messages of pinbench. */
 export type HookCommand =
-  /** This loader is tuned: the others run untouched, and tell nothing more. */
+  /** This loader is tuned: the others run unchanged, and report no more. */
   | { type: "target"; loader: number }
-  /** Change when `atBatch` batches have been delivered since the loader's first, or at the next one. */
+  /** Change the setting when `atBatch` batches have been delivered since the loader's first, or at the next one. */
   | { type: "change"; loader: number; change: number; setting: ChangeableSetting; atBatch: number }
-  /** End the process, by SystemExit out of the loop's next(), when `atBatch` batches have been delivered or at the next one. */
+  /**
+   * End the process, by SystemExit from the loop's next(), when `atBatch` batches have been delivered or at the next
+   * one.
+   */
   | { type: "end"; loader: number; atBatch: number }
-  /** The search is over: tell no more; each loader keeps the setting it has. */
+  /** The search is over: report no more; each loader keeps its current setting. */
   | { type: "rest" };
 
 const isSetting = withFields({
@@ -197,7 +202,7 @@ const shapes: MessageShapes<HookMessage> = {
   },
 };
 
-/** A line of the hook's; null for one that is no message. */
+/** The message of the hook's line; null for other lines. */
 export function readMessage(line: string): HookMessage | null {
   return readShaped(line, shapes);
 }

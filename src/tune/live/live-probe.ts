@@ -6,31 +6,31 @@ import type { ChangeableSetting, HookMessage, HookMessageOf } from "./live-messa
 import { LiveTrial, type Rank } from "./live-trial.js";
 import type { LoaderRecord } from "./loader-record.js";
 
-/** Several ranks are asked to change so far ahead that each of them hears of it before it is there. */
+/** Lead time of a change in several ranks, so that each hears of it before its batch. */
 const aheadNs = 0.25e9;
 const aheadBatches = 2;
-/** A job that was asked to end is waited for so long: its loop may be between two batches, and has to take down CUDA. */
+/** Longest wait for a job that was asked to end: its loop may be between two batches, and has to shut CUDA down. */
 const endMs = 5000;
-/** Of the last batches, to tell how many come in a time. */
+/** Number of last batches that give the current rate. */
 const recentBatches = 20;
 
-/** What is measured: one loader in each of these ranks. */
+/** One loader in each of these ranks is measured. */
 export interface LiveTarget {
   job: LiveJob;
   facts: ProbeFacts;
-  /** The script's own setting, which is in force. */
+  /** The script's own setting, in force at the start. */
   setting: LoaderSetting;
   loader: number;
   ranks: readonly (Rank & { member: Member })[];
-  /** Training processes on this node, which share its CPUs: at least those that are measured. */
+  /** Training processes on this node, which share its CPUs: at least the measured ones. */
   ranksOfNode: number;
-  /** For the search, from now on. */
+  /** Time for the search, from now on. */
   budgetNs: number;
 }
 
 /**
- * A loader of a job that runs, as a source of trials: its setting is changed in the middle of an epoch, and what the job
- * then does is measured. It is the caller's to end the job or to leave it.
+ * A loader of a running job as a source of trials: changes its setting in the middle of an epoch, and measures the job.
+ * The caller ends the job or leaves it running.
  */
 export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
@@ -71,7 +71,7 @@ export class LiveProbe implements Probe {
     const change = signal.aborted ? (this.#inForce?.change ?? 0) : this.#enforce(setting);
     const subject = { setting, change, ranks, sharedMemoryBytesBefore };
     this.#trial = new LiveTrial(subject, { ...control, signal });
-    // What had come before is what the trial begins with.
+    // The trial begins with the batches so far.
     this.#trial.update();
     const trial = await this.#trial.done.finally(() => {
       this.#trial = null;
@@ -82,15 +82,15 @@ export class LiveProbe implements Probe {
   }
 
   /**
-   * The search is over: the job goes on with this setting, or with the one in force for null. The hook leaves the script's
-   * own where another could not be shown to make the same batches.
+   * Ends the search: the job continues with this setting, or with the one in force for null. The hook keeps the
+   * script's own if another could not be shown to make the same batches.
    */
   rest(setting: LoaderSetting | null): void {
     if (setting !== null) this.#enforce(setting);
     for (const { member } of this.#target.ranks) member.connection.send({ type: "rest" });
   }
 
-  /** Has the job end by itself at its next batch, in all ranks at the same one. Resolves when it has, or after a while. */
+  /** Asks the job to end at its next batch, the same in all ranks. Resolves when it has ended, or after a while. */
   async endJob(): Promise<void> {
     const { loader, ranks, job } = this.#target;
     const atBatch = this.#nextJointBatch();
@@ -103,7 +103,7 @@ export class LiveProbe implements Probe {
     await this.#trial?.done.catch(() => undefined);
   }
 
-  /** The number of the change that brought the setting, which is asked for unless it is in force. */
+  /** The number of the change to this setting, which is requested unless it is in force. */
   #enforce(setting: LoaderSetting): number {
     if (this.#inForce !== null && isSame(this.#inForce.setting, setting)) return this.#inForce.change;
     this.#changes += 1;
@@ -117,7 +117,7 @@ export class LiveProbe implements Probe {
     return change;
   }
 
-  /** All ranks can still do something at it, if they are told now. */
+  /** The next batch at which all ranks can act if told now. */
   #nextJointBatch(): number {
     const { ranks } = this.#target;
     const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
@@ -134,7 +134,7 @@ export class LiveProbe implements Probe {
   readonly #receive = (member: Member, message: HookMessage | null): void => {
     const { ranks, loader } = this.#target;
     if (!ranks.some((rank) => rank.member === member)) {
-      // A process that is not tuned, and came too late to be told so.
+      // A process that is not tuned, and connected too late to hear so.
       if (message === null && member.isConnected) member.connection.send({ type: "rest" });
       return;
     }
@@ -146,7 +146,7 @@ export class LiveProbe implements Probe {
     }
   };
 
-  /** What the hook will not do, once for all ranks. */
+  /** Refusals of the hook, once for all ranks. */
   #note(message: HookMessageOf<"safety" | "aside">): void {
     const note = noteOn(message);
     if (note !== null && !this.facts.notes.includes(note)) this.facts.notes.push(note);
@@ -154,13 +154,13 @@ export class LiveProbe implements Probe {
 
   #fail(message: Extract<HookMessage, { type: "failed" }>): void {
     if (this.#inForce?.change === message.change) {
-      // The rank goes on with its script's own setting or with the one before: the next is to be asked for in any case.
+      // The rank continues with its script's own or its previous setting: the next one must be requested in any case.
       this.#inForce = null;
     }
     if (this.#trial?.subject.change === message.change) this.#trial.fail(message);
   }
 
-  /** A rank has ended: no step of the job comes any more. */
+  /** A rank has ended, so the job takes no further step. */
   #end(): void {
     this.#over.abort(jobEnded);
   }
@@ -176,7 +176,7 @@ function noteOn(message: HookMessageOf<"safety" | "aside">): string | null {
     : `the job has kept its own number of workers; batches of other workers were discarded: ${message.reason}`;
 }
 
-/** Whether a DataLoader is given the same. */
+/** Whether both give a DataLoader the same arguments. */
 function isSame(a: LoaderSetting, b: LoaderSetting): boolean {
   return (
     a.numWorkers === b.numWorkers &&
@@ -190,7 +190,7 @@ function changeable({ nonBlocking: _, ...setting }: LoaderSetting): ChangeableSe
   return setting;
 }
 
-/** The loader of a rank that was told to be tuned; null while its first steps are not over. */
+/** The tuned loader of a rank; null until its first steps are over. */
 export function readyLoader(member: Member, loader: number): LoaderRecord | null {
   const record = member.loaders.get(loader);
   return record?.isUnderWay ? record : null;

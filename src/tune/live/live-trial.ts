@@ -9,7 +9,7 @@ import type { HookMessageOf } from "./live-messages.js";
 import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
 import { type Makers, TrialUsage } from "./trial-usage.js";
 
-/** A rank of the job: its process, and what it tells of the loader that is tuned. */
+/** A rank of the job: its process, and its records of the tuned loader. */
 export interface Rank {
   /** Of the whole job. */
   rank: number;
@@ -17,7 +17,7 @@ export interface Rank {
   loader: LoaderRecord;
 }
 
-/** What a trial measures: a setting that was asked for as the change of that number, or one that is in force already. */
+/** The setting that a trial measures: requested as this change, or already in force. */
 export interface TrialSubject {
   setting: LoaderSetting;
   change: number;
@@ -25,7 +25,7 @@ export interface TrialSubject {
   sharedMemoryBytesBefore: number | null;
 }
 
-/** One trial: collects what all ranks tell of a change, until it is enough. */
+/** One trial: collects the records of all ranks on a change, until there are enough. */
 export class LiveTrial {
   /** Rejects only with what `enough` throws. */
   readonly done: Promise<Trial>;
@@ -53,7 +53,7 @@ export class LiveTrial {
     else if (!this.#isNew) this.#join();
   }
 
-  /** The records of the ranks have grown. */
+  /** Called when the records of the ranks have grown. */
   update(): void {
     if (this.#isSettled) return;
     this.#awaitBatch();
@@ -76,7 +76,7 @@ export class LiveTrial {
     return this.#records().every(({ turns }) => turns.length >= asked.least);
   }
 
-  /** Over the last batches, as many as count. */
+  /** Mean over the last batches, as many as count. */
   #rankWaits(batches: number): Pick<Trial, "rankWaits"> {
     const { ranks } = this.subject;
     const records = this.#records();
@@ -85,7 +85,7 @@ export class LiveTrial {
     return { rankWaits: waits.sort((a, b) => a.rank - b.rank) };
   }
 
-  /** Those of the rank that lost most time by them; they count for this trial alone. */
+  /** Epoch turns of the rank that lost most time by them, for this trial alone. */
   #takeTurns(): EpochTurn[] {
     const lostNs = (turns: readonly EpochTurn[]) =>
       turns.reduce((sum, { betweenNs, firstBatchNs }) => sum + betweenNs + firstBatchNs, 0);
@@ -93,14 +93,14 @@ export class LiveTrial {
     return ofRanks.sort((a, b) => lostNs(b) - lostNs(a))[0] ?? [];
   }
 
-  /** The change came to nothing in a rank. */
+  /** The change failed in a rank. */
   fail({ fault, message, hint, traceback }: HookMessageOf<"failed">): void {
     this.#settle({ failure: { fault, message, hint, traceback, everywhere: false } });
   }
 
   readonly #abort = (): void => this.#settle({ aborted: true, ...this.#openWait() });
 
-  /** Since the last batch the loop waited, unless it has ended, or is between two epochs in some rank. */
+  /** The loop has waited since the last batch, unless it has ended, or some rank is between two epochs. */
   #openWait(): Pick<Trial, "endedNs"> {
     const isWaiting = this.subject.ranks.every(({ loader }) => loader.isInEpoch);
     if (this.#joint === null || !isWaiting || this.control.signal.reason === jobEnded) return {};
@@ -111,7 +111,7 @@ export class LiveTrial {
     return this.subject.ranks.flatMap(({ loader }) => loader.change(this.subject.change) ?? []);
   }
 
-  /** Once the change was made in all ranks. */
+  /** Called when the change is made in all ranks. */
   #join(): boolean {
     const { ranks, setting } = this.subject;
     const records = this.#records();
@@ -184,7 +184,7 @@ export class LiveTrial {
   }
 }
 
-/** Of a batch, over all ranks; null where none was timed. */
+/** Mean for a batch over all ranks; null if none was timed. */
 function meanOf(
   records: readonly ChangeRecord[],
   ns: "makeNs" | "collateNs" | "handOverNs",

@@ -2,21 +2,21 @@ import type { EpochTurn } from "../../results/tuning.js";
 import type { HookMessage, HookMessageOf } from "./live-messages.js";
 
 /**
- * Batches of a job whose steps are not like those that follow: CUDA is started, kernels are compiled and the best ones
- * searched for, which takes seconds. Nothing is measured by them.
+ * First batches of a job that do not count: their steps start CUDA, compile kernels and search for the best ones, which
+ * takes seconds.
  */
 export const firstSteps = 5;
 
-/** What one process told of a loader while one change was in force; the arrays grow. */
+/** One process' record of a loader during one change; the arrays grow. */
 export interface ChangeRecord {
-  /** When the change was made; for change 0 when the first epoch began. */
+  /** When the change was made; for change 0, when the first epoch began. */
   startNs: number;
-  /** When each batch was handed to the loop, and how long that waited for it. */
+  /** When each batch was handed to the loop, and the loop's wait for it. */
   ns: number[];
   waitNs: number[];
   /** Index of the first batch of an epoch, and when that epoch began. */
   epochStarts: Map<number, number>;
-  /** Those to the epochs that began under it, but for the job's first one. */
+  /** Turns to the epochs that began under it, except the job's first one. */
   turns: EpochTurn[];
   made: number;
   makeNs: number;
@@ -27,7 +27,7 @@ export interface ChangeRecord {
   workers: number[];
 }
 
-/** All that one process told of one of its loaders. */
+/** One process' record of one of its loaders. */
 export class LoaderRecord {
   batch: HookMessageOf<"batch"> | null = null;
   /** Batches of all changes. */
@@ -35,11 +35,11 @@ export class LoaderRecord {
   /** Whether it has delivered a batch with gradients on. */
   hasTrained = false;
   /**
-   * Time between one batch and the next of an epoch, and of that the waiting: with gradients on, and without. The first
+   * Time between consecutive batches of an epoch, and the waiting in it: with gradients on, and without. The first
    * steps are left out.
    */
   readonly loop = { training: { ns: 0, waitNs: 0 }, other: { ns: 0, waitNs: 0 } };
-  /** Batches of the last epoch that came to its end; what the loader says of itself before there was one. */
+  /** Batches of the last complete epoch; before any, the loader's own number. */
   epochBatches: number | null;
   readonly #changes = new Map<number, ChangeRecord>();
   #lastNs: number | null = null;
@@ -47,7 +47,7 @@ export class LoaderRecord {
   #epochBegan: { ns: number; delivered: number } | null = null;
   /** When the loop got its last batch. */
   #deliveredNs = 0;
-  /** What came before the epoch that has begun. */
+  /** State before the current epoch. */
   #ended: Omit<EpochTurn, "firstBatchNs"> | null = null;
 
   constructor(readonly told: HookMessageOf<"loader">) {
@@ -59,25 +59,25 @@ export class LoaderRecord {
     return this.#changes.get(number) ?? null;
   }
 
-  /** The first steps are over. */
+  /** Called when the first steps are over. */
   get isUnderWay(): boolean {
     return this.batch !== null && this.delivered > firstSteps;
   }
 
   /**
-   * Whether an epoch has begun and not ended: between two of them no batch is to be expected. Some loops count the
-   * batches, and never ask whether there is one more.
+   * Whether an epoch is under way: between epochs no batch is expected. Some loops count the batches, and never ask
+   * whether there is one more.
    */
   get isInEpoch(): boolean {
     return this.#isOpen && (this.epochBatches === null || this.batchesOfEpoch < this.epochBatches);
   }
 
-  /** Batches of the epoch that were delivered, as far as one is on its way. */
+  /** Delivered batches of the current epoch, if there is one. */
   get batchesOfEpoch(): number {
     return this.#isOpen && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
   }
 
-  /** What says nothing of its batches is left out. */
+  /** Records without batches are left out. */
   add(message: HookMessage): void {
     if (message.type === "batch") this.batch = message;
     else if (message.type === "changed") this.#open(message.change, message.ns);

@@ -11,35 +11,35 @@ import { LiveProbe, type LiveTarget, readyLoader } from "./live-probe.js";
 import type { LoaderRecord } from "./loader-record.js";
 import { chooseTarget } from "./target-loader.js";
 
-/** Which job, and what to look for in it. */
+/** Options for the job and the loader to look for. */
 export interface LiveOptions {
   command: readonly string[];
   settings: TuneSettings;
   signal: AbortSignal;
-  /** As soon as the command runs: it is the caller's to end it or to leave it, whatever comes. */
+  /** Called when the command runs: the caller ends it or leaves it running in any case. */
   onStart: (job: LiveJob) => void;
 }
 
-/** A training may load a model and join its other ranks before its first batch: so many times --timeout. */
+/** Factor on --timeout for the first batch: a training may load a model and connect its ranks before. */
 const startFactor = 4;
-/** How long the other ranks may be behind the first one. */
+/** Longest delay of other ranks behind the first one. */
 const ranksNs = 5e9;
-/** Where nobody says how long, a search is over so long after the first batch, but it has the least of time in any case. */
+/** Default end of a search after the first batch, and its shortest duration. */
 const usualEndNs = 60e9;
 const leastBudgetNs = 30e9;
-/** Settings of a search that mean something in a running job: all that concerns the data is the script's own. */
+/** Settings of a search that apply to a running job: the script itself decides on its data. */
 const heeded: readonly (keyof TuneSettings)[] = [
   ...(["ranks", "maxWorkers", "budgetNs", "timeoutNs", "exhaustive"] as const),
   ...(["go", "loader"] as const),
 ];
 
-/** How often to look where no message comes. */
+/** Interval of checks without messages. */
 const tickMs = 100;
 
 /**
- * Starts the command, waits until it is clear which of its loaders the training loop spends its time on, and takes that
- * one over in all ranks of this node. Rejects with a PinbenchError where that is not to be had; the command then still
- * runs, or has ended by itself.
+ * Starts the command, waits until it is clear which loader the training loop spends its time on, and takes that one
+ * over in all ranks of this node. Rejects with a PinbenchError if that fails; the command then still runs, or has ended
+ * by itself.
  */
 export async function openLive(options: LiveOptions): Promise<LiveProbe> {
   const strangers = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter(
@@ -72,7 +72,7 @@ class Opening {
       this.#reject = reject;
     }).finally(() => clearInterval(this.#timer));
     job.onNews = (_, message) => {
-      // A loop that goes round says nothing new by that, nor by beginning another epoch.
+      // Further iterations and epochs of the loop are no news.
       if (message?.type !== "batches" && message?.type !== "epoch") this.#lastNewsNs = steadyNowNs();
       this.#look();
     };
@@ -147,7 +147,7 @@ class Opening {
     return this.job.members.filter(({ isConnected }) => isConnected).sort((a, b) => rankOf(a) - rankOf(b));
   }
 
-  /** Throws where nothing is to be expected any more. */
+  /** Throws if no loader can be expected any more. */
   #checkTime(nowNs: number): void {
     const { timeoutNs } = this.options.settings;
     const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
@@ -159,7 +159,7 @@ class Opening {
           `For a training that begins slowly, raise --timeout: the wait is four times as long.`,
       );
     }
-    // Where batches come, but none of a loop that trains, it may still be about to.
+    // If batches come without gradients, the loop may still be about to train.
     const hasBatches = loaders.some(({ delivered }) => delivered > 0);
     const patienceNs = (hasBatches ? startFactor : 1) * timeoutNs;
     if (nowNs - this.#lastNewsNs < patienceNs) return;
@@ -201,7 +201,7 @@ function unseen(message: string, hint: string): PinbenchError {
   return new PinbenchError("measurement", message, { hint });
 }
 
-/** Why none of the loaders there are can be tuned; where nothing is wrong with them, what is said `otherwise`. */
+/** Why none of the loaders can be tuned; the text `otherwise` if nothing is wrong with them. */
 function noTarget(
   loaders: readonly LoaderRecord[],
   loader: number | null,

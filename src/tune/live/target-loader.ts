@@ -1,17 +1,17 @@
 import { firstSteps, type LoaderRecord } from "./loader-record.js";
 
-/** A process whose loop runs for so long after its first steps has shown which loader it spends its time on. */
+/** Time of a loop after its first steps that shows which loader it spends its time on. */
 const watchedNs = 2e9;
-/** A loop with few batches a second has shown it as well. */
+/** Number of batches that shows it for slow loops. */
 const watchedBatches = 3;
-/** A script may evaluate before it trains; one that only evaluates is tuned when it has done so for this long. */
+/** Time of evaluating after which a loop without training is tuned: a script may evaluate first. */
 const untrainedNs = 10e9;
-/** Two loaders of one loop share its time: the one that is waited for matters. */
+/** Two loaders of one loop share its time: the one that the loop waits for matters. */
 const sameTime = 0.9;
 
 /**
- * The loader whose batches the loop of a process spends its time on, among those that it iterates with gradients on; null
- * while that is not clear.
+ * The loader whose batches take most of the loop's time, among those iterated with gradients on; null while that is
+ * unclear.
  */
 export function chooseTarget(loaders: readonly LoaderRecord[]): LoaderRecord | null {
   const tunable = loaders.filter(({ isUnderWay, told }) => isUnderWay && !told.untouchable);
@@ -20,7 +20,7 @@ export function chooseTarget(loaders: readonly LoaderRecord[]): LoaderRecord | n
     const { ns } = training.loop.training;
     return ns >= watchedNs && training.delivered >= firstSteps + watchedBatches ? training : null;
   }
-  // Whoever has begun to train may take long for the first steps of it.
+  // The first steps of a training may take long.
   if (loaders.some(({ hasTrained }) => hasTrained)) return null;
   const other = mostWaitedFor(tunable, "other");
   return other !== null && other.loop.other.ns >= untrainedNs ? other : null;

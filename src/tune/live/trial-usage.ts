@@ -2,25 +2,25 @@ import { statfsSync } from "node:fs";
 import { readText } from "../../host/files.js";
 import type { Trial } from "../loader-probe.js";
 
-/** How often /dev/shm is looked at. */
+/** Interval of reading the use of /dev/shm. */
 const sampleMs = 100;
 
-/** What a trial takes of the machine, seen from outside of the job. */
+/** A trial's use of the machine, seen from outside the job. */
 export type Usage = Pick<Trial, "sharedMemoryBytes" | "workerPrivateBytes" | "storageReadBytes">;
 
-/** Of the processes that make a trial's batches. */
+/** Use by the processes that make a trial's batches. */
 export interface Makers {
-  /** The workers of each rank; its own process where it has none. */
+  /** The workers of each rank, or its own process without workers. */
   ranks: readonly (readonly number[])[];
   hasWorkers: boolean;
 }
 
-/** Watches what a trial takes until `end`. */
+/** Measures a trial's use until `end`. */
 export class TrialUsage {
   readonly #sharedBefore: number | null;
   readonly #timer: NodeJS.Timeout;
   #sharedPeak = 0;
-  /** What each process had read from storage before. */
+  /** Bytes that each process had read from storage before. */
   #readBefore = new Map<number, number>();
 
   /** `sharedMemoryBytesBefore`: of /dev/shm before the job was there. */
@@ -30,7 +30,7 @@ export class TrialUsage {
     this.#timer.unref();
   }
 
-  /** The first batch has come; what the batches of the setting before took no longer counts. */
+  /** Called at the first batch: the previous setting's batches no longer count. */
   begin({ ranks }: Makers, areNew: boolean): void {
     this.#sharedPeak = 0;
     if (areNew) return;
@@ -44,7 +44,7 @@ export class TrialUsage {
     const read = ranks.flat().map((pid) => difference(readBytes(pid), this.#readBefore.get(pid) ?? 0));
     return {
       sharedMemoryBytes: hasWorkers ? shared : 0,
-      // One rank is like another, and asking takes the kernel a while.
+      // One rank represents all, because the kernel takes long to answer.
       workerPrivateBytes: hasWorkers ? sum((ranks[0] ?? []).map(privateBytes)) : 0,
       storageReadBytes: sum(read),
     };
@@ -59,7 +59,7 @@ export class TrialUsage {
   }
 }
 
-/** What is in /dev/shm, of all programs; null where there is none. */
+/** Used bytes of /dev/shm, by all programs; null without it. */
 export function usedSharedMemoryBytes(): number | null {
   try {
     const { blocks, bfree, bsize } = statfsSync("/dev/shm");
@@ -69,13 +69,13 @@ export function usedSharedMemoryBytes(): number | null {
   }
 }
 
-/** Bytes that storage had to deliver to a process; null where the kernel does not tell. */
+/** Bytes that a process has read from storage; null if the kernel does not say. */
 function readBytes(pid: number): number | null {
   const text = /^read_bytes: (\d+)$/m.exec(readText("/", `proc/${pid}/io`) ?? "")?.[1];
   return text === undefined ? null : Number(text);
 }
 
-/** Memory that a process shares with no other one; null where the kernel does not tell. */
+/** Private memory of a process; null if the kernel does not say. */
 function privateBytes(pid: number): number | null {
   const text = readText("/", `proc/${pid}/smaps_rollup`);
   if (text === null) return null;

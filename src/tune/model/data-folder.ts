@@ -12,12 +12,12 @@ export interface DataFolder {
 }
 
 const mostFiles = 1_000_000;
-/** Files whose sizes are asked for at once: a network's file system takes its time for each. */
+/** Number of files whose sizes are requested at once, because network file systems are slow for each. */
 const atOnce = 64;
 
 /**
- * The regular files of a folder and those below it. Names that begin with a dot are passed over, and so are links, which
- * may lead anywhere. Throws a usage error where there is nothing to read, or not all of it can be.
+ * The regular files in and below a folder, except names that begin with a dot and links, which may lead anywhere.
+ * Throws a usage error if there is nothing to read, or some of it is unreadable.
  */
 export async function listDataFolder(path: string, { limit = mostFiles } = {}): Promise<DataFolder> {
   const files: string[] = [];
@@ -49,8 +49,8 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
 }
 
 /**
- * Bytes of a sample in its batch where nobody says: as many as the mean file has. Decoding makes more of most files, but
- * how much more only the data set knows.
+ * Default bytes of a sample in its batch: the mean file size. Decoding enlarges most files, but only the data set knows
+ * how much.
  */
 export function defaultSampleBytes({ meanBytes }: DataFolder): number {
   return Math.max(1, Math.ceil(meanBytes));
@@ -65,7 +65,7 @@ async function sizesOf(files: readonly string[]): Promise<number[]> {
   return sizes;
 }
 
-/** Rejects with a usage error for what the system says of a path. */
+/** Rejects with a usage error for a system error on a path. */
 function unreadable(path: string): (error: NodeJS.ErrnoException) => never {
   const reasons: Record<string, string> = {
     ENOENT: `There is no folder ${path}.`,

@@ -15,7 +15,7 @@ import type { Probe, ProbeFacts } from "../loader-probe.js";
 import type { DataFolder } from "./data-folder.js";
 import { closeLoader, runModelTrial } from "./model-trial.js";
 
-/** What a model of a loader does, and where: the settings, with what they leave open. */
+/** Options of the model of a loader, with the settings' defaults filled in. */
 export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "stepMode" | "seed"> {
   driver: NativeDriver;
   /** The device that batches are copied to. */
@@ -24,21 +24,21 @@ export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "step
   batchSize: number;
   /** Bytes of a sample in its batch. */
   sampleBytes: number;
-  /** CPU time that making a sample takes beyond writing it (and reading its file). */
+  /** CPU time for a sample beyond writing it (and reading its file). */
   sampleCostNs: number;
   /** Files that samples read; null for generated samples. */
   data: DataFolder | null;
-  /** Drops files from the page cache: all trials are to be cold. Null where they are not. */
+  /** Drops files from the page cache for cold trials; null for others. */
   dropFiles: ((files: readonly string[]) => Promise<void>) | null;
-  /** Of so many training processes that share the files out among them, this one, counted from 0. */
+  /** This process' index (from 0) among the training processes that share the files. */
   rank: { index: number; count: number };
   /** Ends opening and measuring. */
   signal: AbortSignal;
 }
 
 /**
- * Opens the engine's model of a loader. Rejects with a PinbenchError where the device cannot be opened, or does not do
- * the step that was asked for.
+ * Opens the engine's model of a loader. Rejects with a PinbenchError if the device cannot be opened, or cannot run the
+ * requested step.
  */
 export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
   if (options.signal.aborted) throw interrupted();
@@ -50,9 +50,10 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
     const link = await measureLink(options, notes);
     await dropAllFiles(options);
     const facts = describeProbe(options, { stepNs, link, notes });
-    // Trials go through the files one after the other: what one has read is the last that comes again.
+    // Each trial continues through the files where the last one stopped, so that a file is read again as late as
+    // possible.
     let firstSample = options.rank.index;
-    // A loader could not be closed: its threads may run for ever, and the session has to stay open for them.
+    // Whether a loader could not be closed: its threads may run forever, so the session stays open for them.
     let isStuck = false;
     return {
       facts,
@@ -80,7 +81,7 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
   }
 }
 
-/** A session that an abort stops, and what closes it. */
+/** A session that an abort stops, with its close function. */
 async function openSession({ driver, device, placement, seed, signal }: ModelProbeOptions, notes: string[]) {
   const request = { device: device.ordinal, placement, seed };
   const noteRefusal = ({ message }: NativeError) => {
@@ -107,10 +108,10 @@ async function openSession({ driver, device, placement, seed, signal }: ModelPro
  */
 const resnet50MultiplyAddsPerByte = 10_000;
 
-/** Files that are dropped in one call: so soon an abort is heeded. */
+/** Files dropped in one call; after it an abort takes effect. */
 const droppedAtOnce = 1024;
 
-/** Has all files leave the page cache, where trials are to be cold; each leaves it again when a loader has read it. */
+/** For cold trials, drops all files from the page cache; a loader drops each again after reading it. */
 async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions): Promise<void> {
   if (data === null || dropFiles === null || rank.index > 0) return;
   for (let first = 0; first < data.files.length; first += droppedAtOnce) {
@@ -119,7 +120,7 @@ async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions
   }
 }
 
-/** The step, where there are kernels to do it; what nobody asked for by name is left out with a note. */
+/** The step, if kernels are available; if it was not requested by name, a note replaces it. */
 function availableStep(
   { stepTime, stepMode }: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,
@@ -140,8 +141,8 @@ function availableStep(
 }
 
 /**
- * The engine's loader for a trial of `setting` that begins with the sample `firstSample`; `step` is null where the build
- * has no kernels for it.
+ * The engine's loader for a trial of `setting` from sample `firstSample` on; `step` is null if the build has no kernels
+ * for it.
  */
 export function loaderOptions(
   options: ModelProbeOptions,
@@ -165,7 +166,7 @@ export function loaderOptions(
   };
 }
 
-/** Opening a loader times its step: this one is opened for that alone. */
+/** Opens a loader only to time its step. */
 async function timeStep(
   session: NativeSession,
   options: ModelProbeOptions,
@@ -177,14 +178,14 @@ async function timeStep(
   return loader.stepNs;
 }
 
-/** Copies that are timed: their median repeats within a few per cent. */
+/** Number of timed copies: their median repeats within a few per cent. */
 const linkCopies = 15;
 /** Sizes of buffers in device memory are rounded up to multiples of this. */
 const granularityBytes = 512;
 
 /**
- * Times copies of one batch to the device, from pinned and from pageable memory, with nothing beside them: in a session
- * of its own, which gives its memory back. Null with a note where a batch cannot be pinned.
+ * Times copies of one batch to the device, from pinned and from pageable memory, with nothing else running: in a
+ * separate session, which frees its memory. Null with a note if a batch cannot be pinned.
  */
 async function measureLink(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
   const { session, end } = await openSession(options, notes);
@@ -239,12 +240,12 @@ function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
   });
 }
 
-/** What opening the probe rejects with where its signal is aborted. */
+/** The error of opening the probe if its signal is aborted. */
 function interrupted(): PinbenchError {
   return new PinbenchError("measurement", "Opening the loader was interrupted.");
 }
 
-/** The facts of a probe that has just opened; `notes` are what was noticed in opening it. */
+/** The facts of a newly opened probe; `notes` are from opening it. */
 function describeProbe(
   options: ModelProbeOptions,
   { stepNs, link, notes }: Pick<ProbeRecord, "stepNs" | "link" | "notes">,
@@ -268,7 +269,7 @@ function describeProbe(
     workersOff: null,
     link,
     stepNs,
-    // All ranks' batches are this process's.
+    // This process holds the batches of all ranks.
     filesPerBatch: rank.count,
     ...fileDescriptors(),
     notes: [
@@ -289,7 +290,7 @@ function describeSource({ data, sampleBytes, sampleCostNs }: ModelProbeOptions):
   return `${files} read whole${cost === null ? "" : `, then ${cost} of computing`}`;
 }
 
-/** What the step assumes of the training loop. */
+/** A note on what the step assumes about the training loop. */
 function stepNotes({ stepMode }: ModelProbeOptions, stepNs: number | null): string[] {
   if (stepNs === null) return [];
   return [
@@ -316,7 +317,7 @@ function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOpt
   return notes;
 }
 
-/** File descriptors of this process: the soft limit, and those open; null where the system does not tell. */
+/** File descriptors of this process: the soft limit, and the number of open ones; null if unknown. */
 function fileDescriptors(): Pick<ProbeFacts, "fileLimit" | "filesInUse"> {
   const soft = /^Max open files\s+(\d+)/m.exec(readText("/", "proc/self/limits") ?? "")?.[1];
   const open = listNames("/", "proc/self/fd").length;

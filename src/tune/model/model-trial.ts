@@ -7,18 +7,17 @@ import { describeSetting } from "../../results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
 
-/** Longest wait in one call of the engine: so soon an abort or a hang is seen where no batch comes. */
+/** Longest wait in one call of the engine; an abort or a hang without batches is noticed after it. */
 const pollNs = 50e6;
-/** How long closing a loader may take beyond the steps under way: a read that never returns would keep it for ever. */
+/** Longest time to close a loader beyond the steps under way: a read that never returns would block it forever. */
 const closeMs = 5000;
-/** What was found so far must not wait longer for a driver that hangs. */
+/** After an abort: results must not wait longer for a driver that hangs. */
 const abortedCloseMs = 2000;
 
 /**
- * One loader from its opening to its closing, and how many samples it began. Rejects with a PinbenchError for what no
- * setting is to blame for, and with what `control.enough` throws; the loader is closed all the same, and in less time
- * where `interruption` is aborted: a trial may be ended early for others' sake, with a step under way that takes its
- * time.
+ * Runs one loader from opening to closing, and returns how many samples it began. Rejects with a PinbenchError for
+ * failures that no setting causes, and with errors of `control.enough`. The loader is closed in any case, with a
+ * shorter limit if `interruption` is aborted: a trial that others end early may have a long step under way.
  */
 export async function runModelTrial(
   session: NativeSession,
@@ -39,12 +38,12 @@ export async function runModelTrial(
   let endedMs: number | null = null;
   try {
     loader = await session.openLoader(options);
-    // A step may take longer than a batch ever should; the next batch comes after it.
+    // A step may take longer than a batch should, and the next batch comes after it.
     timeoutNs += loader.stepNs ?? 0;
     lastNewsMs = performance.now();
     while (!control.signal.aborted) {
       last = await loader.arrivals(Math.min(pollNs, timeoutNs));
-      // These have arrived also where an abort came meanwhile.
+      // These have arrived even if an abort came meanwhile.
       arrivalsNs.push(...last.arrivalsNs);
       if (last.arrivalsNs.length > 0) lastNewsMs = performance.now();
       if (control.signal.aborted) break;
@@ -56,7 +55,7 @@ export async function runModelTrial(
       }
     }
   } catch (error) {
-    // What fails while it is being stopped is no fault of the setting.
+    // A failure while stopping is not the setting's fault.
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
@@ -88,8 +87,8 @@ export async function runModelTrial(
 }
 
 /**
- * Closes a loader within a limit, a short one after an abort: how many samples it began, or null where not all of its
- * threads have ended. Never rejects.
+ * Closes a loader within a limit, which is short after an abort. Returns how many samples it began, or null if some
+ * threads have not ended. Never rejects.
  */
 export async function closeLoader(
   loader: NativeLoader,
@@ -108,7 +107,7 @@ function isNative(error: unknown): error is NativeError {
   return error instanceof Error && "sticky" in error && "code" in error;
 }
 
-/** Whether the kernel counts what storage delivers. */
+/** Whether the kernel counts bytes from storage. */
 function countsStorageReads(): boolean {
   return exists("/", "proc/self/io");
 }
@@ -116,7 +115,7 @@ function countsStorageReads(): boolean {
 interface FaultKind {
   fault: Fault;
   hint: string;
-  /** It would befall every other setting too. */
+  /** Every other setting would fail too. */
   everywhere?: boolean;
 }
 
@@ -145,7 +144,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   },
 };
 
-/** The failure of one setting; throws a PinbenchError for what no setting is to blame for. */
+/** The failure of one setting; throws a PinbenchError for failures that no setting causes. */
 function trialFailure(error: NativeError, setting: LoaderSetting): TrialFailure {
   const kind = kinds[error.code] ?? cudaFault(error);
   if (kind === null) {

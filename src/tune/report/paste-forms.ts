@@ -1,7 +1,7 @@
 import { capital } from "../../draw/words.js";
 import type { LoaderSetting, Tuning } from "../../results/tuning.js";
 
-/** A setting by the names that a DataLoader's arguments have; prefetch_factor is none of one without workers. */
+/** A setting as DataLoader arguments; without workers there is no prefetch_factor. */
 export function loaderKeywords(setting: LoaderSetting): Record<string, number | boolean> {
   const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
   return {
@@ -12,7 +12,7 @@ export function loaderKeywords(setting: LoaderSetting): Record<string, number | 
   };
 }
 
-/** How a batch is to be copied; nothing in a running job, whose script copies as it does: that is not seen. */
+/** How to copy a batch; empty for a running job, whose own copies are not visible. */
 export function copyKeywords(
   { kind }: Tuning["probe"],
   { nonBlocking }: LoaderSetting,
@@ -20,7 +20,7 @@ export function copyKeywords(
   return kind === "live" ? {} : { non_blocking: nonBlocking };
 }
 
-/** Arguments as Python has them: "num_workers=4", "pin_memory=True". */
+/** Arguments in Python: "num_workers=4", "pin_memory=True". */
 export function pythonArguments(values: Readonly<Record<string, number | boolean>>): string[] {
   return Object.entries(values).map(([name, value]) => {
     const text = String(value);
@@ -28,7 +28,7 @@ export function pythonArguments(values: Readonly<Record<string, number | boolean
   });
 }
 
-/** The setting as it is written where the job's loader is made: by the framework that the job was seen to use, if any. */
+/** The setting in the form that the job's framework takes, or a DataLoader's arguments. */
 export function toPaste(probe: Tuning["probe"], setting: LoaderSetting): string {
   const { numWorkers, pinMemory } = setting;
   const keywords = loaderKeywords(setting);

@@ -11,7 +11,7 @@ import { formatRate, startingOwner } from "./tuning-gain.js";
 
 type Tried = Tuning["tried"][number];
 
-/** Rates against workers; none where no setting has a rate. */
+/** Rates against workers; none if no setting has a rate. */
 export function rateCharts(tuning: Tuning): CurveChart[] {
   const { method, tried, probe } = tuning;
   const rated = tried.filter(({ score }) => score !== null);
@@ -51,12 +51,12 @@ export function rateCharts(tuning: Tuning): CurveChart[] {
   ];
 }
 
-/** With few workers each count is marked, and nothing between two of them. */
+/** With few workers the axis marks each count. */
 function ticksOf(most: number): { ticks?: number[] } {
   return most > 12 ? {} : { ticks: Array.from({ length: most + 1 }, (_, count) => count) };
 }
 
-/** The user's own setting may be as another one but for what this chart does not show: then it is a rule alone. */
+/** The user's own setting may equal another one in all that this chart shows; then only a line marks it. */
 function distinct(rated: readonly Tried[], { probe }: Tuning): Tried[] {
   const place = ({ setting }: Tried) => `${curveName({ setting })}, ${setting.numWorkers}`;
   const isOwn = ({ setting }: Tried) =>
@@ -73,13 +73,13 @@ function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<Tried, "sett
   return `${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
 }
 
-/** As pinned and pageable memory look in other charts; settings with another prefetch have what these leave. */
+/** Styles of pinned and pageable memory as in other charts; settings with another prefetch get the others. */
 function styleOf({ pinMemory, prefetchFactor }: LoaderSetting, index: number): number {
   if (prefetchFactor !== null && prefetchFactor !== defaultPrefetchFactor) return 6 + (index % 2);
   return memories.indexOf(pinMemory ? "pinned" : "pageable");
 }
 
-/** The interval of a rate; nothing for one that is wider than its rate, which would leave no room for the rates. */
+/** The interval of a rate; none if it is wider than the rate, because that would compress the rates. */
 function intervalOf({ batchesPerSecond, low, high }: TuningScore): Pick<ChartPoint, "low" | "high"> {
   const isTold = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
   return isTold ? { low, high } : { low: null, high: null };
@@ -97,15 +97,15 @@ function pointOf({ setting, score }: Tried): ChartPoint {
     high,
     text: `${counted(setting.numWorkers, "worker")}: ${formatRate(batchesPerSecond)} batches/s${half}${isSettled ? "" : ", a rough figure"}`,
     ...(isSettled ? {} : { isOpen: true }),
-    // Without workers the training process makes the batches: that is no point of the same curve.
+    // Without workers the training process makes the batches, which is no point of the curve.
     ...(setting.numWorkers === 0 ? { isApart: true } : {}),
   };
 }
 
-/** Above the highest rate by this factor a bound says next to nothing, and would press the curves down. */
+/** Largest factor of a bound over the highest rate: higher bounds mean little, and would compress the curves. */
 const mostAbove = 1.15;
 
-/** Settings that were left out since others bound what they may bring, at their bounds. */
+/** Settings that were not tried because others bound their rates, drawn at their bounds. */
 function boundsOf({ tried, skipped, method, probe }: Tuning, pinMemory: boolean, highest: number): Curve[] {
   const off = probe.workersOff ?? (pinMemory ? probe.pinningOff : null);
   if (off !== null) return [];
@@ -144,7 +144,7 @@ function boundsOf({ tried, skipped, method, probe }: Tuning, pinMemory: boolean,
     : [{ name, style: memories.indexOf(pinMemory ? "pinned" : "pageable"), isJoined: false, points }];
 }
 
-/** What making a batch takes a worker at least, as it was timed; null where it was not. */
+/** Shortest time in which a worker made a batch; null if not timed. */
 function timedMaking(tried: readonly Tried[]): number | null {
   const timed = tried.flatMap(({ setting, trials }) =>
     setting.numWorkers === 0 ? [] : trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []),
@@ -152,7 +152,7 @@ function timedMaking(tried: readonly Tried[]): number | null {
   return timed.length === 0 ? null : Math.min(...timed);
 }
 
-/** What failed and what was skipped, on the axis. */
+/** Failed and skipped settings, on the axis. */
 function withoutRate({ tried, skipped }: Tuning): Curve[] {
   const onAxis = (setting: LoaderSetting, why: string): ChartPoint => ({
     x: setting.numWorkers,
@@ -174,7 +174,7 @@ function withoutRate({ tried, skipped }: Tuning): Curve[] {
   ];
 }
 
-/** What the user has now, and what to take. */
+/** The user's setting and the recommended one. */
 function rulesOf(tuning: Tuning): Rule[] {
   const { startingScore, recommendation } = tuning;
   const now = startingScore?.batchesPerSecond;

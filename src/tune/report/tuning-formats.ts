@@ -15,7 +15,7 @@ export const tuningKind: DocumentKind<Tuning> = {
   },
 };
 
-/** DataLoader's keyword arguments, to paste; the reasons stand above them as comments. */
+/** DataLoader's keyword arguments to paste, with the reasons above them as comments. */
 function pythonReport(tuning: Tuning): string {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return "# pinbench tune: no setting could be measured\n";
@@ -29,7 +29,7 @@ function pythonReport(tuning: Tuning): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** One line of assignments, as `export $(pinbench tune … --format env)` and `env` take them. */
+/** One line of assignments for `export $(pinbench tune … --format env)` and `env`. */
 function envReport({ recommendation, probe }: Tuning): string {
   if (recommendation === null) return "";
   const { setting } = recommendation;

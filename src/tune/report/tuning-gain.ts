@@ -13,10 +13,10 @@ import { median } from "../../stats/order-statistics.js";
 import { overlapWorthWithoutStep } from "../search/choice.js";
 import { waitingShare } from "../trials.js";
 
-/** Less than this is not worth a word. */
+/** Smallest gain that is reported. */
 const leastGain = 1.01;
 
-/** What the recommended setting brings, against what the user has now, as a sentence with the intervals of both. */
+/** The gain of the recommended setting over the user's, as a sentence with both intervals. */
 export function tuningGain(tuning: Tuning, recommendation: Recommendation): string {
   const { probe, startingScore } = tuning;
   const { setting, score } = recommendation;
@@ -39,13 +39,13 @@ export function tuningGain(tuning: Tuning, recommendation: Recommendation): stri
   return `${given}, against ${against}: ${claim(tuning, recommendation, start)}${waiting}.`;
 }
 
-/** Whose settings the result is compared with. */
+/** The name of the settings that the result is compared with. */
 export function startingOwner({ probe }: Tuning): string {
   if (probe.kind === "live") return "the script's own settings";
   return probe.startingPoint === null ? "DataLoader's defaults" : "your DataLoader's own settings";
 }
 
-/** No more than the interval of the ratio allows: "1.31× to 1.42×", "cannot be told apart at ±6.2 %". */
+/** The gain as far as its interval allows: "1.31× to 1.42×", "cannot be told apart at ±6.2 %". */
 function claim(
   { method, startingScore }: Tuning,
   { gain, setting, score }: Recommendation,
@@ -70,9 +70,8 @@ function claim(
 }
 
 /**
- * What the best of loaders would bring a running job that waits as it did under this setting, within epochs and at their
- * beginnings: "a loader without any waits would make the job at most 1.23 times as fast". Null where that is
- * not known.
+ * The gain of a perfect loader for a running job that waited as under this setting, within epochs and at their start:
+ * "a loader without any waits would make the job at most 1.23× as fast". Null if unknown.
  */
 export function perfectLoader(tried: Tuning["tried"][number]): string | null {
   const waiting = waitingShare(tried);
@@ -86,7 +85,7 @@ export function perfectLoader(tried: Tuning["tried"][number]): string | null {
   return `a loader without any waits would make the job at most ${formatRatio(most, roundUp)} as fast`;
 }
 
-/** In a running job, "; the loop waits 19 % of its time for data, then 1 %"; else nothing. */
+/** For a running job, "; the loop waits 19 % of its time for data, then 1 %"; else "". */
 function waitingWords({ probe, tried }: Tuning, setting: LoaderSetting): string {
   if (probe.kind !== "live") return "";
   const shareOf = (of: LoaderSetting | null) => {
@@ -103,8 +102,8 @@ function waitingWords({ probe, tried }: Tuning, setting: LoaderSetting): string 
 }
 
 /**
- * What the choice between no workers and some assumes where no step stood beside the loader; null where there was one,
- * or where nothing hangs on it.
+ * A note on the choice between no workers and some, if it was measured without a step; null with one, or if nothing
+ * depends on it.
  */
 export function overlapAssumption(
   { probe, tried }: Tuning,

@@ -6,7 +6,10 @@ import { median } from "../../stats/order-statistics.js";
 import { readsStorage } from "../storage-reads.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
-/** Why the recommendation is what it is, in two sentences with numbers; and a third on what it assumes, or in a running job on what is possible. */
+/**
+ * Reasons for the recommendation with figures: two sentences, and a third on its assumptions or, in a running job, on
+ * the largest possible gain.
+ */
 export function tuningReasons(tuning: Tuning): string[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
@@ -22,16 +25,16 @@ export function tuningReasons(tuning: Tuning): string[] {
   ];
 }
 
-/** Where a running job began: what it could come to at most. */
+/** The largest possible gain of a running job over its own settings. */
 function bestOfLoaders({ probe, tried }: Tuning): string | null {
   const own = probe.startingPoint;
   if (probe.kind !== "live" || own === null) return null;
   const start = tried.find(({ setting }) => settingKey(setting) === settingKey(own));
   const most = start === undefined ? null : perfectLoader(start);
-  return most === null ? null : `Where it began, ${most}.`;
+  return most === null ? null : `With the script's own settings, ${most}.`;
 }
 
-/** From this share of what storage gives, it is the limit. */
+/** Share of the storage rate from which storage is the limit. */
 const fullStorageShare = 0.85;
 
 /** "Storage gives 1.9 GB/s at most, the loader takes 1.7: more workers gain nothing." */
@@ -41,7 +44,7 @@ function storageLimit(
 ): string[] {
   const chosen = tried.find((one) => settingKey(one.setting) === settingKey(setting));
   const taken = (chosen?.trials ?? []).flatMap((trial) => {
-    // What workers were reading at the end is part of the bytes, and not of the batches.
+    // Workers were still reading at the end: these bytes have no batch yet.
     const batches = trial.arrivalsNs.length + setting.numWorkers;
     // A second epoch comes from the page cache.
     const isOneEpoch = probe.epochBatches === null || batches <= probe.epochBatches;
@@ -64,7 +67,7 @@ interface WorkerTime {
   handOver: number;
 }
 
-/** Under the recommended setting, or the one with the nearest number of workers; null where no worker was timed. */
+/** Those of the recommended setting, or of the nearest number of workers; null if no worker was timed. */
 function workerTimeOf({ tried }: Tuning, { setting }: Recommendation): WorkerTime | null {
   const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
     const timed = trials.filter(
@@ -98,10 +101,10 @@ function workerTime(tuning: Tuning, recommendation: Recommendation): string[] {
   ];
 }
 
-/** Of a worker's time, what is named as the limit. */
+/** Share of a worker's time from which a part is named as the limit. */
 const dominantShare = 0.5;
 
-/** "collate takes 60 % of a worker's time"; samples where nothing else takes most of it. */
+/** "collate takes 60 % of a worker's time"; samples unless another part takes most of it. */
 function dominantPart(tuning: Tuning, recommendation: Recommendation): string {
   const time = workerTimeOf(tuning, recommendation);
   const wholeNs = time === null ? 0 : time.make + time.handOver;
@@ -112,9 +115,9 @@ function dominantPart(tuning: Tuning, recommendation: Recommendation): string {
     : `${name} takes ${Math.round((100 * ns) / wholeNs)} % of a worker's time`;
 }
 
-/** A rank that waits for its data so many times as long as the one in the middle holds up all others. */
+/** How many times the median rank's wait makes a rank delay all others. */
 const longerByFactor = 2;
-/** Of the time for a batch; waiting for less holds nobody up. */
+/** Smallest share of the time for a batch that delays others. */
 const notableWaiting = 0.05;
 
 function slowRank({ tried }: Tuning, { setting, score }: Recommendation): string[] {
@@ -147,7 +150,7 @@ function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
   return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
 }
 
-/** Bytes a second: where the link is the limit, of the copies that are made. */
+/** Bytes a second of the link, for copies of the recommended kind. */
 const linkRate = (link: NonNullable<Tuning["probe"]["link"]>, { setting, limit }: Recommendation) =>
   setting.pinMemory || limit !== "link" ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
 
@@ -166,17 +169,17 @@ function besideStep(stepNs: number | null, batchesPerSecond: number): string {
   if (stepNs === null) return "";
   const step = `a ${formatMs(stepNs / 1e6)} step`;
   const addedNs = 1e9 / batchesPerSecond - stepNs;
-  // Less than this is the step's own unevenness.
+  // A smaller addition is the step's own variation.
   return addedNs < 0.001 * stepNs
     ? `the data hide behind ${step}`
     : `the data add ${formatMs(addedNs / 1e6)} to ${step}`;
 }
 
-/** What keeps the loader from being faster, where that is not the step. */
+/** What limits the loader, if it is not the step. */
 function culprit(tuning: Tuning, recommendation: Recommendation): string {
   const { limit, setting, score } = recommendation;
   const { numWorkers } = setting;
-  /** ", and more of them bring less"; empty where no such number of workers was measured. */
+  /** ", and more of them bring less"; "" if no such number of workers was measured. */
   const others = (who: string, from: number) => {
     const rates = tuning.tried.flatMap((one) =>
       one.setting.numWorkers >= from && one.score !== null ? [one.score.batchesPerSecond] : [],
@@ -199,7 +202,7 @@ function culprit(tuning: Tuning, recommendation: Recommendation): string {
     case "unknown":
       return "the limit is not known, because making a batch was not timed there";
     default:
-      // A running job's copies are a part of its loop.
+      // A running job's copies count as time of its loop.
       if (tuning.probe.kind === "live") {
         return "the loop waits for the hand-over of batches, not for the making of samples";
       }
@@ -222,8 +225,8 @@ function allowing({ usableCpus, ranks }: Tuning["machine"], workers: number): st
 }
 
 /**
- * "; with 16 workers pin_memory saves 0.4 to 0.6 ms a batch (a step takes 70 ms): it does not matter here", and no more
- * than its interval allows. Nothing where it was not measured.
+ * "; with 16 workers pin_memory saves 0.4 to 0.6 ms a batch (a step takes 70 ms): it does not matter here", as far as
+ * its interval allows; "" if not measured.
  */
 function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: Recommendation): string {
   if (probe.pinningOff !== null) return `; pinning was not tried: ${probe.pinningOff}`;
@@ -240,7 +243,7 @@ function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: 
   const mostMs = Math.max(...ends.map(Math.abs));
   const verdict = isHidden || mostMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
   if (savedNsLow < 0 && savedNsHigh > 0) {
-    // Where a running job's loop waited for fewer workers, that says nothing of what is recommended.
+    // If a running job's loop waited with fewer workers, that does not apply to the recommended number.
     if (probe.kind === "live" && numWorkers !== setting.numWorkers) return "";
     return `; whether pin_memory saves or costs time with ${workers} cannot be told, it is less than ${formatMs(mostMs)} a batch (${whole})${verdict}`;
   }

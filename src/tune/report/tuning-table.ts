@@ -29,7 +29,7 @@ import { toPaste } from "./paste-forms.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
-/** What was tried and what is recommended. */
+/** The tried settings and the recommendation. */
 export function tuningReport(tuning: Tuning, { plots }: Show): Report {
   const { tool, probe, run } = tuning;
   const [gain, ...reasons] = tuningReasons(tuning);
@@ -138,8 +138,9 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
 }
 
 /**
- * From a loader's start to its first batch. A trial of what is in force in a running job starts none, and its next batch
- * comes at once: the first one of the script's own setting is left out, and of the others the longest counts.
+ * Time from a loader's start to its first batch. A trial of a running job's current setting starts no loader, and its
+ * next batch comes at once. So the first trial of the script's own setting is left out, and the longest of the others
+ * counts.
  */
 function firstBatchNs(
   { kind, startingPoint }: Tuning["probe"],
@@ -159,14 +160,14 @@ function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   return figure(formatRate(batchesPerSecond), half + signs);
 }
 
-/** The setting to take, and what it brings. */
+/** The recommended setting and its gain. */
 function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
   if (recommendation === null) return [note("no setting could be measured", "failure")];
   const { setting } = recommendation;
   return [toPaste(probe, setting), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
 }
 
-/** What must be known to read the table: failures, what was left out, and doubts. */
+/** Notes for reading the table: failures, omissions and doubts. */
 function tuningNotes(tuning: Tuning): Note[] {
   const { tried, probe } = tuning;
   const isRough = tried.some(({ score }) => score?.isSettled === false);
@@ -185,7 +186,7 @@ function tuningNotes(tuning: Tuning): Note[] {
   ];
 }
 
-/** Whether settings with workers that begin anew in each epoch stand beside others whose workers persist. */
+/** Whether some settings restart their workers in each epoch and others keep them. */
 function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
   const withWorkers = tried.filter(({ setting }) => setting.numWorkers > 0);
   return new Set(withWorkers.map(({ setting }) => setting.persistentWorkers)).size > 1;
@@ -194,11 +195,11 @@ function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
 const copiesKept =
   "Such workers keep their own copies of the data set. If the data set changes between epochs, leave it False.";
 
-/** What workers that persist save, and whom they harm. */
+/** The gain and the risk of persistent workers. */
 function persistence({ recommendation, tried, probe }: Tuning, isTried: boolean): Note[] {
   if (!recommendation?.setting.persistentWorkers) return [];
   if (probe.kind === "live") {
-    // Where the script has them already, it knows.
+    // A script that already uses them needs no explanation.
     if (!isTried) return [];
     const how = recommendation.epochs?.isMeasured
       ? "persistent_workers=True was tried, and epochs have begun with it"
@@ -234,7 +235,7 @@ function failures({ tried }: Tuning): Note[] {
   });
 }
 
-/** A "-" for a rate is of a trial whose time was up. */
+/** Settings whose trials ended before they had a rate ("-"). */
 function withoutRate({ tried }: Tuning): Note[] {
   const none = tried.filter(
     ({ score, trials }) => score === null && trials.every(({ failure }) => failure === null),
@@ -244,9 +245,9 @@ function withoutRate({ tried }: Tuning): Note[] {
   return [note(`${settings}: too few batches came for a rate`, "warning")];
 }
 
-/** Settings with one reason in one note. */
+/** One note for all settings with the same reason. */
 function skipped({ skipped }: Tuning): Note[] {
-  // The need grows with the workers; the first of them says where it begins.
+  // The need grows with the workers, so the first skipped setting shows the limit.
   const kinds = groupBy(skipped, ({ reason }) => reason.replaceAll(/\d[\d.]*( [KMGT]?i?B\b)?/g, "#"));
   return [...kinds.values()].map((members) => {
     const { setting, reason } = members[0]!;
@@ -255,7 +256,7 @@ function skipped({ skipped }: Tuning): Note[] {
   });
 }
 
-/** A stream that each worker delivers as a whole: a training that uses it so sees each sample several times an epoch. */
+/** A note on a stream that each worker delivers completely: a training would see each sample several times an epoch. */
 function copies({ tried }: Tuning): Note[] {
   const counts = new Map(
     tried.map(({ setting, trials }) => [
@@ -274,10 +275,10 @@ function copies({ tried }: Tuning): Note[] {
   ];
 }
 
-/** Of the memory available: what workers come to own is worth a word from here on. */
+/** Share of the available memory from which the workers' own memory is mentioned. */
 const notableOwnedShare = 0.1;
 
-/** Memory that a short trial hardly shows, and that ends a training in the middle of an epoch. */
+/** A note on memory that a short trial hardly shows and that can end a training in the middle of an epoch. */
 function ownedMemory({ tried, machine }: Tuning): Note[] {
   const growing = tried.flatMap(({ setting, trials }) =>
     trials.flatMap(({ workerEpochBytes, workerPrivateBytes }) =>
@@ -300,17 +301,17 @@ function ownedMemory({ tried, machine }: Tuning): Note[] {
   ];
 }
 
-/** Of a cold trial's files storage delivers all; where it is less than this, dropping them had no effect. */
+/** In a cold trial all files come from storage; below this share, dropping them had no effect. */
 const coldShare = 0.5;
 
-/** Which rates have storage in them, or whether cold trials were cold. */
+/** A note on which rates include storage, or whether cold trials were cold. */
 function storage({ tried, probe }: Tuning): Note[] {
   const trials = tried.flatMap(({ trials }) => trials.filter((one) => one.storageReadBytes !== null));
   const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
   const size = formatSizeRounded(readBytes);
   if (probe.isCold === true) return coldness(trials, probe, size);
   const measured = tried.filter(({ score }) => score !== null);
-  // Where a setting was measured from the page cache as well, that counted.
+  // A measurement from the page cache replaced these.
   const reading = measured.filter(({ trials }) => trials.every((one) => readsStorage(one, probe)));
   if (reading.length === 0) return [];
   const isAll = reading.length === measured.length;
@@ -344,7 +345,7 @@ function coldness(trials: readonly TrialRecord[], probe: Tuning["probe"], size: 
   ];
 }
 
-/** What may have kept files in the page cache that were to leave it; of a data set only its author knows which it reads. */
+/** Why files may have stayed in the page cache; only its author knows which files a data set reads. */
 function whyWarm(kind: Tuning["probe"]["kind"]): string {
   const other = kind === "torch" ? "The data set reads other files than those of --data, or their" : "Their";
   return `${other} file system keeps them in memory, or does not count what it reads, or something else holds them there.`;

@@ -3,19 +3,19 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, type ChoiceRule, cheapestWithin, compareCost, type Measured, shortfall } from "./choice.js";
 
-/** How often each is measured again at most. */
+/** Most repetitions of each setting. */
 const mostTurns = 4;
-/** Settings between which the choice may lie, beside the chosen and the best. */
+/** Number of further candidates besides the chosen and the best. */
 const mostOthers = 2;
-/** What would not have ended by this share of the budget is not measured again. */
+/** A trial that would end after this share of the budget is not repeated. */
 const lastShare = 0.9;
-/** The conclusion rests on so many trials of what it compares at least: one that was disturbed is outvoted then. */
+/** Fewest trials of each compared setting, so that a disturbed one is outvoted. */
 export const trialsOfClaim = 3;
 
 /**
- * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: what is in doubt is
- * measured anew, in turns, so that what the machine does meanwhile meets all of them alike. So is what the conclusion
- * compares, the choice and the starting point, until their difference is certain or known to be small.
+ * Repeats doubtful settings in turns: the fastest of many measurements is partly lucky, others were unlucky, and turns
+ * expose all to the same state of the machine. It also repeats the compared settings, the choice and the starting
+ * point, until their difference is certain or known to be small.
  */
 export async function confirm(trials: Trials, spentShare: (furtherNs: number) => number): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
@@ -32,14 +32,14 @@ export async function confirm(trials: Trials, spentShare: (furtherNs: number) =>
   }
 }
 
-/** What the last trial of a setting took: the next one takes about as long. */
+/** Duration of a setting's last trial, which predicts the next one. */
 function lastTrialNs(trials: Trials, setting: LoaderSetting): number {
   return trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
 }
 
 /**
- * The starting point and the choice, while what one gains over the other cannot be said yet; none where it can, and none
- * where as many turns as are left would not show it either.
+ * The starting point and the choice, while the gain between them is undecided; none once it is decided, or if the
+ * remaining turns would not decide it.
  */
 export function inClaim(
   measured: readonly Measured[],
@@ -61,12 +61,12 @@ export function inClaim(
 }
 
 /**
- * A job is not as fast at all times: trials of one setting, half a minute apart, differed by up to 17 % on an H200
- * (results/nvidia-h200/tune-live.txt), and its first seconds were the fastest. What comes nearer may be the faster one.
+ * A running job's speed varies: trials of one setting, half a minute apart, differed by up to 17 % on an H200
+ * (results/nvidia-h200/tune-live.txt), and its first seconds were the fastest. A close second may be the faster one.
  */
 const apartInTime = 0.17;
 
-/** The choice and what comes next to it, while one of them was measured but once; none where nothing comes near. */
+/** The choice and the next best, while one of them was measured only once; none if nothing is close. */
 export function seenOnce(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {
   const chosen = cheapestWithin(measured, rule);
   const rival = bestOf(
@@ -78,22 +78,22 @@ export function seenOnce(measured: readonly Measured[], rule: ChoiceRule): Loade
   return pair.some(({ trials }) => trials < 2) ? pair.map(({ setting }) => setting) : [];
 }
 
-/** A setting that has this share of the chosen one's workers, or less, is worth a second look where it nearly does. */
+/** Share of the chosen setting's workers up to which a nearly sufficient setting is repeated. */
 const muchCheaper = 0.75;
 
-/** The settings between which the choice is not certain yet, the best first; none where it is. */
+/** The settings between which the choice is uncertain, best first; none if it is certain. */
 export function inDoubt(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {
   const best = bestOf(measured, rule);
   const chosen = cheapestWithin(measured, rule);
   if (best === null || chosen === null) return [];
   const { tolerance } = rule;
   const against = (one: Measured) => shortfall(one, best, rule);
-  /** Whether it may be within the tolerance, and is not so far away that this is mere want of trials. */
+  /** Whether it may be within the tolerance, and close enough that more trials could show it. */
   const mayDo = (one: Measured) => {
     const { share, uncertainty } = against(one);
     return share - uncertainty <= tolerance && share <= 3 * tolerance;
   };
-  /** Whether it may beat the best, and was tried but once: that may have been bad luck. */
+  /** Whether it may beat the best, and was tried only once, perhaps unluckily. */
   const mayWin = (one: Measured) => {
     const { share, uncertainty } = against(one);
     return one.trials < 2 && share - uncertainty < -tolerance;

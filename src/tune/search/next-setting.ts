@@ -2,26 +2,26 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { bestOf, type ChoiceRule, cheapestWithin, fastest, type Measured, worth } from "./choice.js";
 import { busyShare, type Curve, interpolated, type Point, upperBound } from "./rate-bounds.js";
 
-/** Settings with workers that differ in their workers alone: all pinned, or none. */
+/** Settings with workers that differ only in their number: all pinned, or none. */
 export interface Branch {
   pinMemory: boolean;
   /** With DataLoader's own prefetch_factor. */
   curve: Curve;
-  /** Counts of workers that may be tried and are no points of the curve: at least 1, ascending. */
+  /** Counts of workers that may be tried and are not on the curve: at least 1, ascending. */
   open: readonly number[];
 }
 
-/** What the search knows when it decides what to try next. */
+/** The search's state when it decides on the next trial. */
 export interface Knowledge {
   unpinned: Branch;
   pinned: Branch;
-  /** All of those measured, the settings without workers too. */
+  /** All measured settings, also those without workers. */
   measured: readonly Measured[];
-  /** What making a batch takes one worker; null where that is not known. */
+  /** Time in which a worker makes a batch; null if unknown. */
   makeNsPerBatch: number | null;
-  /** The rate that nothing can exceed: that of the training step alone; infinite where that is not known. */
+  /** The highest possible rate, that of the training step alone; infinite if unknown. */
   ceiling: number;
-  /** The rate at which the loop takes batches that it need not wait for; null where nothing beside the data limits it. */
+  /** The rate at which the loop takes batches without waiting; null if only the loading limits it. */
   loopRate: number | null;
   rule: ChoiceRule;
 }
@@ -33,8 +33,8 @@ export interface Candidate {
 }
 
 /**
- * The next setting that is worth a trial; null where none can change the answer. First whatever might still beat the
- * fastest by more than the tolerance, then whatever might do as well with fewer workers: the plateau's edge.
+ * The next setting worth a trial; null if none can change the answer. First those that may beat the fastest by more
+ * than the tolerance, then those that may match it with fewer workers: the edge of the plateau.
  */
 export function nextSetting(knowledge: Knowledge): Candidate | null {
   const { measured, rule, ceiling } = knowledge;
@@ -48,10 +48,10 @@ export function nextSetting(knowledge: Knowledge): Candidate | null {
   return mightBeFaster(knowledge, (1 + rule.tolerance) * rate) ?? cheaper();
 }
 
-/** Workers of the first trial that has some, on a machine that allows more than half as many again. */
+/** Workers of the first trial with any, if the machine allows more than one and a half times as many. */
 const firstWorkers = 16;
 
-/** As many as may be; beside a training step, those that make batches as fast as it takes them. */
+/** As many as allowed; with a training step, those that make batches as fast as it takes them. */
 function firstOf(knowledge: Knowledge): Candidate | null {
   const { unpinned } = knowledge;
   const most = unpinned.open.at(-1);
@@ -61,17 +61,20 @@ function firstOf(knowledge: Knowledge): Candidate | null {
   return { workers: nearest(unpinned.open, Math.min(usual, needed)), pinMemory: false };
 }
 
-/** The workers that make batches as fast as the loop takes them; null where that is not known. */
+/** The number of workers that make batches as fast as the loop takes them; null if unknown. */
 function workersOfLoop({ loopRate, makeNsPerBatch }: Knowledge): number | null {
   if (loopRate === null || makeNsPerBatch === null) return null;
   return Math.max(1, Math.ceil((kneeAllowance * loopRate * makeNsPerBatch) / 1e9));
 }
 
-/** Counts that differ by less, relatively, are not worth a trial: for more speed, also with busy workers; and for fewer. */
+/**
+ * Smallest relative difference between counts that is worth a trial: for more speed, also with busy workers; and for
+ * fewer.
+ */
 const resolution = { faster: 0.25, busy: 0.1, cheaper: 0.15 };
 
 /**
- * The setting with the most to hope for, if that is more than `rate`; its gap is halved, as its bound is but a bound.
+ * The setting with the highest possible rate, if that is above `rate`; the gap counts half, because it is only a bound.
  */
 function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
   let hope: { branch: Branch; workers: number; bound: number } | null = null;
@@ -84,7 +87,7 @@ function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
   }
   if (hope === null) return null;
   const { pinMemory, curve, open } = hope.branch;
-  // One point beside one of the other kind says at once how the two kinds compare.
+  // One point next to one of the other kind compares the two kinds at once.
   const twin = fastest(otherCurve(knowledge, hope.branch));
   const workers =
     curve.length === 0 && twin !== null
@@ -93,7 +96,7 @@ function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
   return { pinMemory, workers };
 }
 
-/** Within the gap of unmeasured counts around `workers`: the expected knee, or the middle on a scale of ratios. */
+/** Within the gap of unmeasured counts around `workers`: the expected knee, or the geometric middle. */
 function splitGap(knowledge: Knowledge, { curve, open }: Branch, workers: number): number {
   const { makeNsPerBatch } = knowledge;
   const needed = workersOfLoop(knowledge);
@@ -112,10 +115,10 @@ function splitGap(knowledge: Knowledge, { curve, open }: Branch, workers: number
   return nearest(inGap, Math.sqrt(Math.max(1, below) * above));
 }
 
-/** Beyond what the workers make without any loss, as much again for handing over and for uneven turns. */
+/** Reserve of workers for hand-over and uneven turns. */
 const kneeAllowance = 1.2;
 
-/** Something that costs less than `chosen` and may still reach `rate`. */
+/** A setting that is cheaper than `chosen` and may still reach `rate`. */
 function mightBeCheaper(knowledge: Knowledge, rate: number, chosen: LoaderSetting): Candidate | null {
   for (const branch of [knowledge.unpinned, knowledge.pinned]) {
     const { pinMemory, curve } = branch;
@@ -124,7 +127,7 @@ function mightBeCheaper(knowledge: Knowledge, rate: number, chosen: LoaderSettin
       (workers) => workers <= most && boundOf(knowledge, branch, workers) >= rate,
     );
     if (open.length === 0 || most + 1 - open[0]! <= resolution.cheaper * most) continue;
-    // A curve lies above the straight line between two of its points: where that reaches the rate, the curve does.
+    // A curve lies above the line between two of its points: where the line reaches the rate, so does the curve.
     const sure = open.find((workers) => (interpolated(curve, workers) ?? 0) >= rate) ?? most + 1;
     return { pinMemory, workers: nearest(open, (open[0]! + Math.min(sure, open.at(-1)! + 1)) / 2) };
   }
@@ -135,13 +138,16 @@ function otherCurve({ unpinned, pinned }: Knowledge, { pinMemory }: Branch): Cur
   return (pinMemory ? unpinned : pinned).curve;
 }
 
-/** The kind's own curve bounds a count, and so does the other kind's by what pinning does at the nearest counts. */
+/**
+ * The kind's own curve bounds a count, and so does the other kind's curve with the effect of pinning at the nearest
+ * counts.
+ */
 function boundOf(knowledge: Knowledge, branch: Branch, workers: number): number {
   const { makeNsPerBatch } = knowledge;
   const own = branch.curve;
   const other = otherCurve(knowledge, branch);
   const shared = own.flatMap((point) => {
-    // Where the workers are the limit, they are so pinned or not: that tells nothing of where they are not.
+    // If the workers are the limit, they are so pinned or not, which shows nothing about other counts.
     if (areBusy(point, makeNsPerBatch) && point.workers < workers) return [];
     const twin = other.find(({ workers: count }) => count === point.workers);
     return twin === undefined
@@ -155,14 +161,17 @@ function boundOf(knowledge: Knowledge, branch: Branch, workers: number): number 
   return Math.min(upperBound(own, workers, makeNsPerBatch), byOther);
 }
 
-/** What a count may bring beside what its neighbours brought: nothing more, where there are any. */
+/** The highest rate that a count may have: that of its near neighbours if there are any, else its bound. */
 function hopeOf(curve: Curve, workers: number, makeNsPerBatch: number | null): number {
   const near = neighbours(curve, workers, makeNsPerBatch);
   if (near.length === 0) return upperBound(curve, workers, makeNsPerBatch);
   return Math.max(...near.map(({ score }) => score.batchesPerSecond));
 }
 
-/** Points so near that the count itself need not be tried. More workers than the most, if those are busy, bring more. */
+/**
+ * Points so near that the count needs no trial. More workers than the largest tried count can add speed if those are
+ * busy.
+ */
 function neighbours(curve: Curve, workers: number, makeNsPerBatch: number | null): Curve {
   return curve.filter((point) => {
     const isLast = curve.every((other) => other.workers <= point.workers);
@@ -172,7 +181,7 @@ function neighbours(curve: Curve, workers: number, makeNsPerBatch: number | null
   });
 }
 
-/** Whether the workers bring so much of what they can make that they are the limit. */
+/** Whether the workers deliver so much of what they can make that they are the limit. */
 function areBusy({ workers, score }: Point, makeNsPerBatch: number | null): boolean {
   return makeNsPerBatch !== null && score.batchesPerSecond * makeNsPerBatch > busyShare * workers * 1e9;
 }

@@ -1,28 +1,30 @@
 import type { Score } from "../score.js";
 
-/** What so many workers brought: a point of a curve. */
+/** A point of a curve: a number of workers and their rate. */
 export interface Point {
   workers: number;
   score: Score;
-  /** Of the loop's time, what it spent waiting for a batch; null where that is not known. */
+  /** Share of the loop's time spent waiting for a batch; null if unknown. */
   waitingShare: number | null;
 }
 
-/** Rate over workers, as far as it was measured, of settings that differ in nothing else. */
+/** Measured rates by number of workers, of settings that otherwise agree. */
 export type Curve = readonly Point[];
 
-/** The left end of every curve. (With num_workers=0 the training process makes the batches: that is no point of it.) */
+/**
+ * The left end of every curve. (With num_workers=0 the training process makes the batches, which is no point of it.)
+ */
 const origin: Point = {
   workers: 0,
   score: { batchesPerSecond: 0, low: 0, high: 0, isSettled: true },
   waitingShare: null,
 };
 
-/** By this factor a worker may be faster than where it was timed what making a batch takes. */
+/** Factor by which a worker may be faster than in the timed trial. */
 export const supplySlack = 1.15;
-/** Workers that bring this share of what they can make, or more, are what limits the loader. */
+/** Share of their possible rate from which workers are the limit. */
 export const busyShare = 0.7;
-/** A point that lies above a bound by no more than this share is noise, and does not disprove it. */
+/** Share by which noise may lift a point above a bound without disproving it. */
 const boundSlack = 0.05;
 
 /**
@@ -82,7 +84,7 @@ function continued(far: Point, near: Point, workers: number): number {
   return rate + slope * (workers - near.workers);
 }
 
-/** Batches a second on the straight lines between the curve's points; null beyond the last of them. */
+/** Batches a second on the lines between the curve's points; null beyond the last. */
 export function interpolated(curve: Curve, workers: number): number | null {
   const points = [origin, ...[...curve].sort((a, b) => a.workers - b.workers)];
   const right = points.findIndex((point) => point.workers >= workers);

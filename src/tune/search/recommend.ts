@@ -6,7 +6,7 @@ import type { Score } from "../score.js";
 import { makeNsInProcess, type Trials, waitingShare } from "../trials.js";
 import { cheapestWithin, type Measured } from "./choice.js";
 
-/** The cheapest of the fastest settings, and what its figures say about the machine; null where none was measured. */
+/** The cheapest of the fastest settings, with its facts on the machine; null if none was measured. */
 export function recommend(trials: Trials): Recommendation | null {
   const chosen = cheapestWithin(trials.measured, trials.rule);
   if (chosen === null) return null;
@@ -23,7 +23,7 @@ export function recommend(trials: Trials): Recommendation | null {
   };
 }
 
-/** The score as the document has it: an open end of its interval is null, as JSON has no infinity. */
+/** The document's score: an open end of its interval is null, because JSON has no infinity. */
 export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
   return { batchesPerSecond, low: closedEnd(low), high: closedEnd(high), isSettled };
 }
@@ -41,13 +41,13 @@ function gainOf({ measured, rule, startingPoint }: Trials, chosen: Measured): Re
   return { ratio, low: closedEnd(ratio / (1 + half)), high: closedEnd(ratio * (1 + half)) };
 }
 
-/** A step that takes this much of the time hides the data. */
+/** Share of the time from which a step hides loading. */
 const hiddenShare = 0.95;
-/** A link with so little left to give is the limit. */
+/** Share of its rate from which the link is the limit. */
 const fullLinkShare = 0.8;
-/** Workers that bring so much of what they could make are at work all the time. */
+/** Share of their possible rate from which workers are always busy. */
 const busyShare = 0.7;
-/** Making batches is the limit where it takes this share of the time that the data take, or more. */
+/** Share of the data's time from which making batches is the limit. */
 const mostOfTheTime = 0.5;
 
 function limitOf(
@@ -63,18 +63,17 @@ function limitOf(
     const linkRate = setting.pinMemory ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
     if (score.batchesPerSecond * batch.bytes >= fullLinkShare * linkRate) return "link";
   }
-  // As it was under this very setting: the training process may be faster at it than a worker, with threads of its own.
-  // The middle one, as the middle trial stands for the setting's rate.
+  // As under this very setting, because the training process with its own threads may be faster than a worker.
   const known = (tried?.trials ?? []).flatMap(
     (trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
   );
   const makeNs = known.length === 0 ? null : median(known);
-  // Where no worker was timed: it is no faster than the training process, and may well be slower.
+  // Without a timed worker: it is no faster than the training process, and may well be slower.
   const leastMakeNs = makeNs ?? trials.makeNsPerBatch;
   if (leastMakeNs === null) return "unknown";
   const batchNs = 1e9 / score.batchesPerSecond;
   if (setting.numWorkers === 0) {
-    // Without a device there is nothing but making, and in a running job it is all that the loop waits for.
+    // Without a device only making takes time, and in a running job the loop waits for nothing else.
     const isMaking =
       device === null || kind === "live" || leastMakeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
     return isMaking ? "process" : "hand-over";
@@ -83,7 +82,7 @@ function limitOf(
   return makeNs === null ? "unknown" : "hand-over";
 }
 
-/** Of the time from one batch to the next, what the data add to the step or are waited for; null without a step. */
+/** The data's share of the time between batches: added to the step, or waited for; null without a step. */
 function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" | "score">): number | null {
   const { kind, stepNs } = trials.probe.facts;
   if (stepNs !== null) return Math.max(0, 1 - (stepNs * score.batchesPerSecond) / 1e9);
@@ -91,7 +90,7 @@ function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" 
   return tried === null ? null : waitingShare(tried);
 }
 
-/** Pinned against not pinned with the count of workers nearest to `workers` for which both were measured. */
+/** Pinned against pageable, at the number of workers nearest to `workers` with both measured. */
 function pinningAt({ measured, rule }: Trials, workers: number): Recommendation["pinning"] {
   const known = measured.map((one) => {
     const meanNs = 1e9 / one.score.batchesPerSecond;

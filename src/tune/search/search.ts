@@ -13,18 +13,17 @@ import { confirm } from "./confirmation.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
 import { type Curve, supplySlack } from "./rate-bounds.js";
 
-/** The share of the budget that will have been used after `furtherNs` more (0 where it is left out). */
+/** The used share of the budget after `furtherNs` more (default 0). */
 export type SpentShare = (furtherNs?: number) => number;
 
-/** Shares of the budget after which a search does no more of something: the rest is for confirming. */
+/** Shares of the budget after which parts of the search end; the rest is for confirming. */
 const budgetShares = { prefetch: 0.2, exploring: 0.65 };
 
 /**
- * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then what
- * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end what
- * is in doubt once more, in turns. In a running job it begins with what its script has, and is over as soon as the loop
- * hardly waits. Its trials are in `trials`. False where the budget was too little to look at all that might have been
- * better.
+ * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then the
+ * choices of nextSetting(). If the loop waits for workers with spare time, it tries a longer prefetch. At the end it
+ * repeats doubtful settings in turns. In a running job it begins with the script's setting, and ends as soon as the
+ * loop hardly waits. The trials are in `trials`. False if the budget was too small for all that might have been better.
  */
 export async function search(trials: Trials, spentShare: SpentShare): Promise<boolean> {
   const { facts } = trials.probe;
@@ -45,7 +44,7 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
   return isExplored || isLoopSaturated(trials);
 }
 
-/** What is tried whatever comes of it. A running job is not slowed down by a trial without workers for nothing. */
+/** The first trials of every search. A running job is not slowed down needlessly by a trial without workers. */
 function firstSettings({ startingPoint, probe: { facts } }: Trials): LoaderSetting[] {
   if (facts.kind === "live") return [startingPoint];
   const withoutWorkers = facts.pinningOff === null ? [false, true] : [false];
@@ -53,8 +52,8 @@ function firstSettings({ startingPoint, probe: { facts } }: Trials): LoaderSetti
 }
 
 /**
- * In a running job: whether a setting was found under which the loop has its batches as soon as it wants them. One that is
- * slower than another all the same was measured while something else held the loop up, or takes the loop's CPUs.
+ * In a running job: whether some setting supplies the loop without waits. If it is slower than another one, something
+ * else delayed the loop, or it takes the loop's CPUs.
  */
 function isLoopSaturated(trials: Trials): boolean {
   if (trials.probe.facts.kind !== "live") return false;
@@ -68,12 +67,12 @@ function isLoopSaturated(trials: Trials): boolean {
 }
 
 /**
- * Bytes a second at least at which a training loop copies batches that are not pinned, which is time that it does not
- * wait for data: pinning saved 12 ms of a batch of 38.5 MB (3.1e9 a second) in one of ResNet-50 on an H200.
+ * Slowest rate, in bytes a second, at which a training loop copies pageable batches. This time is no wait for data:
+ * pinning saved 12 ms of a batch of 38.5 MB (3.1e9 a second) in a training of ResNet-50 on an H200.
  */
 const leastCopyRate = 3e9;
 
-/** Whether copying batches is a part of the loop's time that pinning saves: it may be, until a pinned one shows that. */
+/** Whether pinning can save copying time of the loop; assumed until a pinned trial shows otherwise. */
 function mayCopyFaster(trials: Trials, { setting, score }: Measured): boolean {
   const { pinningOff, batch } = trials.probe.facts;
   if (setting.pinMemory || pinningOff !== null) return false;
@@ -85,8 +84,8 @@ function mayCopyFaster(trials: Trials, { setting, score }: Measured): boolean {
 }
 
 /**
- * A job's first batches may wait for kernels that are compiled or chosen among: where so few came that what its script has
- * got no rate, or a rough one, that is measured again, as all else is compared with it.
+ * Measures the script's setting again if it got no rate or a rough one, because all others are compared with it: a
+ * job's first batches may wait while kernels are compiled or chosen.
  */
 async function repeatWarmUp(trials: Trials): Promise<void> {
   const { startingPoint } = trials;
@@ -96,10 +95,10 @@ async function repeatWarmUp(trials: Trials): Promise<void> {
   await trials.run(startingPoint);
 }
 
-/** A first trial whose batches took so many times as long to make as later ones was not what the loader does. */
+/** A first trial is repeated if its batches were this many times slower to make than later ones. */
 const coldFactor = 1.5;
 
-/** The first trial may have read its files from storage and compiled code: where later ones show that, it is repeated. */
+/** The first trial may have read its files from storage and compiled code: it is repeated if later ones show that. */
 async function repeatColdStart(trials: Trials): Promise<void> {
   const [first, ...later] = trials.tried;
   if (trials.isOver || first === undefined || first.trials.length > 1) return;
@@ -117,7 +116,7 @@ async function repeatColdStart(trials: Trials): Promise<void> {
   if (isContradicted) await trials.run(first.setting, { forget: true });
 }
 
-/** False where it was over before all that nextSetting() asks for was tried. */
+/** False if it ended before all choices of nextSetting() were tried. */
 async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolean> {
   const counts = workerCounts(trials);
   const { pinningOff } = trials.probe.facts;
@@ -156,8 +155,8 @@ async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolea
 const bodySlack = 0.01;
 
 /**
- * What the loop itself allows: beside a step no more than that alone; in a running job what it did when it did not wait,
- * as soon as that is known both pinned and not, as the copies are a part of it.
+ * The loop's own limit: the rate of a step alone; in a running job its rate without waiting, once it is known both
+ * pinned and not, because copies are part of the loop.
  */
 function limitsOfLoop(trials: Trials): { ceiling: number; loopRate: number | null } {
   const { kind, stepNs, pinningOff } = trials.probe.facts;
@@ -175,7 +174,7 @@ function limitsOfLoop(trials: Trials): { ceiling: number; loopRate: number | nul
   };
 }
 
-/** A running job without workers does in turns what it does and what they do: tried where that may still win. */
+/** A running job without workers alternates between its own work and making batches: tried if that may still win. */
 async function tryWithoutWorkers(trials: Trials): Promise<void> {
   const best = bestOf(trials.measured, trials.rule);
   const rate = loopRate(trials, best);
@@ -188,8 +187,8 @@ async function tryWithoutWorkers(trials: Trials): Promise<void> {
 }
 
 /**
- * The count that failed and those from half-way between it and the most that did not: what runs out with so many workers
- * does so with nearly as many, and one failure after the other would use up the budget.
+ * Rules out the failed count, and counts from half-way between it and the largest successful one: a resource that is
+ * short with this count is also short with nearly as many, and one failure after the other would use up the budget.
  */
 function noBetter(trials: Trials, counts: readonly number[], { workers, pinMemory }: Candidate): number[] {
   const good = curveOf(trials, counts, pinMemory).filter((point) => point.workers < workers);
@@ -197,12 +196,12 @@ function noBetter(trials: Trials, counts: readonly number[], { workers, pinMemor
   return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
 }
 
-/** Every count of workers that may be tried, ascending from 1. */
+/** Every allowed number of workers, ascending from 1. */
 function workerCounts({ options }: Trials): number[] {
   return Array.from({ length: options.maxWorkers }, (_, index) => index + 1);
 }
 
-/** The usual prefetch_factor, or 1 where only that fits: a small /dev/shm holds more workers that way. */
+/** The usual prefetch_factor, or 1 if only that fits: a small /dev/shm holds more workers that way. */
 export function settingThatFits(trials: Trials, workers: number, pinMemory: boolean): LoaderSetting {
   const usual = trials.settingOf(workers, pinMemory);
   const shorter = trials.settingOf(workers, pinMemory, 1);
@@ -217,7 +216,7 @@ function curveOf(trials: Trials, counts: readonly number[], pinMemory: boolean):
   });
 }
 
-/** A longer queue evens out samples of uneven cost: worth a trial where the loop waits although workers are idle. */
+/** A longer queue evens out samples of uneven cost: worth a trial if the loop waits although workers are idle. */
 async function tryPrefetch(trials: Trials): Promise<void> {
   const chosen = cheapestWithin(trials.measured, trials.rule);
   if (chosen?.setting.prefetchFactor !== defaultPrefetchFactor) return;
@@ -226,12 +225,12 @@ async function tryPrefetch(trials: Trials): Promise<void> {
   await trials.run(trials.settingOf(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
 }
 
-/** So many epochs begin with workers that persist, where that takes no longer than this share of the budget. */
+/** Number of epochs to begin with persistent workers, within this share of the budget. */
 const persistentTurns = 2;
 
 /**
- * Where workers that persist would save a notable part of a job whose epochs start them: tried until epochs have begun
- * with them, as far as these are in reach; else what an epoch waits for then is reckoned.
+ * If persistent workers would save a notable part of a job whose epochs start workers: tried until epochs have begun
+ * with them, if these come in time; else an epoch's wait is computed.
  */
 async function tryPersistence(trials: Trials): Promise<void> {
   const chosen = cheapestWithin(trials.measured, trials.rule);
@@ -250,9 +249,9 @@ async function tryPersistence(trials: Trials): Promise<void> {
   });
 }
 
-/** Of the time for a batch; less waiting than this leaves nothing to gain. */
+/** Share of the time for a batch; less waiting leaves nothing to gain. */
 const notableWaiting = 0.3;
-/** Of what the workers could make. */
+/** Share of what the workers could make. */
 const busyEnough = 0.8;
 
 function waitsForIdleWorkers(trials: Trials, { setting, score }: Measured): boolean {

@@ -2,10 +2,10 @@ import { usualSetting } from "../../results/loader-setting.js";
 import { neverRuledOut, type Trials } from "../trials.js";
 import { settingThatFits } from "./search.js";
 
-/** Counts of workers on a grid, none among them; each is tried pinned and not: 28 settings. */
+/** Number of worker counts on a grid, 0 included; each is tried pinned and not: 28 settings. */
 const gridCounts = 14;
 
-/** Tries the grid of settings that a search spares: `pinbench tune --exhaustive`, to check the search with. */
+/** Tries the whole grid of settings for `pinbench tune --exhaustive`, to check the search. */
 export async function measureGrid(trials: Trials): Promise<void> {
   const { workersOff, pinningOff } = trials.probe.facts;
   const counts = workersOff === null ? spread(trials.options.maxWorkers) : [0];
@@ -15,12 +15,12 @@ export async function measureGrid(trials: Trials): Promise<void> {
   );
   for (const setting of [trials.startingPoint, usualSetting(0, false), ...settings]) {
     if (trials.isOver) return;
-    // A grid is to show slow settings as well.
+    // A grid also shows slow settings.
     if (trials.find(setting) === null) await trials.run(setting, { tolerance: neverRuledOut });
   }
 }
 
-/** 0, 1 and so on to `most`, denser among the few than among the many. */
+/** 0, 1 and so on to `most`, denser at small numbers. */
 export function spread(most: number): number[] {
   if (most < gridCounts) return Array.from({ length: most + 1 }, (_, count) => count);
   // The steps grow by a ratio that makes the last one end at `most`.

@@ -2,27 +2,27 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { type Score, scoreOf } from "../score.js";
 import { cycleBatches, droppedBatches, steadyState } from "../steady-state.js";
 
-/** The rule of a search, but for what depends on the request. */
+/** The rule for ending trials, without the part that depends on the request. */
 export const usualStopping = {
-  /** Relative half width of the interval that is aimed at. */
+  /** Target of the relative half-width. */
   precision: 0.03,
   /**
-   * The least and the most time that is timed, after the batches that are dropped; the most is exceeded for as long as
-   * too few cycles have come for an interval.
+   * Shortest and longest timed span after the dropped batches; the longest is exceeded while there are too few cycles
+   * for an interval.
    */
   leastTimedNs: 0.3e9,
   mostTimedNs: 1.2e9,
-  /** A trial ends early where its whole interval lies below the best one's by more than this share. */
+  /** A trial ends early if its whole interval lies below the best one's by more than this share. */
   tolerance: 0.02,
-  /** A shorter look is not trusted to rule a setting out. */
+  /** Shortest measurement that can rule a setting out. */
   leastRuledOutNs: 0.15e9,
 };
 
 /**
- * In a job that runs, whose steps are long and uneven. What its pick loses is lost for as long as it trains: of settings
- * that are nearly as fast, the cheaper one has to be nearer. And a second of it says little: one of Transformers on an
- * H200 was held up by a fifth for that long (results/nvidia-h200/tune-live.txt), and what is ruled out by it takes the
- * settings with it that it bounds.
+ * The rule for a running job, whose steps are long and uneven. A loss by the choice lasts as long as the training, so a
+ * cheaper setting has to be closer to the fastest. One second says little: a training of Transformers on an H200 was a
+ * fifth slower for that long (results/nvidia-h200/tune-live.txt), and a setting that is ruled out also rules out those
+ * that it bounds.
  */
 export const liveStopping: typeof usualStopping = {
   ...usualStopping,
@@ -32,21 +32,21 @@ export const liveStopping: typeof usualStopping = {
   leastRuledOutNs: 1.5e9,
 };
 
-/** When a trial has run for long enough. */
+/** Conditions that end a trial. */
 export type StoppingRule = typeof usualStopping & {
-  /** The most time that a trial takes in all from the loader's start, however slow that is. */
+  /** Longest trial from the loader's start, however slow that is. */
   mostNs: number;
-  /** Ends with the epoch of so many batches; null where the steady state is wanted. */
+  /** Ends after an epoch of this many batches; null for the steady state. */
   epochBatches: number | null;
 };
 
 /**
- * Cycles below which an interval is not believed to be narrow: it is looked at again and again until it is, and of a few
- * cycles some look alike by chance.
+ * Fewest cycles for a narrow interval: it is checked repeatedly until it is narrow, and a few cycles look alike by
+ * chance.
  */
 const leastCyclesForNarrow = 8;
 
-/** The `enough` of a TrialControl for this setting; `best` is the best score of the trials before it. */
+/** The `enough` of a TrialControl for this setting; `best` is the best score of earlier trials. */
 export function enoughFor(
   setting: LoaderSetting,
   rule: StoppingRule,
@@ -67,7 +67,7 @@ export function enoughFor(
   };
 }
 
-/** Whether even the upper end of the interval lies below the best one's by more than the tolerance. */
+/** Whether even the upper end of the interval is below the best one's by more than the tolerance. */
 export function cannotWin(score: Score, best: Score | null, tolerance: number): boolean {
   return best !== null && score.high < (1 - tolerance) * best.low;
 }

@@ -11,31 +11,34 @@ import { keepsSharedMemory, LeftSharedMemory } from "../../host/shared-memory.js
 import { makeTemporaryFolder } from "../temporary-folder.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 
-/** A Python program that speaks with pinbench, and how a line of its is read: null where it is no message. */
+/**
+ * A Python program that exchanges messages with pinbench, and the parser of its lines: null for a line that is no
+ * message.
+ */
 export interface SpokenProgram<Heard> {
   path: string;
   read: (line: string) => Heard | null;
 }
 
-/** The Python program of a search, beside this file both in src/ and in dist/. */
+/** The Python program of a search, next to this file in src/ and in dist/. */
 export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.url));
 
-/** What a search speaks with. */
+/** The program of a search. */
 export const spokenProbe: SpokenProgram<Message> = { path: probeProgram, read: readProbeMessage };
 
 const stderrBytes = 8192;
-/** Of a line that is no message, enough to tell what wrote it. */
+/** Characters of a garbled line that are kept, enough to show its source. */
 const keptGarbledCharacters = 200;
-/** How long an idle program may take to end when it is asked to. */
+/** Longest time for an idle program to end when asked. */
 const exitMs = 1500;
-/** How long processes may take to end on SIGTERM. */
+/** Longest time for processes to end after SIGTERM. */
 const terminateMs = 300;
-/** How long the keepers of shared memory may take to remove what killed processes have left. */
+/** Longest time for the keepers of shared memory to remove that of killed processes. */
 const keeperMs = 1000;
-/** How long the kernel may take to end what was killed: giving back pinned memory takes a while. */
+/** Longest time for the kernel to end killed processes: freeing pinned memory is slow. */
 const killMs = 5000;
 
-/** How the Python program ended: an exit code or a signal; `error` where it did not start. */
+/** The Python program's exit code or signal; `error` if it did not start. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -43,14 +46,14 @@ export interface Exit {
 }
 
 /**
- * A Python program in a session and process group of its own: Ctrl-C does not reach it, and everything that it has
- * started can be ended with it. It speaks over descriptor 3; 4 is its life line, whose end tells a guard of its own
- * (guard.py) that pinbench is gone.
+ * A Python program in its own session and process group: Ctrl-C does not reach it, and all its processes can be ended
+ * together. It sends over descriptor 3. Descriptor 4 is its life line, whose end tells its guard (guard.py) that
+ * pinbench has ended.
  */
 export class ProbeProcess<Heard = Message, Told extends object = Command> {
-  /** For sockets between its processes, and what they say of themselves while they hang. */
+  /** Folder for sockets between its processes, and for their stacks while they hang. */
   readonly scratch: string;
-  /** Resolves when the process has ended and all that it said has been handed over. */
+  /** Resolves when the process has ended and all its messages have been handled. */
   readonly exit: Promise<Exit>;
   onMessage: (message: Heard) => void = () => undefined;
   readonly #program: SpokenProgram<Heard>;
@@ -62,8 +65,8 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   #ended: Exit | null = null;
 
   /**
-   * `environment` is added to this process' own. Throws where the program cannot even be tried to start; most of such
-   * errors come by `exit`.
+   * `environment` is added to this process' own. Throws if the program cannot be started at all; most such errors come
+   * by `exit`.
    */
   constructor(python: string, program: SpokenProgram<Heard>, environment: Record<string, string> = {}) {
     this.#program = program;
@@ -78,14 +81,14 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
       rmSync(this.scratch, { recursive: true, force: true });
       throw error;
     }
-    // Without files left for them, none is made.
+    // Without free descriptors, none is made.
     const [, stdout, stderr, control, lifeLine] = (this.#child.stdio ?? []) as unknown as (
       | Duplex
       | undefined
     )[];
     this.#control = control;
     this.#lifeLine = lifeLine;
-    // All of them end with the process; what is written after that is lost, as it may be.
+    // All of them end with the process; later writes are lost, as they may be.
     for (const stream of [stdout, stderr, control, lifeLine]) stream?.on("error", () => undefined);
     stdout?.resume();
     lifeLine?.resume();
@@ -100,12 +103,12 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
     return this.#ended;
   }
 
-  /** The end of what was printed to stderr of late, by the user's code and by Python itself; null for nothing. */
+  /** The last lines on stderr, from the user's code and from Python itself; null without any. */
   get stderrTail(): string | null {
     return this.#stderr.replaceAll("\0", "").trim() || null;
   }
 
-  /** What was said until now has nothing to do with what comes. */
+  /** Discards earlier output, which does not concern what follows. */
   forgetStderr(): void {
     this.#stderr = "";
   }
@@ -114,12 +117,12 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
     this.#control?.write(`${JSON.stringify(command)}\n`);
   }
 
-  /** To every process of the group that is left. */
+  /** Sends a signal to every remaining process of the group. */
   signalAll(signal: NodeJS.Signals): void {
     if (this.#child.pid !== undefined) signalGroup(this.#child.pid, signal);
   }
 
-  /** Lets an idle program end by itself, and ends by force what is left then. */
+  /** Lets an idle program end by itself, and ends the rest by force. */
   async close(): Promise<void> {
     if (this.#ended === null) {
       this.send({ type: "exit" });
@@ -145,20 +148,20 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
     rmSync(this.scratch, { recursive: true, force: true });
     this.#lifeLine?.end("x");
     this.#control?.destroy();
-    // What the data set has detached from the group is out of reach, and may hold these for as long as it likes.
+    // Processes that the data set has detached from the group are out of reach, and may hold these for any time.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
 
-  /** Workers may outlive their parent, and are not this process' children to be waited for. */
+  /** Workers may outlive their parent, and are no children of this process that it could wait for. */
   async #untilGroupIsGone(limitMs: number): Promise<void> {
     const end = performance.now() + limitMs;
     while (this.#members().length > 0 && performance.now() < end) await sleep(5);
   }
 
   /**
-   * The processes of the group that run. The kernel counts those that have ended until somebody waits for them, which in a
-   * container may never happen.
+   * The running processes of the group. The kernel counts ended ones until they are waited for, which in a container
+   * may never happen.
    */
   #members(): number[] {
     const group = this.#child.pid;
@@ -173,8 +176,8 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   }
 
   /**
-   * The program and all processes that it has started, as guard.py notes them. One that runs in another group has got the
-   * number of one that ended.
+   * The program and all processes that it has started, as noted by guard.py. A process in another group has reused the
+   * number of an ended one.
    */
   #makers(): Set<number> {
     const noted = listNames("/", this.scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
@@ -191,13 +194,13 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
     });
     const said = this.#readMessages();
     const ended = await exit;
-    // What it wrote before it ended is still in the socket; a process that it left behind may hold the stderr.
+    // Its last output is still in the socket; a process that it left behind may hold its stderr.
     await Promise.race([said, sleep(200, undefined, { ref: false })]);
     this.#ended = ended;
     return ended;
   }
 
-  /** A program that says what is no message, as where the data set writes to its pipe, can be asked nothing more. */
+  /** A program that sends garbled lines (the data set may write to its pipe) can be asked nothing more. */
   #hear(line: string): void {
     const message = this.#program.read(line);
     if (message === null) {
@@ -230,7 +233,7 @@ function killProcess(pid: number): void {
   }
 }
 
-/** Removes multiprocessing's semaphores, which have names (serve.py gives them) where workers are not forked. */
+/** Removes multiprocessing's named semaphores (serve.py names them) of workers that are not forked. */
 function removeSemaphores(prefix: string): void {
   for (const name of listNames("/", "dev/shm")) {
     if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });

@@ -8,7 +8,7 @@ import type { Exit, ProbeProcess } from "./probe-process.js";
 /** Exit status of a Python process that has lost its line to pinbench; descriptors.py has the same. */
 const closedCode = 84;
 
-/** What to do where the data set closed pinbench's own file descriptor; null for every other end of the process. */
+/** The hint if the data set closed pinbench's own file descriptor; null for other ends of the process. */
 export function exitHint({ code }: Exit): string | null {
   return code === closedCode
     ? "os.closerange() and the like close files of others: close only what the data set itself opened."
@@ -22,8 +22,8 @@ export function describeExit({ code, signal }: Exit): string {
 }
 
 /**
- * The failure of a trial in which no batch came for `timeoutNs`, with the place at which the user's code hangs.
- * Asking for that may end the processes: they are to be killed afterwards.
+ * The failure of a trial without a batch for `timeoutNs`, with the place where the user's code hangs. Asking for the
+ * place may end the processes: they must be killed afterwards.
  */
 export async function hangFailure(
   probe: ProbeProcess,
@@ -44,7 +44,7 @@ export async function hangFailure(
   };
 }
 
-/** The failure of a trial whose process ended in its middle. */
+/** The failure of a trial whose process ended during it. */
 export function deathFailure(probe: ProbeProcess, exit: Exit, setting: LoaderSetting): TrialFailure {
   const where = whereItCrashed(probe.stderrTail ?? "");
   const at = where === null ? "" : `, at ${where.place}`;
@@ -70,33 +70,31 @@ function whereItCrashed(stderr: string): Whereabouts | null {
   return thread < 0 ? null : readStack(stderr.slice(thread).split("\n\n")[0] ?? "");
 }
 
-/**
- * A failure that Python told: where it has no traceback of a worker that was killed, the end of stderr stands for it.
- */
+/** A failure reported by Python. Without a traceback of a killed worker, it gets the last lines of stderr. */
 export function completeFailure(failure: TrialFailure, stderrTail: string | null): TrialFailure {
   const { fault, message, hint, traceback, everywhere } = failure;
   const said = fault === "worker-killed" ? stderrTail : null;
   return { fault, message, hint, traceback: traceback ?? said, everywhere };
 }
 
-/** How long the processes have to write where they are: they do it in a signal's handler, at once. */
+/** Time for the processes to write their stacks: a signal handler does so at once. */
 const writeMs = 300;
 
 interface Whereabouts {
-  /** "train_data.py:17, in __getitem__": the user's innermost line, of a worker where one is in their code. */
+  /** "train_data.py:17, in __getitem__": the user's innermost line, preferably in a worker. */
   place: string;
   traceback: string;
 }
 
 /**
- * Where the processes of a probe that hangs are in the user's code; null where none is. The processes that have no
- * handler for the signal (worker_start.py) die of it: only for a probe that is to be killed.
+ * The place in the user's code where the processes of a hanging probe are; null if there is none. Processes without a
+ * handler for the signal (worker_start.py) die of it, so this is only for a probe that is killed next.
  */
 export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | null> {
   probe.signalAll("SIGUSR2");
   await sleep(writeMs);
   const stacks = readdirSync(probe.scratch).filter((name) => name.endsWith(".stack"));
-  // The main process waits for the workers where it has some.
+  // With workers, the main process only waits for them.
   stacks.sort((a, b) => Number(a.startsWith("main")) - Number(b.startsWith("main")) || a.localeCompare(b));
   for (const name of stacks) {
     const found = readStack(readFileSync(join(probe.scratch, name), "utf8"));
@@ -105,11 +103,11 @@ export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | n
   return null;
 }
 
-/** Of Python's own and installed code, in which no user can do anything. */
+/** Code of Python and of installed packages, which the user cannot change. */
 const library =
   /(^<)|\/(site|dist)-packages\/|\/lib(64)?\/python3[^/]*\/|\/pinbench_probe\/|\/torch\/probe\/main\.py$/;
 
-/** The user's frames of what faulthandler writes of one thread, the innermost first; null where there are none. */
+/** The user's frames in faulthandler's output for one thread, innermost first; null without any. */
 function readStack(text: string): Whereabouts | null {
   const frames = [...text.matchAll(/^ {2}File "(.+)", line (\d+) in (.+)$/gm)].map(
     ([, file = "", line = "", name = ""]) => ({ file, line, name }),
@@ -124,7 +122,7 @@ function readStack(text: string): Whereabouts | null {
   };
 }
 
-/** Relative to the current folder where it is below that, and there is one. */
+/** Relative to the current folder if it is below that. */
 function shorten(file: string): string {
   try {
     const path = relative(realpathSync(process.cwd()), file);

@@ -16,7 +16,7 @@ import {
   withFields,
 } from "../message-shape.js";
 
-/** What a torch probe runs, and with what: the settings of a search that it heeds. */
+/** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions
   extends Pick<
     TuneSettings,
@@ -24,39 +24,39 @@ export interface TorchProbeOptions
   > {
   torch: string;
   python: string;
-  /** Which of the node's training processes it stands for, counted from 0; null where there is one. */
+  /** Index (from 0) of the training process on the node that it represents; null if there is only one. */
   rank: { index: number; count: number } | null;
-  /** Its files are dropped from the page cache before each trial; null where they are left there. */
+  /** Folder whose files are dropped from the page cache before each trial; null for none. */
   coldFolder: string | null;
-  /** Variables of its Python beside those of this process; none where there is no such field. */
+  /** Additional environment variables of its Python; may be absent. */
   environment?: Readonly<Record<string, string>>;
   /** Closes the probe. */
   signal: AbortSignal;
 }
 
-/** What pinbench writes to the Python program, a JSON object a line: "open" first and once. */
+/** Messages to the Python program, a JSON object a line: "open" first and once. */
 export type Command =
   | ({ type: "open"; link: boolean } & Omit<TorchProbeOptions, "signal" | "environment">)
   | { type: "measure"; trial: number; setting: LoaderSetting }
   | { type: "stop"; trial: number }
   | { type: "exit" };
 
-/** What the program measures of a trial beside the arrivals. */
+/** Measurements of a trial besides the arrivals. */
 export type Figures = Omit<Trial, "setting" | "arrivalsNs" | "aborted" | "failure">;
 
-/** What the Python program writes, a JSON object a line. */
+/** Messages of the Python program, a JSON object a line. */
 export type Message =
-  /** "the data set was being made": what it is at while it opens, for a message about an end or a hang in it. */
+  /** "the data set was being made": the current phase of opening, for messages on an end or a hang in it. */
   | { type: "phase"; phase: string }
   | { type: "ready"; facts: Omit<ProbeFacts, "kind" | "source"> }
-  /** Why the data set cannot be opened; it becomes a PinbenchError. */
+  /** Why the data set cannot be opened, for a PinbenchError. */
   | { type: "refused"; kind: ErrorKind; message: string; hint: string | null; traceback: string | null }
-  /** The trial has not begun yet; said every now and then while files are being dropped from the page cache. */
+  /** The trial has not begun yet; repeated while files are being dropped from the page cache. */
   | { type: "preparing"; trial: number }
   | { type: "arrivals"; ns: number[] }
-  /** On being asked to stop, in the middle of a batch that may take longer than it is waited for: means until then. */
+  /** The means so far, sent if asked to stop in the middle of a batch that may take too long. */
   | { type: "sums"; trial: number; figures: Partial<Figures> }
-  /** The loop has ended, the workers have not yet. `broken`: the process can run no further trial. */
+  /** The loop has ended, the workers have not. `broken`: the process can run no further trial. */
   | {
       type: "ending";
       trial: number;
@@ -96,7 +96,7 @@ const shapes: MessageShapes<Message> = {
   ended: { trial: isCount },
 };
 
-/** A line of the Python program's; null for one that is no message. */
+/** The message of the Python program's line; null for other lines. */
 export function readProbeMessage(line: string): Message | null {
   return readShaped(line, shapes);
 }

@@ -7,14 +7,16 @@ import type { MessageOf, TorchProbeOptions } from "./torch-messages.js";
 import { notStarted, runTorchTrial } from "./torch-trial.js";
 
 /**
- * The user's own Dataset in their own Python. Rejects with a PinbenchError where it cannot make a single batch: that,
- * no setting can mend.
+ * The user's own Dataset in their own Python. Rejects with a PinbenchError if it cannot make a single batch, which no
+ * setting can mend.
  */
 export async function openTorchProbe(options: TorchProbeOptions): Promise<Probe> {
   return new TorchProbe(options, await open(options, { link: true }));
 }
 
-/** One process for all trials, as starting Python and torch takes seconds; another one where a trial has ended it. */
+/**
+ * One process for all trials, because starting Python and torch takes seconds; a new one after a trial has ended it.
+ */
 class TorchProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly #options: TorchProbeOptions;
@@ -62,7 +64,7 @@ class TorchProbe implements Probe {
     });
     if (probe === null) return notStarted(setting);
     this.#trials++;
-    // A step may take longer than a batch ever should; the next batch comes after it.
+    // A step may take longer than a batch should, and the next batch comes after it.
     const timeoutNs = control.timeoutNs + (this.facts.stepNs ?? 0);
     const run = runTorchTrial(probe, this.#trials, setting, { ...control, timeoutNs, signal });
     const { trial, isUsable } = await run.catch(async (error) => {
@@ -112,8 +114,8 @@ interface Opened {
 }
 
 /**
- * Starts the Python program and has it make the data set and a first batch. Rejects with a PinbenchError, having left
- * nothing behind. `link`: time bare copies as well, for the facts.
+ * Starts the Python program, which makes the data set and a first batch. Rejects with a PinbenchError, with nothing
+ * left behind. `link`: also time bare copies, for the facts.
  */
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
@@ -130,7 +132,7 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
   }
 }
 
-/** What torchrun sets for each of its processes, and data sets read. */
+/** The variables that torchrun sets for each process, and that data sets read. */
 function rankEnvironment(rank: TorchProbeOptions["rank"]): Record<string, string> {
   if (rank === null) return {};
   const [index, count] = [String(rank.index), String(rank.count)];
@@ -150,7 +152,7 @@ type Facts = MessageOf<"ready">["facts"];
 
 function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<Facts> {
   const { python, stepTime, signal } = options;
-  // Of the device's measuring a step is a part, which may take longer than all else may.
+  // Measuring the device includes a step, which may take longer than all other phases.
   const timeoutNs = options.timeoutNs + (typeof stepTime === "number" ? stepTime : 0);
   let phase: string | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -190,7 +192,7 @@ function refusal({ kind, message, hint, traceback }: MessageOf<"refused">): Pinb
   });
 }
 
-/** A traceback, or what was printed last, as the cause that --debug shows. */
+/** A traceback, or the last output, as the cause that --debug shows. */
 function causeOf(text: string | null): Error | undefined {
   return text === null ? undefined : new Error(text);
 }

@@ -4,7 +4,7 @@ import type { ProbeProcess } from "./probe-process.js";
 import { completeFailure, deathFailure, hangFailure } from "./torch-failures.js";
 import type { Figures, Message, MessageOf } from "./torch-messages.js";
 
-/** How long a trial may take to end when it is asked to, its workers included, before its process is killed. */
+/** Longest time for a trial to end when asked, with its workers, before its process is killed. */
 const endMs = 5000;
 
 /** The figures of a trial that was not measured. */
@@ -24,8 +24,8 @@ export function notStarted(setting: LoaderSetting): Trial {
 }
 
 /**
- * Runs one trial in a process that is ready; `number` tells its messages from those of other trials. Rejects only
- * with what `control.enough` throws.
+ * Runs one trial in a ready process; `number` separates its messages from other trials'. Rejects only with errors of
+ * `control.enough`.
  */
 export function runTorchTrial(
   probe: ProbeProcess,
@@ -41,7 +41,7 @@ class RunningTrial {
   readonly #arrivalsNs: number[] = [];
   #ending: MessageOf<"ending"> | null = null;
   #figures = noFigures;
-  /** It was asked to end: by `enough`, or by an abort. */
+  /** Whether it was asked to end, by `enough` or by an abort. */
   #isStopping = false;
   #isAborted = false;
   #endedNs: number | undefined;
@@ -104,7 +104,7 @@ class RunningTrial {
   }
 
   #arrive(ns: number[]): void {
-    // Those that were on their way when it was enough would change what it was enough for.
+    // Later arrivals would change what `enough` has judged.
     if (this.#isStopping) return;
     this.#arrivalsNs.push(...ns);
     this.#lastNewsMs = performance.now();
@@ -123,7 +123,7 @@ class RunningTrial {
     if (this.#ending === null) this.#limitEnding();
   }
 
-  /** Killing ends a trial as well: what it has said until then counts. */
+  /** Killing also ends a trial: its messages until then count. */
   #limitEnding(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#settle(null, false), endMs);
@@ -135,7 +135,7 @@ class RunningTrial {
     const told = { batches: this.#arrivalsNs.length, timeoutNs };
     this.#timer = setTimeout(() => {
       hangFailure(this.probe, this.setting, told).then(
-        // An abort, or a batch just too late, may have come meanwhile; the processes are past use all the same.
+        // An abort or a late batch may have come meanwhile; the processes are unusable anyway.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,
       );
@@ -144,7 +144,7 @@ class RunningTrial {
 
   #settle(failure: TrialFailure | null, isUsable: boolean): void {
     if (this.#isSettled) return;
-    // What fails while it is being stopped is no fault of the setting.
+    // A failure while stopping is not the setting's fault.
     const said = this.#isStopping ? null : (this.#ending?.failure ?? null);
     this.#resolve({
       isUsable,

@@ -61,7 +61,7 @@ describe("a comparison's forest plot", () => {
 });
 
 describe("a comparison's report", () => {
-  it("tells the verdict, both machines with what differs first, and when both were measured", () => {
+  it("shows the verdict, both machines with differences first, and both times", () => {
     const { baseline, candidate } = buildComparison();
     const side = (driver: string, startedAt: string) => ({
       fingerprint: { gpu: "NVIDIA H200", driver },

@@ -22,7 +22,7 @@ const screen = fileScreen();
 const formats = textFormats("comparison");
 
 describe("formats of a comparison", () => {
-  it.each(formats)("renders %s, the same each time, and says of the emulated device what it is", (format) => {
+  it.each(formats)("renders %s reproducibly, and says that the device is emulated", (format) => {
     const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
     const text = drawn(comparisonKind, comparison, format, screen);
     expect(text).toBe(drawn(comparisonKind, comparison, format, screen));
@@ -66,7 +66,7 @@ const columnsOf = (text: string, ...parts: string[]) =>
 describe("the header of the table", () => {
   const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
 
-  it("says what is compared with what, and by which rule", () => {
+  it("names both sides and the rule", () => {
     const text = render({ confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } });
     expect(text.split("\n")[0]).toBe("pinbench 0.1.0 check");
     expect(columnsOf(text, "Baseline ")?.[1]).toBe("baseline.json, 5 runs, from 2026-11-20T10:00:00.000Z");
@@ -78,7 +78,7 @@ describe("the header of the table", () => {
     expect(columnsOf(text, "Confirmed ")?.[1]).toBe("2 suspects measured again by 5 fresh processes");
   });
 
-  it("says in what the two differ, and when that was overruled", () => {
+  it("lists the differences, and which were allowed", () => {
     expect(columnsOf(render({ differences: [driver] }), "Differs")?.[1]).toBe(
       "driver: 580.1 before, not known now (not comparable)",
     );
@@ -87,7 +87,7 @@ describe("the header of the table", () => {
     expect(overruled).not.toContain("not comparable");
   });
 
-  it("names the thresholds that cells have besides the usual one", () => {
+  it("names the usual threshold and the others", () => {
     const ruleOf = (...thresholds: number[]) => {
       const cells = thresholds.map((threshold) => buildCellComparison({ threshold }));
       return columnsOf(render({ cells }), "Rule ")?.[1];
@@ -152,14 +152,14 @@ describe("the cells in the table", () => {
     ]);
   });
 
-  it("of both directions at once are told apart in latency mode", () => {
+  it("of both directions at once have their direction in latency mode", () => {
     const moved = (direction: "h2d" | "d2h") =>
       buildCellComparison({ direction: "bidir", mode: "latency", moved: direction });
     const twice = render({ cells: [moved("h2d"), moved("d2h")] });
     expect(twice).toMatch(/latency \(H2D\) .*\n.*latency \(D2H\) /);
   });
 
-  it("never show NaN, and say where no interval is known", () => {
+  it("never show NaN, and say if no interval is known", () => {
     const unknown = render({ cells: [buildCellComparison({ margin: null })] });
     expect(columnsOf(unknown, "H2D")?.[3]).toBe("0.0 % ±?");
     expect(unknown).toContain("±? no interval");
@@ -182,7 +182,7 @@ describe("the table without --all", () => {
     expect(columnsOf(text, "D2H ", "61.3")).toBeDefined();
   });
 
-  it("says nothing of cells left out if it has all", () => {
+  it("mentions no hidden cells if it has all", () => {
     expect(shortly({ outcome: "regression", cells: [buildSlower()] })).not.toContain("not shown");
     expect(render({ cells: buildCellComparisons(30) })).not.toContain("not shown");
   });
@@ -245,7 +245,7 @@ describe("a regression on another machine", () => {
     ["markdown", "## pinbench check: On another machine (host a → b, another GPU): D2H pinned"],
     ["github", "pinbench check::On another machine (host a → b, another GPU): D2H pinned"],
     ["junit", "On another machine (host a → b, another GPU): D2H pinned"],
-  ] as const)("is said first in %s", (format, text) => {
+  ] as const)("is named first in %s", (format, text) => {
     expect(drawn(comparisonKind, comparison, format, screen)).toContain(text);
   });
 
@@ -257,7 +257,7 @@ describe("a regression on another machine", () => {
 });
 
 describe("below the cells in the table", () => {
-  it("each reason stands once, without those of cells with which nothing is wrong", () => {
+  it("each reason appears once, without those of good cells", () => {
     const inconclusive = [1, 2, 3].map((workers) => buildInconclusive({ workers }));
     const text = render({ cells: [...buildCellComparisons(2), ...inconclusive, buildSlower()] });
     expect(text).toContain("cannot be told: The interval reaches over the threshold (3 cells)\n");
@@ -267,7 +267,7 @@ describe("below the cells in the table", () => {
     expect(text).not.toContain("within the threshold");
   });
 
-  it("a verdict is explained where no reason is given for it", () => {
+  it("a verdict without a reason is explained", () => {
     const text = render({ cells: buildMixedCells() }).replaceAll(/\n +/g, " ");
     expect(text).toMatch(/ not slower: a loss of [^;]*; faster: shown [^;]*; new: only in the candidate\b/);
     expect(text).not.toContain("missing: in the baseline");
@@ -291,7 +291,7 @@ describe("the colours of the table", () => {
     expect(stripVTControlCharacters(render(part, 1))).toBe(render(part));
   });
 
-  it("make the slower red and leave what is not slower in the background", () => {
+  it("make slower cells red and mute cells that are not slower", () => {
     const text = render(part, 1);
     expect(text).toContain("\u001b[31mslower\u001b[39m");
     expect(text).toContain("\u001b[2mnot slower\u001b[22m");

@@ -37,7 +37,7 @@ describe("Markdown", () => {
     expect(text).toMatch(/^## pinbench check: D2H pinned 16 MiB x1: slower, −9\.9 %/);
   });
 
-  it("shows what is not the same, and all cells folded away", () => {
+  it("shows changed cells, and all cells folded away", () => {
     const rows = (part: string) =>
       part.split("\n").filter((line) => line.startsWith("| H2D") || line.startsWith("| D2H"));
     expect(rows(open)).toEqual([
@@ -56,12 +56,12 @@ describe("Markdown", () => {
     expect(machines).toContain("\n| driver | 580.159.04 | 580.159.04 |\n");
   });
 
-  it("has no table where all is the same, and no cells to unfold where there is none", () => {
+  it("has no table without changes, and no folded cells without cells", () => {
     expect(drawn(comparisonKind, buildComparison(), "markdown").split("<details>")[0]).not.toContain("|");
     expect(drawn(comparisonKind, buildComparison({ cells: [] }), "markdown")).not.toContain("All cells");
   });
 
-  it("says of the emulated device what it is, below the title", () => {
+  it("says below the title that the device is emulated", () => {
     const lines = drawn(comparisonKind, buildComparison({ backend: "emulated" }), "markdown").split("\n");
     expect(lines[2]).toBe(`> **${emulatedNotice}**`);
   });
@@ -80,7 +80,7 @@ describe("Markdown", () => {
 const commandsOf = (part: ComparisonPart) => githubReport(buildComparison(part)).trimEnd().split("\n");
 
 describe("workflow commands", () => {
-  it("are one notice of the outcome where all is well", () => {
+  it("are one notice of the outcome if nothing is wrong", () => {
     expect(commandsOf({})).toEqual([
       "::notice title=pinbench check::Nothing is slower. Pinned: a loss of 3.3 %25 would show.",
     ]);
@@ -148,12 +148,12 @@ describe("workflow commands", () => {
     ["failed", "A measurement failed"],
     ["not comparable", "Not comparable"],
     ["inconclusive", "Undecided"],
-  ])("are an error of the outcome where it is %s, for no cell has one", (outcome, said) => {
+  ])("are an error of the outcome if it is %s, because no cell has one", (outcome, said) => {
     const [first] = commandsOf({ outcome, notes: ["out of memory"] });
     expect(first).toMatch(new RegExp(`^::error title=pinbench check::${said}.*%0Aout of memory$`));
   });
 
-  it("are an error of the outcome where a link lost lanes, with the slower cells behind it", () => {
+  it("are an error of the outcome if a link lost lanes, followed by the slower cells", () => {
     const lost = { generation: 5, width: 8 };
     const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
     const first = "::error title=pinbench check::The link of GPU 0 runs at x8, the baseline's at x16. ";
@@ -164,7 +164,7 @@ describe("workflow commands", () => {
     expect(slower).toMatch(/^::error title=pinbench%3A slower::/);
   });
 
-  it("say of the emulated device what it is", () => {
+  it("say that the device is emulated", () => {
     expect(commandsOf({ backend: "emulated" })[0]).toBe(`::notice title=pinbench::${emulatedNotice}`);
   });
 

@@ -23,7 +23,7 @@ function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINIT
 }
 
 describe("a history's charts", () => {
-  it("have a point a check, of which each says when it was and what it measured", () => {
+  it("have a point for each check with its time and figure", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
     expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned" });
     const points = chart!.curves.filter(({ isJoined }) => !isJoined).flatMap(({ points }) => points);
@@ -45,7 +45,7 @@ describe("a history's charts", () => {
     expect(short!.x.format(short!.x.ticks![1]!)).toBe("01-01 06:00");
   });
 
-  it("have a gap where no check was for long", () => {
+  it("have a gap during long pauses between checks", () => {
     const [chart] = chartsOf(
       checks(buildCourse({ checks: 20 })).map((entry, day) =>
         day < 10 ? entry : { ...entry, startedAt: buildEntry(day + 100).startedAt },
@@ -55,7 +55,7 @@ describe("a history's charts", () => {
     expect(xs[10]! - xs[9]!).toBeCloseTo(101);
   });
 
-  it("say of the newest check how far it lies from those before, and mark a step at the end", () => {
+  it("give the newest check's distance from the earlier ones, and mark a step at the end", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 30, steps: { 28: -0.5 } })));
     expect(chart!.description).toMatch(
       /Newest 27\.\d GB\/s, (49|50)\.\d % below the median of 29 checks before\./,
@@ -63,7 +63,7 @@ describe("a history's charts", () => {
     expect(chart!.rules).toMatchObject([{ axis: "x", value: dayOf("2026-01-28T17:00Z") }]);
   });
 
-  it("mark a step with an upright line between two checks that says what changed there", () => {
+  it("mark a step with a vertical line that names the changed facts", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 40, steps: { 20: -0.06 } }), 20));
     expect(chart!.rules).toHaveLength(1);
     const [rule] = chart!.rules;
@@ -81,7 +81,7 @@ describe("a history's charts", () => {
     expect(points[0]!.y - points.at(-1)!.y).toBeGreaterThan(0.08);
   });
 
-  it("tell checks of other outcomes apart", () => {
+  it("distinguish checks of other outcomes", () => {
     const entries = checks(buildCourse({ checks: 10 })).map((entry, day) => ({
       ...entry,
       outcome: day === 4 ? "regression" : day === 7 ? "an outcome to come" : "pass",

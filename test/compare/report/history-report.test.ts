@@ -28,7 +28,7 @@ const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");
 describe("a history as a table", () => {
   const text = drawn(historyKind, history, "table", plain);
 
-  it("says how many checks it has, of when, and what these came to", () => {
+  it("gives the number, times and outcomes of its checks", () => {
     expect(text).toContain("history, 40 checks from 2026-01-01 05:00 UTC to 2026-02-09 05:00 UTC");
     expect(text).toContain("39 pass and 1 regression");
   });
@@ -39,7 +39,7 @@ describe("a history as a table", () => {
     );
   });
 
-  it("tells a step of several courses once, with sizes, place and what changed there", () => {
+  it("reports a step of several courses once, with sizes, place and changed facts", () => {
     expect(oneLine(text)).toMatch(
       /step between check 20 \(2026-01-20 05:00 UTC\) and 21 \(2026-01-21 05:00 UTC\): h2d pinned −5\.\d % \(−5\.\d to −4\.\d %\), d2h pinned −5\.\d % \(.*\); changed there: driver 570\.1 → 580\.2/,
     );
@@ -52,7 +52,7 @@ describe("a history as a table", () => {
     expect(text).toContain("note: line 3 of history/history.jsonl is left out: it is not JSON");
   });
 
-  it("tells a drift, and that nothing recorded changed at a step", () => {
+  it("reports a drift, and that no recorded fact changed at a step", () => {
     const factors = buildCourse({ checks: 120, drift: [0, 80, -0.001], steps: { 80: -0.05 } });
     const drifting = describeEntries(
       factors.map((factor, day) =>
@@ -68,7 +68,7 @@ describe("a history as a table", () => {
   });
 });
 
-describe("what is no step and no drift", () => {
+describe("findings other than steps and drifts", () => {
   const shown = (factors: readonly number[], part: (day: number) => Partial<HistoryEntry> = () => ({})) =>
     oneLine(
       drawn(
@@ -126,7 +126,7 @@ describe("what is no step and no drift", () => {
     );
   });
 
-  it("has words of its own: two machines, of which one is slower", () => {
+  it("has words of its own: two machines, one of them slower", () => {
     const text = shown(
       noise.map((one, day) => one * (day % 2 === 0 ? 1 : 0.5)),
       (day) => ({ machine: { hostName: [`node-${day % 2}`], gpuUuids: [], pciAddresses: [] } }),
@@ -205,12 +205,12 @@ describe("a sparkline", () => {
     expect(sparkline(points([-0.1, null, 0, 0.1]), 4, 40)).toBe("▁ ▅█");
   });
 
-  it("is flat where changes are small", () => {
+  it("is flat if changes are small", () => {
     expect(sparkline(points([0.001, 0, -0.001]), 3, 40)).toBe("▅▅▄");
     expect(sparkline(points([0]), 1, 40)).toBe("▅");
   });
 
-  it("has the medians of several checks where there are more than columns", () => {
+  it("has medians of several checks if there are more than columns", () => {
     const line = sparkline(points([0, 0, -0.5, 0, -0.1, -0.1, -0.1, -0.1]), 8, 2);
     expect(line).toBe("█▁");
   });

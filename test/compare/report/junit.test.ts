@@ -84,7 +84,7 @@ describe("tests", () => {
     );
   });
 
-  it("have the time of the check as that of the whole, and none of what was there before", () => {
+  it("have the check's time for the whole, and none for existing results", () => {
     const took = { createdAt: "2026-11-20T10:02:30.500Z" };
     const xml = render(took);
     expect(testNamed(xml, "comparison")).toContain('time="150.5"');
@@ -102,7 +102,7 @@ describe("tests", () => {
     expect(failed).toContain("The drop exceeds the threshold");
   });
 
-  it("say of a cell that fails as one of many which these are", () => {
+  it("name the other cells of a failing cell's pattern", () => {
     const cells = [1, 2, 4].map((workers) => buildSlower({ workers }));
     expect(testNamed(render({ outcome: "regression", cells }), "D2H pinned 16 MiB x2")).toContain(
       "; one of: D2H pinned: −9.9 %, 3 of 3 cells slower; confirmed by 5 fresh processes",
@@ -119,7 +119,7 @@ describe("tests", () => {
     expect(xml).toContain('failures="1"');
   });
 
-  it("are skipped for a cell that cannot be told, but fail where strictness was asked for", () => {
+  it("are skipped for an undecided cell, but fail with --strict", () => {
     const cells = [buildInconclusive()];
     expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="cannot be told"');
     expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain(
@@ -127,7 +127,7 @@ describe("tests", () => {
     );
   });
 
-  it("are skipped for a cell that the candidate lacks, but fail where that is strict or comes of a failure", () => {
+  it("are skipped for a missing cell, but fail with --strict or after a failure", () => {
     const cells = [buildMissing()];
     expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="missing"');
     expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain('<failure type="missing"');
@@ -140,7 +140,7 @@ describe("tests", () => {
     expect(testNamed(render({ cells: [buildNew()] }), "H2D")).toMatch(/>\s*<system-out>new: /);
   });
 
-  it("fail as a whole where the results are not comparable", () => {
+  it("fail as a whole if the results are not comparable", () => {
     const xml = render(notComparable);
     expect(testNamed(xml, "comparison")).toContain(
       '<failure type="not comparable" message="Not comparable: driver differs.">',
@@ -149,7 +149,7 @@ describe("tests", () => {
     expect(xml).toContain('tests="3" failures="1" errors="0" time="86400" skipped="2"');
   });
 
-  it("fail as a whole where a link lost lanes, which no cell is to blame for", () => {
+  it("fail as a whole if a link lost lanes, because no cell is to blame", () => {
     const lost = { generation: 5, width: 8 };
     const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
     const xml = render({ outcome: "regression", linkLosses });
@@ -166,14 +166,14 @@ describe("tests", () => {
   });
 });
 
-it("says of the emulated device what it is, as a property and in its output", () => {
+it("says that the device is emulated, as a property and in its output", () => {
   const xml = render({ backend: "emulated" });
   const notice = emulatedNotice;
   expect(xml).toContain(`<property name="pinbench.notice" value="${notice}"/>`);
   expect(testNamed(xml, "comparison")).toContain(notice);
 });
 
-it("keeps line breaks in attributes and replaces what XML cannot hold", () => {
+it("keeps line breaks in attributes and replaces characters that XML forbids", () => {
   const xml = render({ cells: [buildCellComparison({ id: "a\nb\t\u0000\u001b\ud800" })] });
   expect(xml).toContain('name="a&#10;b&#9;\ufffd\ufffd\ufffd"');
 });

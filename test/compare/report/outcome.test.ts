@@ -17,14 +17,14 @@ import { MiB } from "../../helpers/result-document.js";
 const outcomeOf = (part: ComparisonPart) => describeOutcome(buildComparison(part));
 const same = (count: number) => buildCellComparisons(count);
 
-it("is tested with comparisons that the schema takes", () => {
+it("is tested with comparisons that match the schema", () => {
   for (const part of [{}, { cells: buildMixedCells() }, { backend: "emulated" as const, cells: [] }]) {
     expect(comparisonSchema.parse(buildComparison(part))).toEqual(buildComparison(part));
   }
 });
 
 describe("the outcome in a few sentences", () => {
-  it("counts the verdicts if nothing is slower and some cells are not just well", () => {
+  it("counts the verdicts if nothing is slower but some cells are not fine", () => {
     expect(outcomeOf({ cells: [...same(57), buildInconclusive(), buildMissing()] })).toMatch(
       /^Nothing is slower\. .* 59 cells: 1 missing, 1 cannot be told, 57 not slower\.$/,
     );
@@ -39,14 +39,14 @@ describe("the outcome in a few sentences", () => {
     );
   });
 
-  it("says of a cell that is probably slower that it is probable", () => {
+  it("calls a probably slower cell probable", () => {
     const cells = [...same(3), buildSlower({ verdict: "probably slower" })];
     expect(outcomeOf({ outcome: "regression", cells })).toMatch(
       /^D2H pinned 16 MiB x1: probably slower, −9\.9 % /,
     );
   });
 
-  it("tells many slower cells as a pattern, the worst pattern first", () => {
+  it("summarizes many slower cells as patterns, the worst first", () => {
     const sizes = [4096, 65536, MiB, 16 * MiB, 64 * MiB];
     const cells = ["pageable", "pinned"].flatMap((memory) =>
       sizes.flatMap((sizeBytes) =>
@@ -65,7 +65,7 @@ describe("the outcome in a few sentences", () => {
     );
   });
 
-  it("gives the largest loss of a pattern beside its middle one if it is much larger", () => {
+  it("gives a pattern's largest loss too if it is much larger than the median", () => {
     const cells = [-0.1, -0.1, -0.4].map((change, i) => buildSlower({ change, workers: 2 ** i }));
     expect(outcomeOf({ outcome: "regression", cells })).toMatch(
       /^D2H pinned: −10\.0 % \(up to −40\.0 %\), 3 of 3 cells slower;/,
@@ -79,7 +79,7 @@ describe("the outcome in a few sentences", () => {
     expect(outcomeOf({ outcome: "regression", cells })).toMatch(/\. 1 more like it below\.$/);
   });
 
-  it("says of a group that fails by itself what its cells lost together", () => {
+  it("gives the common loss of a group that fails without a failing cell", () => {
     const cells = [1, 2, 4].map((workers) => buildInconclusive({ workers, change: -0.04 }));
     const group = buildGroup(cells, { change: -0.1, low: -0.14, high: -0.06, verdict: "probably slower" });
     expect(outcomeOf({ outcome: "regression", cells, groups: [group] })).toBe(
@@ -104,7 +104,7 @@ describe("the outcome in a few sentences", () => {
     );
   });
 
-  it("says of the host's memory what it does to the copies that were measured, and not more", () => {
+  it("gives the effect of host memory on the measured copies only", () => {
     const host = [1, 2].map((workers) =>
       buildSlower({ memory: "host", workers, change: -0.15, verdict: "slower" }),
     );
@@ -127,7 +127,7 @@ describe("the outcome in a few sentences", () => {
     );
   });
 
-  it("begins with the other machine, of which a regression may be", () => {
+  it("begins with the other machine, which may explain a regression", () => {
     const differ = (fact: string, more = {}) => ({
       ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled: false, ...more },
     });
@@ -146,7 +146,7 @@ describe("the outcome in a few sentences", () => {
     );
   });
 
-  it("begins with a link that lost lanes or a generation, whatever the cells say", () => {
+  it("begins with a link that lost lanes or a generation, whatever the cells' verdicts", () => {
     const loss = (candidate: { generation: number; width: number }, runs = 3) => ({
       ...{ device: 0, baseline: { generation: 5, width: 16 }, candidate, runs, of: 3 },
     });
@@ -165,7 +165,7 @@ describe("the outcome in a few sentences", () => {
     ).toMatch(/^A measurement failed\. The link of GPU 0 runs at x8/);
   });
 
-  it("says that no interval is known where none is", () => {
+  it("says that no interval is known", () => {
     expect(outcomeOf({ outcome: "regression", cells: [buildSlower({ margin: null })] })).toContain(
       "−9.9 % (no interval known)",
     );
@@ -188,7 +188,7 @@ describe("the outcome in a few sentences", () => {
     expect(outcomeOf({ outcome, cells: [] })).toBe("Not comparable: no cell was compared.");
   });
 
-  it("says what failed or stayed open before it says what the cells are", () => {
+  it("names failures and undecided cells before other cells", () => {
     expect(outcomeOf({ outcome: "failed", cells: [...same(2), buildMissing()] })).toMatch(
       /^A measurement failed\. Nothing is slower\. .* 3 cells: 1 missing, 2 not slower\.$/,
     );

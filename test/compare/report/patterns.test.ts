@@ -73,14 +73,14 @@ describe("the description of cells that fail", () => {
     expect(findPatterns(cells, 9).patterns[0]!.description).toBe("D2H pinned from 1 MiB on");
   });
 
-  it("goes by the sizes that its cells have, not by those of others", () => {
+  it("uses the sizes of its own cells, not those of others", () => {
     const hasSize = (place: Place) => place.kind !== "pinned" || place.sizeBytes >= MiB;
     expect(found((place) => (hasSize(place) ? isPinnedD2h(place) : null))).toEqual(["d0 D2H pinned: 9 of 9"]);
   });
 });
 
 describe("patterns", () => {
-  it("are several if the cells have no one thing in common, the first cell's first", () => {
+  it("are several if the cells have nothing in common, the first cell's first", () => {
     const fails = (place: Place) =>
       (isPinnedD2h(place) && place.sizeBytes >= MiB) ||
       (place.device === "d1" && place.kind === "staged" && place.workers === 8);
@@ -92,12 +92,12 @@ describe("patterns", () => {
     expect(findPatterns(reversed, 9).patterns.map(({ of }) => of)).toEqual([10, 9]);
   });
 
-  it("take one cell that holds for three that fail, and count it", () => {
+  it("include one passing cell for three failing ones, and count it", () => {
     const isOut = ({ workers, sizeBytes }: Place) => workers === 2 && sizeBytes === 16 * MiB;
     expect(found((place) => isPinnedD2h(place) && !isOut(place))).toEqual(["d0 D2H pinned: 14 of 15"]);
   });
 
-  it("do not grow over cells that hold to reach a few that fail", () => {
+  it("do not include many passing cells to reach a few failing ones", () => {
     const isFar = ({ sizeBytes }: Place) => sizeBytes === 4 * KiB || sizeBytes === 256 * MiB;
     expect(found((place) => isPinnedD2h(place) && isFar(place))).toEqual([
       "d0 D2H pinned of 4 KiB: 3 of 3",
@@ -105,7 +105,7 @@ describe("patterns", () => {
     ]);
   });
 
-  it("grow over cells of which nothing is known, which are counted too", () => {
+  it("include undecided cells, and count them", () => {
     const stateOf = (place: Place) => {
       if (!isPinnedD2h(place)) return "holds";
       return place.workers === 2 ? "open" : "fails";

@@ -40,7 +40,7 @@ describe("Bencher Metric Format", () => {
     expect(bmf({ cells })).toEqual({ [id]: { bandwidth: { value: 56, lower_value: 52, upper_value: 60 } } });
   });
 
-  it("has latency in nanoseconds, as Bencher's own measure of that name", () => {
+  it("has latency in nanoseconds, Bencher's own measure", () => {
     expect(bmf({ cells: [latency] })).toEqual({
       [latencyId]: { latency: { value: 5000, lower_value: 4500, upper_value: 5500 } },
     });
@@ -101,7 +101,7 @@ describe("github-action-benchmark", () => {
     expect(entries({ cells: [] })).toEqual([]);
   });
 
-  it("says of the emulated device what it is, and keeps it apart by its name", () => {
+  it("says that the device is emulated, and names it differently", () => {
     const [entry] = entries({ backend: "emulated" });
     expect(entry.name).toBe(`${id} (emulated device)`);
     expect(entry.extra.split("\n").at(-1)).toBe(emulatedNotice);

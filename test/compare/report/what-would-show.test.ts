@@ -33,7 +33,7 @@ describe("the loss that would show", () => {
     expect(said({ cells, groups })).toBe("Pinned, pageable and staged: a loss of 3.4 % would show");
   });
 
-  it("is said to lie beyond what would show if it is more than twice the threshold, with what helps", () => {
+  it("is called undetectable above twice the threshold, with advice", () => {
     const groups = groupsWith({ staged: [0.12, 0.149], pinned: [0.03, 0.034], pageable: [0.15, 0.1] });
     expect(said({ cells, groups, baseline: { ...buildComparison().baseline, path: "sets/main" } })).toBe(
       "Pinned: a loss of 3.4 % would show; staged and pageable: a loss below 15 % would not show " +
@@ -47,7 +47,7 @@ describe("the loss that would show", () => {
     );
   });
 
-  it("is that of the cells of a kind that are too few for a group", () => {
+  it("is that of the single cells if they are too few for a group", () => {
     const latency = buildCellComparison({ mode: "latency", wouldShow: 0.041 });
     const groups = groupsWith({ pinned: [0.02, 0.02], pageable: [0.02, 0.02], staged: [0.02, 0.02] });
     expect(said({ cells: [...cells, latency], groups })).toBe(
@@ -55,7 +55,7 @@ describe("the loss that would show", () => {
     );
   });
 
-  it("is not said of the host, of what one side lacks, or of nothing", () => {
+  it("is not given for the host, for cells of one side only, or without cells", () => {
     expect(
       said({
         cells: [buildCellComparison({ memory: "host" }), buildMissing(), buildNew()],

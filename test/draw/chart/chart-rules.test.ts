@@ -52,7 +52,7 @@ describe("upright rules", () => {
     expect(label!.x - label!.text.length * 7).toBeGreaterThan(0);
   });
 
-  it("have labels that begin in the picture where neither side has room for them", () => {
+  it("have labels that begin in the picture if neither side has room for them", () => {
     const [label] = labelsIn(drawn(upright(30, "−6.0 %: driver 580.159.04 → 590.10, kernel 6.1 → 6.8")));
     expect(label!.endsThere).toBe(false);
     expect(label!.x + label!.text.length * 7).toBeLessThan(chartWidth);

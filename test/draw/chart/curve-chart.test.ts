@@ -50,7 +50,7 @@ describe("where points lie", () => {
     expect(marksIn(chart([point(1, 0), point(10, 5)], { y }))).toHaveLength(1);
   });
 
-  it("is not on the frame, but for 0 at the foot of the grid", () => {
+  it("is not on the frame, except for 0 at the foot of the grid", () => {
     const y: Axis = { ...linear, includes: [] };
     const workers: Axis = { label: "workers", scale: "linear", ticks: [1, 2, 4], format: String };
     const svg = chart([point(1, 10), point(2, 15), point(4, 20)], { x: workers, y });
@@ -65,7 +65,7 @@ describe("where points lie", () => {
     }
   });
 
-  it("is hollow where they are open", () => {
+  it("is hollow if they are open", () => {
     const points = [point(1, 5), { ...point(10, 5), isOpen: true }];
     expect(marksIn(chart(points)).map(({ isOpen }) => isOpen)).toEqual([false, true]);
   });
@@ -83,7 +83,7 @@ describe("intervals", () => {
     }
   });
 
-  it("end the band where a point has none: it neither bridges that point nor ends in nothing", () => {
+  it("end the band if a point has none: it neither bridges that point nor ends in nothing", () => {
     const points = [point(1, 20, 5), point(10, 20, 5), point(20, 20), point(50, 20, 5), point(100, 20, 5)];
     const svg = chart(points);
     const marks = marksIn(svg);
@@ -116,7 +116,7 @@ describe("a cloud of samples", () => {
     expect(svg).not.toContain('class="legend');
   });
 
-  it("has a name for each where there are several", () => {
+  it("has a name for each if there are several", () => {
     const cloud = { style: 0, isJoined: false, isDense: true, points };
     const curves = [
       { name: "process 1", ...cloud },

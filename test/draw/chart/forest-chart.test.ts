@@ -44,7 +44,7 @@ const marksIn = (picture: string) =>
     .slice(2);
 
 describe("a forest plot", () => {
-  it("has the names of its legend in several lines where one has no room for them", () => {
+  it("has the names of its legend in several lines if one has no room for them", () => {
     const name = "cannot be told: a loss of the cell's threshold could be neither shown nor ruled out";
     const picture = drawn(buildForest([buildRow()], { kinds: [{ name, style: 3 }] }));
     const lines = [...picture.matchAll(/<tspan[^>]*>([^<]*)</g)].map(([, text]) => text!);
@@ -85,7 +85,7 @@ describe("a forest plot", () => {
     expect(paths[0]).toMatch(/L/);
   });
 
-  it("has marks without intervals where none is known", () => {
+  it("has marks without intervals if none is known", () => {
     const picture = drawn(buildForest([buildRow({ low: null, high: null })]));
     expect(marksIn(picture)).toHaveLength(1);
     expect(picture).not.toContain('whisker"');

@@ -13,7 +13,7 @@ describe("a histogram's bins", () => {
     expect(countInBins(values, histogram)).toEqual([3, 0, 0, 1, 2]);
   });
 
-  it("are one where all values are the same", () => {
+  it("are one if all values are the same", () => {
     const histogram = histogramBins([55.4, 55.4, 55.4]);
     expect(histogram.centres).toEqual([55.4]);
     expect(countInBins([55.4, 55.4, 55.4], histogram)).toEqual([3]);

@@ -88,7 +88,7 @@ describe("a document's section", () => {
     expect(sectionOf([])).not.toContain("More charts");
   });
 
-  it("has the file's name in its heading where it is given", () => {
+  it("has the file's name in its heading if it is given", () => {
     expect(sectionOf([], [], "before.json")).toContain(">1. before.json: A GPU</h2>");
     expect(sectionOf([])).toContain(">1. A GPU</h2>");
   });

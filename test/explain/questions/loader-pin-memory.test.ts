@@ -13,7 +13,7 @@ const told = (changes: Partial<typeof usual> = {}, gpuMissing: string | null = n
 };
 
 describe("that pin_memory makes a loader of small batches faster is", () => {
-  it("not here where it costs time", () => {
+  it("not here if it costs time", () => {
     expect(told()).toEqual({
       verdict: "not here",
       text: `An epoch over 10 000 rows of 256 floats, in 79 batches of 128 KiB, takes 28.4 ms with pin_memory and 27 ms without.
@@ -22,7 +22,7 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     });
   });
 
-  it("not here where it saves next to nothing", () => {
+  it("not here if it saves next to nothing", () => {
     expect(told({ pinned: ms(26.9) })).toMatchObject({
       verdict: "not here",
       text: expect.stringContaining(
@@ -31,7 +31,7 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     });
   });
 
-  it("true where it saves time", () => {
+  it("true if it saves time", () => {
     expect(told({ pinned: ms(24) })).toMatchObject({
       verdict: "true",
       text: expect.stringContaining(
@@ -55,14 +55,14 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     });
   });
 
-  it("not here where the difference is too small to have a sign", () => {
+  it("not here if the difference is too small to have a sign", () => {
     const { verdict, text } = told({ pinned: ms(27).reverse(), uncopied: ms(27.1) });
     expect(verdict).toBe("not here");
     expect(text).toContain("The difference is too small to measure, and less than 2 %: batches this small");
     expect(text).toContain("No copying shows in the time of an epoch");
   });
 
-  it("not to be told without a GPU, where the making of batches is told all the same", () => {
+  it("undecided without a GPU, though the making of batches is measured", () => {
     expect(told({ pinned: [], unpinned: [] }, "torch 2.11.0 of /usr/bin/python3 sees no GPU")).toEqual({
       verdict: "cannot be told",
       text: `Making the 79 batches of an epoch takes 25.5 ms, 323 µs each, without copying any.

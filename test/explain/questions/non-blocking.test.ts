@@ -25,7 +25,7 @@ const told = (changes: Partial<Experiments["overlap"]["figures"]> = {}) => {
 };
 
 describe("that non_blocking=True lets a copy overlap is", () => {
-  it("not here where one stream makes a queue, and then it is said what a stream of its own does", () => {
+  it("not here if one stream makes a queue, and then it is said what a stream of its own does", () => {
     expect(told()).toEqual({
       verdict: "not here",
       parts: ["not here", "true", "not here", "not here"],
@@ -37,7 +37,7 @@ So a copy needs both to overlap: pinned memory and a stream of its own. In one s
     });
   });
 
-  it("true where they overlap in one stream", () => {
+  it("true if they overlap in one stream", () => {
     const { verdict, text } = told({ pinnedOneStream: ms(5.1) });
     expect(verdict).toBe("true");
     expect(text).toContain("So non_blocking=True with pinned memory is enough for the two to overlap.");
@@ -70,7 +70,7 @@ describe("of what it takes for a copy to overlap is said", () => {
     expect(told({ pinnedCall: ms(1.2) }).text).not.toContain("only lets the CPU go on");
   });
 
-  it("that copies hardly overlap where some of them is hidden", () => {
+  it("that copies hardly overlap if some of them is hidden", () => {
     expect(told({ pinnedOneStream: ms(5.8) }).text).toContain(
       "take 5.8 ms: they hardly overlap, with 33.3 % of the shorter one hidden.",
     );

@@ -30,7 +30,7 @@ const told = (changes: Partial<Experiments["sent"]["figures"]> = {}) => {
 };
 
 describe("that a pinned tensor is no faster in another process is", () => {
-  it("true where its speed-up is lost there, for the cause that is_pinned() tells", () => {
+  it("true if its speed-up is lost there, for the cause that is_pinned() tells", () => {
     expect(told()).toEqual({
       verdict: "true",
       text: `Where it was pinned, a tensor of 64 MiB is copied to the GPU at 54.4 GB/s, 3.68 times the rate of a pageable one.
@@ -40,11 +40,11 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
     });
   });
 
-  it("true where copies of what arrived vary a lot, and yet most of the speed-up is lost for certain", () => {
+  it("true if copies of what arrived vary a lot, and yet most of the speed-up is lost for certain", () => {
     expect(told({ childInObject: at(14.6, 0.3), childPageable: at(14.5, 0.3) }).verdict).toBe("true");
   });
 
-  it("not here where it arrives pinned", () => {
+  it("not here if it arrives pinned", () => {
     const { verdict, text } = told({
       ...{ isPinnedInChild: true, isPinnedInObject: true, isPinnedAfter: true },
       ...{ childPinned: at(54), childInObject: at(54), childRegistered: at(54) },
@@ -55,7 +55,7 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
     expect(text).toContain("hardly makes it faster, if at all: 54.0 GB/s");
   });
 
-  it("not here where pinning gains nothing in the first place", () => {
+  it("not here if pinning gains nothing in the first place", () => {
     const { verdict, text } = told({ parentPinned: at(14.8) });
     expect(verdict).toBe("not here");
     expect(text).toContain(
@@ -74,7 +74,7 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
   });
 });
 
-it("the figures are the rates on both sides, and those of registered memory where it could be", () => {
+it("the figures are the rates on both sides, and those of registered memory if it could be", () => {
   const { figures } = concludePinnedInAClass(usual);
   expect(figures.map(({ name }) => name)).toEqual([
     "sender: pinned",

@@ -16,7 +16,7 @@ const told = (rates: WorkersRate[], changes: Partial<WorkerTrials> = {}) => {
 const upToCores = [rate(0, 45), rate(8, 310), rate(16, 520)];
 
 describe("that too many workers compete is", () => {
-  it("true where the most are certainly slower than the best", () => {
+  it("true if the most are certainly slower than the best", () => {
     expect(told([...upToCores, rate(32, 430)])).toEqual({
       verdict: "true",
       text: `A DataLoader whose samples take some milliseconds of CPU each delivered most with 16 workers: 520 batches/s.
@@ -26,14 +26,14 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     });
   });
 
-  it("true where fewer than the CPUs are best, and then it is said what the rule of thumb loses", () => {
+  it("true if fewer than the CPUs are best, and then it is said what the rule of thumb loses", () => {
     const { verdict, text } = told([rate(0, 45), rate(8, 600), rate(16, 500), rate(32, 430)]);
     expect(verdict).toBe("true");
     expect(text).toContain("delivered most with 8 workers");
     expect(text).toContain("As many workers as CPUs, 16, reach 83.3 % of that.");
   });
 
-  it("not here where the most are as fast, or the best", () => {
+  it("not here if the most are as fast, or the best", () => {
     expect(told([...upToCores, rate(32, 521)]).verdict).toBe("not here");
     const { verdict, text } = told([...upToCores, rate(32, 700)]);
     expect(verdict).toBe("not here");

@@ -90,12 +90,12 @@ describe("a pinned tensor that is sent", () => {
     expect(rateOf(sent.childRegistered)).toEqual(Array(6).fill(40));
   });
 
-  it("is measured without registering where CUDA refuses that", async () => {
+  it("is measured without registering if CUDA refuses that", async () => {
     const sent = await benchOn("refuses-registering").measure("sent", few, never);
     expect(sent).toMatchObject({ registerRefused: 801, isPinnedRegistered: false, childRegistered: [] });
   });
 
-  it("is an error where the process ends that it was sent to, and the next experiment goes on", async () => {
+  it("is an error if the process ends that it was sent to, and the next experiment goes on", async () => {
     const bench = benchOn("child-dies");
     await expect(bench.measure("sent", few, never)).rejects.toThrow(
       "the process that the tensors were sent to ended (exit code 9).",

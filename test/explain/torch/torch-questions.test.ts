@@ -63,7 +63,7 @@ it("another behaviour turns the verdicts round", async () => {
 });
 
 describe("cannot be told, and that is no failure,", () => {
-  it("what takes a GPU where torch has none; what does not is measured all the same", async () => {
+  it("what takes a GPU if torch has none; what does not is measured all the same", async () => {
     const { exitCode, answers } = await answersTo(onGpu, "no-gpu");
     expect(exitCode).toBe(0);
     for (const answer of answers) {
@@ -84,7 +84,7 @@ describe("cannot be told, and that is no failure,", () => {
     );
   });
 
-  it("what takes torch where there is none", async () => {
+  it("what takes torch if there is none", async () => {
     const { exitCode, answers } = await answersTo([...onGpu, "too-many-workers"], "", {
       python: "/nowhere/the user's python",
     });
@@ -117,7 +117,7 @@ it.each([
     `pinbench explain non-blocking --backend emulated --python '/the user'\\''s/python'`,
   ],
 ] as const)(
-  "the command to repeat it names %s, device %i and backend %s where it has to",
+  "the command to repeat it names %s, device %i and backend %s if it has to",
   (python, ordinal, backend, command) => {
     const tools = { backend: { name: backend }, devices: [{ ordinal }], torch: { python } };
     const asked = { name: "non-blocking", needs: "torch" } as const;
@@ -147,7 +147,7 @@ it.each([
   await expectNothingLeft();
 });
 
-it("nothing is left behind where torch is killed in the middle of an experiment", async () => {
+it("nothing is left behind if torch is killed in the middle of an experiment", async () => {
   const { child, finished } = await inTheMiddle();
   const python = marked().find((pid) => isShared(pid) && readProcessStat(pid)?.parent === child.pid);
   process.kill(python!, "SIGKILL");

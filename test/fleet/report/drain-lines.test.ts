@@ -31,7 +31,7 @@ describe("the list of nodes", () => {
     expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
   });
 
-  it("is an empty line where all is well", () => {
+  it("is an empty line if all is well", () => {
     expect(list()).toBe("\n");
   });
 
@@ -79,11 +79,11 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
     );
   });
 
-  it("are none where no node is to be drained", () => {
+  it("are none if no node is to be drained", () => {
     expect(drain()).toBe("# no node is to be drained\n");
   });
 
-  it("are comments for nodes without figures where these are more than half: the run itself may have failed", () => {
+  it("are comments for nodes without figures if these are more than half: the run itself may have failed", () => {
     const nodes = ["n1", ...["n2", "n3"].map((host) => buildLacking(host, "missing", "Nothing came."))];
     expect(drain({ nodes, outliers: [buildOutlier("n1")] }).split("\n")).toEqual([
       "# 2 of 3 nodes have no figures: look at the run first",

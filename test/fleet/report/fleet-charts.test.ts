@@ -41,7 +41,7 @@ describe("the chart of a group", () => {
     expect(chart!.rows.map(({ dots }) => dots.length)).toEqual([7, 7, 8]);
   });
 
-  it("draws one of several GPUs where they are very many, says so, and still marks each that is slow", () => {
+  it("draws one of several GPUs if they are very many, says so, and still marks each that is slow", () => {
     const nodes = Array.from({ length: 3000 }, (_, i) => `n${i}`);
     const [chart] = chartsOf({ nodes, outliers: ["n7", "n8", "n2999"].map((host) => buildOutlier(host)) });
     expect(chart!.dotsName).toBe("GPU, one of 3");
@@ -49,7 +49,7 @@ describe("the chart of a group", () => {
     expect(chart!.rows[0]!.marks).toHaveLength(3);
   });
 
-  it("is none where no node has figures", () => {
+  it("is none if no node has figures", () => {
     expect(chartsOf({ nodes: [buildLacking("n1", "late", "Too late.")] })).toEqual([]);
   });
 });

@@ -91,7 +91,7 @@ describe("the tables of a fleet", () => {
     expect(lacking(["n 2", "n3"])).toMatch(/late +2 +n 2, n3 +Too late\./);
   });
 
-  it("call cells by their ids where these are asked for", () => {
+  it("call cells by their ids if these are asked for", () => {
     const outliers = [buildOutlier("n01")];
     const text = drawn(
       fleetKind,

@@ -221,7 +221,7 @@ describe("any valid result", () => {
     expect(await faultsOfXml([`<svg>${pictures.join("")}</svg>`])).toEqual([]);
   });
 
-  it("has them also where a recorded one was changed into another that is valid", () => {
+  it("has them also if a recorded one was changed into another that is valid", () => {
     const base = JSON.parse(readFileSync(new URL("quick.json", folder), "utf8")) as unknown;
     let accepted = 0;
     fc.assert(

@@ -105,7 +105,7 @@ describe("bandwidth by size", () => {
     expect(chart.rules[0]!.label).toBe("twice the link's limit, 126.0 GB/s");
   });
 
-  it("has no limit within a device, where the link is not known and on the emulated device", () => {
+  it("has no limit within a device, if the link is not known and on the emulated device", () => {
     const d2d = bySize({ direction: "d2d", memory: "device" }, [1000, 2000]);
     expect(named(chartsOf({ cells: d2d }), "d2d-by-size").rules).toEqual([]);
     const emulated = resultPictures(buildEmulatedDocument({ cells: bySize({}, [5, 9]) }));
@@ -208,7 +208,7 @@ describe("bandwidth by workers", () => {
     ]);
   });
 
-  it("is of the largest size, and of the one where more workers gain most if they gain more there", () => {
+  it("is of the largest size, and of the one if more workers gain most if they gain more there", () => {
     const cells = [
       ...byWorkers({ sizeBytes: 64 * KiB }, [10, 20, 40]),
       ...byWorkers({ sizeBytes: 64 * MiB }, [50, 55, 55]),
@@ -229,7 +229,7 @@ describe("bandwidth by workers", () => {
 describe("pinned over pageable", () => {
   const cells = [...bySize({}, [40, 50]), ...bySize({ memory: "pageable" }, [20, 10])];
 
-  it("is the ratio of the medians, with a line where nothing is gained", () => {
+  it("is the ratio of the medians, with a line if nothing is gained", () => {
     const { curves, rules } = named(chartsOf({ cells }), "pinned-over-pageable-by-size");
     expect(curves[0]!.points.map(({ y }) => y)).toEqual([2, 5]);
     expect(rules).toEqual([{ axis: "y", value: 1, label: "as fast as pageable" }]);
@@ -246,7 +246,7 @@ describe("pinned over pageable", () => {
     expect(widths[1]).toBeGreaterThan(widths[0]!);
   });
 
-  it("has none where one of them has none", () => {
+  it("has none if one of them has none", () => {
     const noInterval = bySize({ relativeHalfWidth: null }, [40, 50]);
     const { curves } = named(
       chartsOf({ cells: [...noInterval, ...cells.slice(2)] }),
@@ -304,13 +304,13 @@ describe("devices at once", () => {
     ]);
   });
 
-  it("say nothing of alone where that was not measured", () => {
+  it("say nothing of alone if that was not measured", () => {
     const together = cells.filter((cell) => cell.together !== undefined);
     const chart = named<BarChart>(chartsOf({ cells: together, devices }), "h2d-at-once");
     expect(chart.groups[0]!.bars.map(({ text }) => text)).toEqual(["40.0", "40.0"]);
   });
 
-  it("have a bar a pair, and a chart a path where these are many", () => {
+  it("have a bar a pair, and a chart a path if these are many", () => {
     const pairs = (count: number, paths: readonly ("write" | "read")[]) =>
       paths.flatMap((path) =>
         Array.from({ length: count }, (_, device) => device).flatMap((device) =>

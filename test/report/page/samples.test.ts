@@ -53,7 +53,7 @@ describe("the samples of a cell", () => {
     expect(series!.values).toEqual([200, 100]);
   });
 
-  it("are times of a copy where latency was measured", () => {
+  it("are times of a copy if latency was measured", () => {
     const cell = buildCell({ mode: "latency", GBps: 1, latencyUs: { median: 15, p99: 20 } });
     const [series] = seriesOf(withSamples(cell, columns({ durationNs: [20_000, 10_000] })));
     expect(series).toMatchObject({ unit: "µs", values: [10, 20] });
@@ -103,7 +103,7 @@ describe("the cell whose samples are drawn", () => {
     );
   });
 
-  it("is none where nothing was measured", () => {
+  it("is none if nothing was measured", () => {
     expect(seriesOf(buildSkipped({}, "no room"))).toEqual([]);
     expect(sampleCharts([])).toEqual([]);
   });
@@ -161,7 +161,7 @@ describe("the samples that a page carries", () => {
     expect(starts).toEqual([1.2, 2.3]);
   });
 
-  it("come back finely enough for a histogram where they hardly differ", () => {
+  it("come back finely enough for a histogram if they hardly differ", () => {
     const values = Array.from({ length: 50 }, (_, index) => 55.41 + index * 1e-5);
     const close = { ...series[0]!, values, startMs: values.map((_, index) => index) };
     const [[encoded]] = JSON.parse(sampleData([chapterWith([close])])) as [[SampleData[0][0]]];

@@ -81,7 +81,7 @@ describe("the name of a cell", () => {
     expect(new Set(names).size).toBe(different.length);
   });
 
-  it("is its id where ids are asked for, and for what is no cell's", () => {
+  it("is its id if ids are asked for, and for what is no cell's", () => {
     const ids = [idOf({}), "no cell"];
     expect(ids.map(cellNames(ids, { showsIds: true }))).toEqual(ids);
     expect(cellNames(ids, { showsIds: false })("no cell")).toBe("no cell");

@@ -144,7 +144,7 @@ describe("a setting that fails", () => {
     expect(hooked.said.flat().findLast(({ type }) => type === "batches")).toMatchObject({ change: 2 });
   });
 
-  it("is not tried where the batches would be made in the training process, and have an effect there", async () => {
+  it("is not tried if making batches would affect the training process", async () => {
     const options = { loader: { num_workers: 1 }, place: "worker" } as const;
     const plain = await runPlain(epochs(options));
     const hooked = await runHooked(epochs(options), [[5, withWorkers(0)]]);
@@ -195,7 +195,7 @@ describe("a setting that fails", () => {
   });
 });
 
-it("loaders in several threads tell what they have to tell in whole lines", async () => {
+it("loaders in several threads send whole lines", async () => {
   const program = `
 import os, sys, threading
 sys.setswitchinterval(1e-6)
@@ -242,7 +242,7 @@ loader = data.DataLoader(range(3), batch_sampler=Uneven(), num_workers=number(1)
 print([batch.tolist() for batch in loader])
 `;
 
-  it("is understood where a launcher and samplers say -1 for none, and numbers are NumPy's", async () => {
+  it("is understood if a launcher and samplers say -1 for none, and numbers are NumPy's", async () => {
     const env = { RANK: "-1", WORLD_SIZE: "-1", LOCAL_RANK: "-1", LOCAL_WORLD_SIZE: "-1" };
     const { said, ...run } = await runHooked(["-c", program], [], { env, python: testPython });
     expect(run).toEqual({ code: 0, stdout: "[[0], [1, 2]]\n", stderr: "" });
@@ -274,7 +274,7 @@ describe("other processes of the command", () => {
     expect(run.stdout.trim()).toBe(`1 ${join(folder, "own/sitecustomize.py")} False`);
   });
 
-  it("import torch also where they have cleared their environment", async ({ skip }) => {
+  it("import torch even with a cleared environment", async ({ skip }) => {
     skip(torchMissing !== null, torchMissing ?? undefined);
     const program = "import os; os.environ.clear(); import torch.utils.data; print('imported')";
     const run = await runHooked(["-c", program], [], { python: testPython });

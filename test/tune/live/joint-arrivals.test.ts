@@ -55,7 +55,7 @@ describe("between two epochs", () => {
     expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  it("where epochs are short their starts are part of the steady state, and the validating is not", () => {
+  it("with short epochs their starts are part of the steady state, and validating is not", () => {
     const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, every(10, 1010, 5)));
     const joint = new JointArrivals([record], options({ startBatches: 3, epochBatches: 5 }));
     expect(arrivalsMs(joint)).toEqual(every(10, 10, 10));

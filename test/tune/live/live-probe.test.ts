@@ -95,7 +95,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(probe.facts.notes).toEqual([]);
   });
 
-  it("fails where the hook says that the setting came to nothing, and the next one goes on", async (test) => {
+  it("fails if the hook reports that the setting failed, and the next one continues", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { fails: [2] });
     expect(await probe.measure(twoWorkers, until(5))).toMatchObject({
@@ -110,7 +110,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(await probe.measure(oneWorker, again)).toMatchObject({ failure: null, waitNsPerBatch: 5e6 });
   });
 
-  it("is a hang where no batch comes, but not while the script validates", async (test) => {
+  it("is a hang if no batch comes, but not while the script validates", async (test) => {
     const { expect } = test;
     const epochBatches = 100;
     const script = { hangsAt: 190, epochBatches, pauseMs: 4000, countsFromTarget: true };
@@ -126,7 +126,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(trial.arrivalsNs.length - atFirst!).toBeGreaterThan(epochBatches);
   });
 
-  it("ends with what there is where the job ends, and no further one begins", async (test) => {
+  it("ends with its results so far if the job ends, and no further one begins", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { endsAt: 200 });
     const trial = await probe.measure(torchDefault, until(Number.POSITIVE_INFINITY));
@@ -137,7 +137,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(await probe.measure(twoWorkers, until(1))).toMatchObject({ aborted: true });
   });
 
-  it("tells when it was aborted, in a wait for a batch: that may be a hang, between two epochs it is none", async (test) => {
+  it("has the time of an abort in a wait for a batch, which may be a hang, but not between two epochs", async (test) => {
     const { expect } = test;
     const quietMs = 200;
     /** Aborts once no further batch comes, as the loader's record has it. */
@@ -169,7 +169,7 @@ describe.concurrent("a trial in a running job", () => {
       "discarded",
       "the job has kept its own number of workers; batches of other workers were discarded: it draws",
     ],
-  ])("says why the job has not got it, where the hook will not have that: %s", async (workers, note) => {
+  ])("says why the job did not get it if the hook refuses: %s", async (workers, note) => {
     const safety = { workers, reason: "it draws", withoutWorkers: false };
     const probe = await openFor({ onTestFinished }, { safety });
     await probe.measure(twoWorkers, until(5));
@@ -177,7 +177,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(probe.facts.notes).toEqual([note]);
   });
 
-  it("is over with the job, which ends at its next batch where it is asked to", async (test) => {
+  it("ends with the job, which ends at its next batch if asked", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, {});
     await probe.measure(torchDefault, until(5));

@@ -42,13 +42,13 @@ describe("the waiting of a trial", () => {
     expect(await done).toMatchObject({ waitNsPerBatch: ms(2), failure: null, aborted: false });
   });
 
-  it("is that of all batches where there are no more than those of a start", async () => {
+  it("is that of all batches if there are only those of a start", async () => {
     const { done, tell } = trialIn(1, twoWorkers, until(start));
     tell(0, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
     expect((await done).waitNsPerBatch).toBe(ms(90));
   });
 
-  it("is not known where no batch came", async () => {
+  it("is unknown if no batch came", async () => {
     const aborting = new AbortController();
     const { done } = trialIn(1, twoWorkers, { ...until(5), signal: aborting.signal });
     aborting.abort();

@@ -41,17 +41,17 @@ describe("the loader that is tuned", () => {
     expect(chosen([compiling])).toBe(1);
   });
 
-  it("is not the one that validates where the training's first step takes long", () => {
+  it("is not the validation loader if the training's first step takes long", () => {
     const sanityCheck = used(1, 2000, 7, { grad: false });
     expect(chosen([sanityCheck, used(2, 0, 1)])).toBeNull();
   });
 
-  it("is one without gradients where there is no other after a while", () => {
+  it("is one without gradients if there is no other for a while", () => {
     expect(chosen([used(1, 50, 180, { grad: false })])).toBeNull();
     expect(chosen([used(1, 50, 220, { grad: false })])).toBe(1);
   });
 
-  it("is none that cannot be tuned, and none of which a batch is yet to come", () => {
+  it("is never one that cannot be tuned, or without a batch yet", () => {
     const strange = loaderOf({ untouchable: "its type makes iterators of its own" });
     expect(chosen([strange])).toBeNull();
     expect(chosen([loaderOf()])).toBeNull();

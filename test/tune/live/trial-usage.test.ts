@@ -65,21 +65,21 @@ describe("the shared memory of a trial", () => {
     expect(usage.end(workers()).sharedMemoryBytes).toBe(300 * KiB);
   });
 
-  it("has what is there at the end, though that was not looked at before", () => {
+  it("has the use at the end even if none was measured before", () => {
     const usage = new TrialUsage(0);
     holdKiB(100);
     sharedBytes = 130 * KiB;
     expect(usage.end(workers()).sharedMemoryBytes).toBe(130 * KiB);
   });
 
-  it("is nothing without workers, and not known where there was no /dev/shm to look at before", () => {
+  it("is 0 without workers, and unknown without an earlier value of /dev/shm", () => {
     sharedBytes = 100 * KiB;
     const nothing = { sharedMemoryBytes: 0, workerPrivateBytes: 0 };
     expect(new TrialUsage(0).end(noWorkers)).toMatchObject(nothing);
     expect(new TrialUsage(null).end(workers()).sharedMemoryBytes).toBeNull();
   });
 
-  it("is not less than nothing, where others have freed theirs meanwhile", () => {
+  it("is never negative, even if others have freed memory", () => {
     sharedBytes = 5 * KiB;
     expect(new TrialUsage(10 * KiB).end(workers()).sharedMemoryBytes).toBe(0);
   });
@@ -129,7 +129,7 @@ describe("what the workers of a trial take", () => {
     expect(readIn(false)).toBe(4000 + 400 + 40);
   });
 
-  it("is not known where one of them is gone", async () => {
+  it("is unknown if one of them has ended", async () => {
     const gone = workers([await stillProcess(), 2 ** 22 + 1]);
     expect(new TrialUsage(0).end(gone)).toMatchObject({ workerPrivateBytes: null, storageReadBytes: null });
   });

@@ -9,7 +9,7 @@ import { listDataFolder } from "../../../src/tune/model/data-folder.js";
 import { openModelProbe } from "../../../src/tune/model/model-probe.js";
 import { control, FakeDriver, FakeLoader, nativeError, probeOptions, setting } from "./support.js";
 
-describe("what a native probe says of itself", () => {
+describe("the facts of a native probe", () => {
   it("names source, batch, link and step, and leaves one session open", async () => {
     const fake = new FakeDriver();
     const loader = new FakeLoader([]);
@@ -45,7 +45,7 @@ describe("what a native probe says of itself", () => {
     expect(fake.openSessions).toBe(0);
   });
 
-  it("lets the loop go on beside a step that is only enqueued, where that is asked for", async () => {
+  it("lets the loop continue during an enqueued step if requested", async () => {
     const fake = new FakeDriver();
     fake.open = () => Object.assign(new FakeLoader([1]), { stepNs: 5e6 });
     const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: 5e6, stepMode: "queued" }));
@@ -73,7 +73,7 @@ describe("what a native probe says of itself", () => {
     await probe.close();
   });
 
-  it("drops the files once and has each dropped as it is read, where trials are to be cold", async () => {
+  it("drops the files once, and each again after reading, for cold trials", async () => {
     const fake = new FakeDriver();
     const files = Array.from({ length: 2500 }, (_, i) => `/images/${i}`);
     const data = { path: "/images", files, totalBytes: 2500, meanBytes: 1 };
@@ -112,7 +112,7 @@ describe("what a native probe says of itself", () => {
     expect(dropped).toEqual(files);
   });
 
-  it("leaves out a step that nobody asked for by name where there are no kernels", async () => {
+  it("leaves out a default step if there are no kernels", async () => {
     const fake = new FakeDriver();
     fake.kernelsOff = "this build has no kernels";
     const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
@@ -141,7 +141,7 @@ describe("what a native probe says of itself", () => {
     expect(fake.openSessions).toBe(0);
   });
 
-  it("is a sentence where it cannot be opened, and leaves nothing behind", async () => {
+  it("gives one sentence if it cannot be opened, and leaves nothing behind", async () => {
     const fake = new FakeDriver();
     fake.open = () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" });
@@ -184,7 +184,7 @@ describe("a native probe on the emulated device", () => {
     await probe.close();
   });
 
-  it("adds the making to a step that blocks, where no worker makes batches meanwhile", async () => {
+  it("adds the making to a blocking step without workers", async () => {
     const [stepNs, batchCostNs] = [5e6, 4 * 1e6];
     const probe = await openModelProbe(
       probeOptions(await driver(), { sampleCostNs: batchCostNs / 4, stepTime: stepNs }),
@@ -257,7 +257,7 @@ describe("a native probe on the emulated device", () => {
     });
   });
 
-  it("hangs where a batch takes longer than it may", async () => {
+  it("hangs if a batch takes longer than it may", async () => {
     const probe = await openModelProbe(probeOptions(await driver(), { sampleCostNs: 60e9 }));
     const trial = await probe.measure(setting(), control(1, { timeoutNs: 100e6 }));
     expect(trial.failure).toMatchObject({ fault: "hang", everywhere: false });

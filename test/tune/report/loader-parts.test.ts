@@ -22,7 +22,7 @@ describe("what a batch's time in a worker goes to", () => {
     ]);
   });
 
-  it("is that of the nearest number of workers, where the recommended setting's are the script's own", () => {
+  it("is that of the nearest number of workers, if the recommended setting's are the script's own", () => {
     const tried = [
       buildTried(eight, 72, { makeNsPerBatch: 90e6 }),
       buildTried(usualSetting(12, false), 72, timed),
@@ -34,14 +34,14 @@ describe("what a batch's time in a worker goes to", () => {
     ]);
   });
 
-  it("has no collate of its own where the data set makes whole batches", () => {
+  it("has no collate of its own if the data set makes whole batches", () => {
     const { collateNsPerBatch: _, ...whole } = timed;
     expect(linesOf([buildTried(eight, 72, whole)])).toEqual([
       "With 8 workers, a batch takes a worker 120 ms: 115 ms samples and collate together, 5 ms hand-over.",
     ]);
   });
 
-  it("is not told where it was not timed", () => {
+  it("is left out if it was not timed", () => {
     expect(linesOf([buildTried(eight, 72, { makeNsPerBatch: 115e6 })])).toEqual([]);
     expect(linesOf([buildTried(usualSetting(0, false), 72, timed)])).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe("what storage gives", () => {
     return tuningReasons(tuning).find((line) => line.startsWith("Storage"));
   };
 
-  it("is the limit where the loader takes nearly all of it", () => {
+  it("is the limit if the loader takes nearly all of it", () => {
     expect(lineOf(1.7e9 / 72)).toBe(
       "Storage gives 1.90 GB/s at most (4 threads that only read), the loader takes 1.70: more workers gain nothing.",
     );
@@ -66,7 +66,7 @@ describe("what storage gives", () => {
     );
   });
 
-  it("is not told where it, or what the loader reads, was not measured", () => {
+  it("is left out if it, or the loader's rate of reading, was not measured", () => {
     expect(lineOf(1.7e9 / 72, { storage: undefined })).toBeUndefined();
     expect(lineOf(0)).toBeUndefined();
     // A second epoch's files come from memory.

@@ -68,7 +68,7 @@ describe("a tuning's chart", () => {
     expect(point).toMatchObject({ low: null, high: null, text: "4 workers: 50.0 batches/s" });
   });
 
-  it("is none where nothing has a rate", () => {
+  it("is none if nothing has a rate", () => {
     const tuning = buildTuning({ tried: [buildTried(usualSetting(0, false), null)], recommendation: null });
     expect(rateCharts(tuning)).toEqual([]);
   });

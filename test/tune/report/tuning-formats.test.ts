@@ -43,7 +43,7 @@ describe("python", () => {
     }
   });
 
-  it("is a comment where there is nothing to recommend", () => {
+  it("is a comment if there is nothing to recommend", () => {
     expect(evaluated({ recommendation: null })).toEqual({});
     expect(render("python", { recommendation: null })).toBe(
       "# pinbench tune: no setting could be measured\n",
@@ -79,7 +79,7 @@ describe("env", () => {
     );
   });
 
-  it("is empty where there is nothing to recommend", () => {
+  it("is empty if there is nothing to recommend", () => {
     expect(render("env", { recommendation: null })).toBe("");
   });
 });
@@ -96,7 +96,7 @@ it("only the table has colours, and every format ends with one line break", () =
   }
 });
 
-describe("what is to be pasted", () => {
+describe("the text to paste", () => {
   const setting = { ...usualSetting(8, true), persistentWorkers: false };
   const first = (framework: "lightning" | "transformers" | "timm" | null) =>
     toPaste(buildTuning({ probe: { kind: "live", framework } }).probe, setting);

@@ -8,7 +8,7 @@ const reasons = (part: TuningPart = {}) => tuningReasons(buildTuning(part));
 const none = usualSetting(0, false);
 const eight = usualSetting(8, false);
 
-it("are none where there is nothing to give a reason for", () => {
+it("are none without a recommendation", () => {
   expect(reasons({ recommendation: null })).toEqual([]);
 });
 
@@ -31,7 +31,7 @@ describe("the first reason says what it brings", () => {
     );
   });
 
-  it("no more than the interval allows: that it cannot be told, or was measured but once", () => {
+  it("no more than the interval allows: undecided, or measured only once", () => {
     const part = { probe: { startingPoint: usualSetting(2, true) }, startingScore: buildScore(66) };
     expect(gain({ ...part, recommendation: changed(0.99, 1.19) })).toMatch(
       /: they cannot be told apart at ±9\.2 %\.$/,
@@ -47,7 +47,7 @@ describe("the first reason says what it brings", () => {
     ).toContain("against 20.0 with");
   });
 
-  it("where it is no faster: that it needs fewer workers", () => {
+  it("if it is no faster: that it needs fewer workers", () => {
     const part = {
       probe: { startingPoint: own },
       startingScore: buildScore(72.5),
@@ -62,7 +62,7 @@ describe("the first reason says what it brings", () => {
     expect(gain(one)).toMatch(/as fast within 2 %, with 1 worker fewer\.$/);
   });
 
-  it("where that is what the user has already: that nothing is worth a change", () => {
+  it("if the user has it already: that no change is worthwhile", () => {
     expect(gain({ recommendation: { setting: none, score: buildScore(20) } })).toBe(
       "DataLoader's defaults (0 workers, not pinned) give 20.0 ±1.0 % batches/s, and no other tried setting is worth a change.",
     );
@@ -71,7 +71,7 @@ describe("the first reason says what it brings", () => {
     );
   });
 
-  it("and that there is nothing to compare with, where that is so", () => {
+  it("and that there is nothing to compare with", () => {
     expect(gain({ startingScore: null })).toBe(
       "8 workers, not pinned: 72.0 ±1.0 % batches/s; there is no rate of DataLoader's defaults (0 workers, not pinned) to compare with.",
     );
@@ -101,7 +101,7 @@ describe("the first reason says what it brings", () => {
       expect(second).not.toContain("transfer");
     });
 
-    it("nothing of pinning that was not told with as many workers as are recommended", () => {
+    it("nothing on pinning with another number of workers", () => {
       const second = (numWorkers: number) =>
         reasons(
           live([3.8, 0.14], {
@@ -124,23 +124,23 @@ describe("the first reason says what it brings", () => {
       expect(reasons(live([0.1, 1], { recommendation }))).toEqual([
         "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and no other tried setting is worth a change; the loop waits less than 1 % of its time for data.",
         "The training step itself is the limit, not the loader.",
-        "Where it began, no loader would make the job notably faster.",
+        "With the script's own settings, no loader would make the job notably faster.",
       ]);
     });
   });
 });
 
-describe("a third reason says what the choice assumes where no step stood beside the loader", () => {
+describe("a third reason gives the assumption of a choice without a step", () => {
   const third = (part: TuningPart = {}) => reasons(part)[2] ?? null;
   const tried = [buildTried(none, 80), buildTried(eight, 72)];
 
-  it("where workers are preferred to none that bring more here", () => {
+  it("if workers are preferred to none that bring more here", () => {
     expect(third({ tried })).toBe(
       "Measured without a training step: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
     );
   });
 
-  it("where none are recommended although workers can be had", () => {
+  it("if none are recommended although workers can be had", () => {
     const recommendation = { setting: none, score: buildScore(80) };
     expect(third({ tried, recommendation })).toMatch(
       /workers make batches, so they would be preferred up to 1\.25×\. .*--step-time/,
@@ -148,7 +148,7 @@ describe("a third reason says what the choice assumes where no step stood beside
     expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
   });
 
-  it("which is nothing, where none are slower, or a step was there", () => {
+  it("which is left out if none are slower, or with a step", () => {
     expect(third()).toBeNull();
     expect(third({ tried, probe: { stepNs: 5e6 } })).toBeNull();
   });
@@ -203,7 +203,7 @@ describe("the second reason says what the limit is", () => {
     );
   });
 
-  it("the workers, of which more were tried", () => {
+  it("the workers, if more were tried", () => {
     expect(limit({}, { limit: "workers" })).toBe(
       `${given}: making samples is the limit; all 8 workers are busy, and more of them bring hardly more.`,
     );
@@ -213,7 +213,7 @@ describe("the second reason says what the limit is", () => {
     expect(limit({ tried: failed }, { limit: "workers" })).toMatch(/all 8 workers are busy\.$/);
   });
 
-  it("the part that takes most of a worker's time, where it is not the samples", () => {
+  it("the part that takes most of a worker's time, if not the samples", () => {
     const timed = (collateNsPerBatch: number, handOverNsPerBatch: number) =>
       limit(
         {
@@ -258,7 +258,7 @@ describe("the second reason says what the limit is", () => {
   });
 });
 
-describe("what the second reason says of pinning", () => {
+describe("the second reason's clause on pinning", () => {
   const pinning = (part: TuningPart, recommendation: NonNullable<TuningPart["recommendation"]>) =>
     reasons({ ...part, recommendation: { limit: "hand-over", ...recommendation } })[1]!
       .replace(/^.*?not the transfer/, "")
@@ -302,14 +302,14 @@ describe("what the second reason says of pinning", () => {
     expect(pinning({}, { pinning: saved(low, high, numWorkers) })).toBe(words);
   });
 
-  it("that it cannot be told, of too few batches for an interval", () => {
+  it("that it is undecided, with too few batches for an interval", () => {
     const open = { ...saved(10, 10), savedNsLow: null, savedNsHigh: null };
     expect(pinning({}, { pinning: open })).toBe(
       "; what pin_memory does with 16 workers cannot be told: too few batches came.",
     );
   });
 
-  it("that it does not matter where a step hides the data without it, however much it saves", () => {
+  it("that it does not matter if a step hides loading without it, however much it saves", () => {
     const part = { probe: { stepNs: 70e6 } };
     const setting = usualSetting(0, true);
     expect(pinning(part, { setting, limit: "step", dataShareOfStep: 0, pinning: saved(6, 6) })).toBe(
@@ -325,7 +325,7 @@ describe("what the second reason says of pinning", () => {
     expect(pinning(part, { pinning: null })).toBe("; pinning was not tried: torch sees no GPU.");
   });
 
-  it("nothing, where no two settings were measured that differ in it", () => {
+  it("nothing, if no two settings differ in it", () => {
     expect(pinning({}, { pinning: null })).toBe(".");
   });
 });
@@ -344,16 +344,16 @@ describe("of a running job", () => {
   const live = { kind: "live" as const, link: null, startingPoint: own };
   const turn = { batches: 80, betweenNs: 40e6, firstBatchNs: 250e6 };
 
-  it("what a perfect loader would bring is said, epochs' beginnings included", () => {
+  it("the gain of a perfect loader, starts of epochs included", () => {
     // 72 batches a second, each waited for 2.5 ms: 18 %, and 0.25 s in each 80 of them: 22.5 %.
     const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns: [turn] })];
     const part = { probe: live, tried, recommendation: { setting: own, gain: null } };
     expect(reasons(part)[2]).toBe(
-      "Where it began, a loader without any waits would make the job at most 1.69× as fast.",
+      "With the script's own settings, a loader without any waits would make the job at most 1.69× as fast.",
     );
     const busy = [buildTried(own, 72, { waitNsPerBatch: 0.05e6 })];
     expect(reasons({ ...part, tried: busy })[2]).toBe(
-      "Where it began, no loader would make the job notably faster.",
+      "With the script's own settings, no loader would make the job notably faster.",
     );
   });
 

@@ -52,7 +52,7 @@ describe("the header", () => {
     expect(text).not.toContain("Step ");
   });
 
-  it("says what else there is, and what is not", () => {
+  it("has the other facts, and what is missing", () => {
     const text = render({
       probe: { device: null, runtime: null, link: null, stepNs: 70.02e6 },
       machine: { cpuQuota: 2.5, usableCpus: 3, ranks: 3 },
@@ -94,7 +94,7 @@ describe("a row of the table", () => {
     ]);
   });
 
-  it("has a mark where the setting is recommended", () => {
+  it("has a mark if the setting is recommended", () => {
     const marked = render()
       .split("\n")
       .filter((line) => line.endsWith("<="));
@@ -102,14 +102,14 @@ describe("a row of the table", () => {
     expect(marked[0]).toMatch(/^ +8 +no +2 /);
   });
 
-  it("has the most memory of several trials, and what is not known is left open", () => {
+  it("has the largest memory of several trials, and gaps for unknown values", () => {
     const one = buildTried(sixteen, 72, { sharedMemoryBytes: 1e6, pinnedBytes: null });
     const [trial] = one.trials;
     const tried = [{ ...one, trials: [{ ...trial!, sharedMemoryBytes: 2 ** 20 }, trial!] }];
     expect(rowOf(render({ tried }), 16, false)?.slice(-2)).toEqual(["1 MiB", "-"]);
   });
 
-  it("says which workers persist, where some do and others begin anew", () => {
+  it("says which workers persist, if some do and others restart", () => {
     const anew = { ...usualSetting(4, false), persistentWorkers: false };
     const tried = [buildTried(anew, 72), buildTried(usualSetting(4, false), 80)];
     expect(render({ tried })).toMatch(/^ +4 +no .*\n +4 +kept +no /m);
@@ -134,7 +134,7 @@ describe("a row of the table", () => {
     expect(first(trialsFrom(script, 20e6))).toEqual(["0 B"]);
   });
 
-  it("has a note where it has no rate and no fault", () => {
+  it("has a note if it has no rate and no fault", () => {
     const text = render({
       tried: [buildTried(sixteen, null, { arrivalsNs: [1e9] }), buildTried(usualSetting(0, false), 20)],
     });
@@ -147,7 +147,7 @@ describe("a row of the table", () => {
     expect(rowOf(render({ tried }), 16, false)?.[3]).toBe("worker-killed");
   });
 
-  it("has a rough figure's mark, and no interval where that is open", () => {
+  it("has a rough figure's mark, and no interval if that is open", () => {
     const rough = buildScore(72, { low: null, high: null, isSettled: false });
     const tried = [{ ...buildTried(sixteen, 72), score: rough }];
     const text = render({ tried });
@@ -155,7 +155,7 @@ describe("a row of the table", () => {
     expect(flat(text)).toContain("* a rough figure: the trial ended before all batches");
   });
 
-  it("is left out with the table, where nothing was tried", () => {
+  it("is left out with the table if nothing was tried", () => {
     const text = render({ tried: [], recommendation: null });
     expect(text).not.toContain("batches/s");
     expect(text).toContain("=> no setting could be measured");
@@ -220,7 +220,7 @@ describe("notes", () => {
     expect(delivered(null)).not.toContain("does not share");
   });
 
-  it("say of which figures storage is a part", () => {
+  it("name the figures that include storage", () => {
     const read = (storageReadBytes: number | null) =>
       flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
     expect(read(1e9)).toContain("953.7 MiB came from storage: storage is part of all figures.");
@@ -250,7 +250,7 @@ describe("notes", () => {
     expect(flat(render({ tried }))).not.toContain("storage");
   });
 
-  it("say that cold trials were, and where dropping the files had no effect", () => {
+  it("say that trials were cold, and which were not in spite of dropping files", () => {
     const cold = (...readBytes: (number | null)[]) =>
       flat(
         render({
@@ -293,7 +293,7 @@ describe("persistent workers", () => {
     );
   });
 
-  it("have none where there are none, or the script of a running job has decided on them", () => {
+  it("are absent without workers, or if the script of a running job decides on them", () => {
     expect(text({ recommendation: { setting: usualSetting(0, false) } })).not.toContain(
       "persistent_workers=True",
     );
@@ -324,7 +324,7 @@ describe("the outcome", () => {
   });
 });
 
-it("is as wide as a terminal, and the same but for colours with them", () => {
+it("is as wide as a terminal, and changes only escapes with colours", () => {
   const tried = [
     ...buildTuning().tried,
     buildTried(usualSetting(4, false), null, { failure: buildFailure({ hint: "word ".repeat(60).trim() }) }),

@@ -13,9 +13,7 @@ const memoryFileSystems = [0x01021994, 0x858458f6];
 describe("files that a data set reads", () => {
   skipWithoutTorch();
 
-  it("come from storage in each trial where they leave the page cache before, and otherwise in none", async ({
-    skip,
-  }) => {
+  it("come from storage only in trials for which they leave the page cache", async ({ skip }) => {
     const folder = temporaryFolder();
     skip(memoryFileSystems.includes(statfsSync(folder).type), "temporary files are in memory here");
     for (let file = 0; file < files; ++file)

@@ -99,7 +99,7 @@ describe("a DataLoader", () => {
   });
 
   const failingInit = given("faulty.py:raising_in_worker_init", {}, [1, 200]);
-  it("fails where its worker_init_fn does", () => {
+  it("fails if its worker_init_fn does", () => {
     expect(failingInit().trials[0]?.failure).toMatchObject({
       fault: "dataset-raised",
       message: expect.stringContaining("no shard for"),
@@ -107,7 +107,7 @@ describe("a DataLoader", () => {
   });
 
   const unsendable = given("faulty.py:unsendable", {}, [1, 200]);
-  it("fails where a worker cannot send its batches", () => {
+  it("fails if a worker cannot send its batches", () => {
     expect(unsendable().trials[0]?.failure).toMatchObject({
       fault: "not-picklable",
       message: "A worker cannot send its batch: TypeError: cannot pickle '_thread.lock' object.",
@@ -118,14 +118,14 @@ describe("a DataLoader", () => {
 describe("an IterableDataset", () => {
   const stream = given("data_sets.py:Stream", { batchSize: 2 }, [2, 12]);
   const sharded = given("data_sets.py:make_stream_loader", { kwargs: { length: 1 } }, [1, 3]);
-  it("is begun anew where it ends, and the user's worker_init_fn sees it as it is", () => {
+  it("restarts when it ends, and the user's worker_init_fn sees the original", () => {
     expect(stream().facts).toMatchObject({ batch: { samples: 2, bytes: 32 }, epochBatches: null });
     expect(stream().trials).toEqual([fine(12)]);
     expect(sharded().trials).toEqual([fine(3)]);
   });
 
   const once = given("faulty.py:Once", { batchSize: 2 }, [1, 200]);
-  it("ends the trial where there is nothing a second time", () => {
+  it("ends the trial if it is empty the second time", () => {
     expect(once().trials[0]?.failure).toMatchObject({
       fault: "data-ended",
       message: "The data ended after 5 batches, and gave nothing when it was begun anew.",
@@ -147,7 +147,7 @@ describe("an IterableDataset", () => {
 describe("an epoch of fewer samples than a batch has", () => {
   const loader = given("intrusive.py:make_few");
   const alone = given("intrusive.py:Few", { batchSize: 8, shuffle: true }, [0, 5]);
-  it("makes batches of so many, and that is said", () => {
+  it("makes batches of its whole length, with a note", () => {
     const facts = {
       batch: { samples: 3, bytes: 24 },
       epochBatches: 1,

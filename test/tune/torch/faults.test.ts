@@ -64,7 +64,7 @@ describe("one data set that fails in many ways", () => {
     expect(failure.hint).not.toBeNull();
   });
 
-  it("an exception of which nothing can be said", async () => {
+  it("an exception that cannot be inspected", async () => {
     const message = expect.stringContaining("Unspeakable");
     for (const setting of [workers(0), workers(0), workers(1)]) {
       const failure = failureOf(await switchedTo("anywhere: unspeakable", setting));
@@ -82,7 +82,7 @@ describe("one data set that fails in many ways", () => {
     expect(await switchedTo("in workers: nothing", workers(2), until(20))).toMatchObject({ failure: null });
   });
 
-  it("a hang, which is told with its place, and the next trial runs in another process", async () => {
+  it("a hang is reported with its place, and the next trial runs in another process", async () => {
     const control = until(200, { timeoutNs: 1e9 });
     const failure = failureOf(await switchedTo("in workers: hang", workers(1), control));
     expect(failure.fault).toBe("hang");

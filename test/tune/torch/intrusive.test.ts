@@ -40,7 +40,7 @@ it("lets go of the streams that a detached process holds", async ({ skip }) => {
 describe("a data set that closes descriptors", () => {
   skipWithoutTorch();
 
-  it("does not reach pinbench's where it closes the first 256", async () => {
+  it("does not reach pinbench's if it closes the first 256", async () => {
     const path = join(temporaryFolder(), "file");
     const probe = await openFor("intrusive.py:Closing", { batchSize, kwargs: { path, end: 256 } });
     expect(await probe.measure(workers(0), until(3))).toMatchObject({ failure: null });
@@ -48,7 +48,7 @@ describe("a data set that closes descriptors", () => {
     expect(readFileSync(path, "utf8")).toBe("precious\n");
   });
 
-  it("is told what it has done where it closes all, while it is made", async () => {
+  it("gets a message if it closes all while it is made", async () => {
     const path = join(temporaryFolder(), "file");
     const opening = openTorchProbe(
       options("intrusive.py:Closing", { batchSize, kwargs: { path, end: beyondAll } }),
@@ -94,7 +94,7 @@ describe("a data set that leaves no current folder", () => {
 describe.concurrent("a trial", () => {
   skipWithoutTorch();
 
-  it("that had to be killed has the waiting until then", async ({ expect, onTestFinished }) => {
+  it("that was killed has its waiting times until then", async ({ expect, onTestFinished }) => {
     const kwargs = { index: 8, seconds: 8 };
     const probe = await openFor("intrusive.py:SlowFrom", { batchSize: 1, kwargs }, onTestFinished);
     const trial = await probe.measure(workers(0), until(4));
@@ -114,7 +114,7 @@ describe.concurrent("a trial", () => {
 it.each([
   ["/etc/passwd/python3", "/etc/passwd/python3 cannot be run (ENOTDIR)."],
   ["/etc/passwd", "/etc/passwd cannot be run (EACCES)."],
-])("leaves nothing where the Python cannot be started: %s", async (python, message) => {
+])("leaves nothing behind if the Python cannot be started: %s", async (python, message) => {
   const opening = openTorchProbe(options("intrusive.py:Numbers", { batchSize, python }));
   await expect(opening).rejects.toMatchObject({ kind: "usage", message });
   expect(leftFiles()).toEqual([]);

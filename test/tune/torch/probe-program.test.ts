@@ -44,7 +44,7 @@ describe("copies that overlap", () => {
     expect(long!.doneMs[1]! - long!.doneMs[0]!).toBeGreaterThan(300);
   });
 
-  it("are told before the next batch is there", () => {
+  it("are reported before the next batch arrives", () => {
     const { issuedMs, toldMs } = told()[0]!;
     for (const [i, toldAt] of toldMs.slice(0, -1).entries()) expect(toldAt).toBeLessThan(issuedMs[i + 1]!);
   });

@@ -36,7 +36,7 @@ describe("the user's own step", () => {
     ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is no function\.$/],
     ["steps.py:nope", "usage", /steps\.py has no 'nope'\.$/],
     ["steps.py", "usage", /does not say where the step is\.$/],
-  ])("is refused where it cannot be: %s", async (step, kind, message) => {
+  ])("is refused if it cannot be: %s", async (step, kind, message) => {
     const opening = openTorchProbe(options("data_sets.py:make", { batchSize, step: target(step) }));
     await expect(opening).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
   });

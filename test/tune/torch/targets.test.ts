@@ -70,7 +70,7 @@ describe("a data set is found", () => {
   });
 });
 
-describe("what to name instead is said of", () => {
+describe("suggests another name for", () => {
   const loaders = `Name what is in it: ${named}:module.train_dataloader or ${named}:module.val_dataloader.`;
   it.each(
     (
@@ -148,7 +148,7 @@ describe("what to name instead is said of", () => {
   });
 });
 
-describe("a name that is not there", () => {
+describe("a missing name", () => {
   const misspelt = given("named.py:make_number", { batchSize: 1 });
   const foreign = given("named.py:zebra", { batchSize: 1 });
 

@@ -91,12 +91,12 @@ it.each([
   },
 );
 
-it("an IterableDataset of which each sample is the same says nothing of sharing", async () => {
+it("an IterableDataset of equal samples does not show whether it shards", async () => {
   const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 16 });
   expect(await probe.measure(workers(2), until(8))).toMatchObject({ failure: null, sampleCopies: null });
 });
 
-it("what workers come to own over an epoch is known early, and nothing where they read no Python objects", async () => {
+it("memory that workers come to own over an epoch is known early, and 0 without Python objects", async () => {
   const growth = async (are_objects: boolean) => {
     const probe = await openFor("data_sets.py:Objects", {
       batchSize: 64,

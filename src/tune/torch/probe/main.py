@@ -1,6 +1,5 @@
 """Entry of the torch probe: the user's own Python runs this file, and pinbench speaks to it over descriptors 3 and 4.
-
-Workers that are spawned rather than forked run it as well (as `__mp_main__`), before they unpickle what they are to do.
+Spawned workers also run it (as `__mp_main__`), before they unpickle their task.
 """
 
 import os
@@ -12,20 +11,20 @@ if sys.version_info < (3, 8):
                 b' "hint": "Name another one with --python.", "traceback": null}\n')
     sys.exit(1)
 
-# The user's modules come first, and none of theirs can have the name of the one package here.
+# The user's modules come first, and none of them can have this package's name.
 if sys.path and os.path.realpath(sys.path[0]) == os.path.realpath(_here):
     del sys.path[0]
 if _here not in sys.path:
     sys.path.append(_here)
 
-# pinbench may be installed where it must not or cannot write; the user's modules are cached as ever.
+# pinbench may be installed in a folder that it cannot or must not write; the user's modules are cached as usual.
 _writes_bytecode, sys.dont_write_bytecode = not sys.dont_write_bytecode, True
 import pinbench_probe.worker_start  # noqa: E402, F401
 
 if __name__ == "__main__":
     from pinbench_probe import guard
 
-    # Before all else: what comes next may hang, or be killed.
+    # First, because the next steps may hang, or be killed.
     guard.start()
     from pinbench_probe import serve  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""A trial whose batches are thrown away: the loop is held meanwhile, and an imitation of it takes the batches."""
+"""Trials whose batches are discarded: the loop is held, and an imitation of it takes the batches."""
 
 import collections
 import statistics
@@ -11,18 +11,18 @@ from . import deaths, failures
 from .feed import Feed
 from .inner import Inner, is_stream, unchanged_randomness
 
-# The loop is not held any longer, whatever pinbench does.
+# Longest time that the loop is held, in seconds.
 _MOST_SECONDS = 10
-# pinbench is listened to so often while a step is imitated.
+# Interval of listening to pinbench while a step is imitated, in seconds.
 _SLICE_SECONDS = 0.05
-# A step that took so many times the middle one was something else: a checkpoint that was saved.
+# A step this many times longer than the median one was something else, such as saving a checkpoint.
 _OUTLIER = 10
-# Nothing else happens if these are asked for an epoch more.
+# Samplers that can be asked for another epoch without side effects.
 _HARMLESS = (RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler, DistributedSampler)
 
 
 class Aside:
-    """For one loader. `seen`: lists of indices that its batches were made of."""
+    """For one loader. `seen`: index lists of batches that it has made."""
 
     def __init__(self, loader, watched, reporting):
         self._loader = loader
@@ -30,7 +30,7 @@ class Aside:
         self._reporting = reporting
 
     def run(self, asked, seen):
-        """Until pinbench asks for something else. The fields of what failed, or None."""
+        """Runs until pinbench asks for something else. Returns the fields of a failure, or None."""
         inner = Inner(self._loader, asked["setting"], asked["change"], self._watched.session.folder)
         inner.is_discarded = True
         grace = self._watched.patience.grace()
@@ -43,7 +43,7 @@ class Aside:
                 grace = 0 if isinstance(error, deaths.TookTooLong) else grace
                 return failures.describe(error, inner, has_started=inner.iterator is not None)
             finally:
-                # With the workers that made them, as far as pinbench looks at these.
+                # Reported before the workers end, because pinbench inspects them.
                 self._reporting.flush()
                 deaths.end(inner, grace)
         return None
@@ -64,7 +64,7 @@ class Aside:
             except StopIteration:
                 if not inner.has_begun:
                     return
-                # A stream begins anew.
+                # A stream starts from its beginning.
                 deaths.end(inner)
                 self._start(inner, Feed(iter(())))
                 continue
@@ -74,7 +74,7 @@ class Aside:
                 return
 
     def _pause(self, seconds):
-        """False where pinbench wants something else before it is over."""
+        """False if pinbench asked for something else before it was over."""
         end = time.monotonic() + seconds
         while True:
             left = end - time.monotonic()
@@ -90,7 +90,7 @@ class Aside:
         return watched.asked is not None or not watched.is_target
 
     def _lists(self, seen):
-        """Without an end: those of an epoch that nobody trains on, or those that were seen."""
+        """Endless index lists: of epochs that nobody trains on, or of `seen`."""
         while not is_stream(self._loader):
             if is_harmless(self._loader._index_sampler):
                 yield from iter(self._loader._index_sampler)
@@ -101,7 +101,7 @@ class Aside:
 
 
 def _generators_of(sampler):
-    """Those of a sampler that is harmless: it is asked for epochs that nobody trains on."""
+    """Random generators of a harmless sampler, which is asked for epochs that nobody trains on."""
     if type(sampler) is BatchSampler:
         return _generators_of(sampler.sampler)
     own = sampler.generator if type(sampler) in _HARMLESS and hasattr(sampler, "generator") else None
@@ -116,7 +116,9 @@ def is_harmless(sampler):
 
 
 def draws_in_portions(sampler):
-    """Whether it draws from a generator of the script's anew after some batches, and not for a whole epoch at its beginning."""
+    """Whether it draws from the script's generator again after some batches, instead of once for the whole epoch at its
+    beginning.
+    """
     if type(sampler) is BatchSampler:
         return draws_in_portions(sampler.sampler)
     if type(sampler) is not RandomSampler or sampler.generator is None:
@@ -125,7 +127,7 @@ def draws_in_portions(sampler):
 
 
 def step_seconds(steps):
-    """The mean of those that are no exceptions."""
+    """The mean without outliers."""
     if not steps:
         return 0
     most = _OUTLIER * statistics.median(steps)

@@ -1,4 +1,4 @@
-"""Batches of the script's own, made once more in workers that nobody waits for: what comes of them is thrown away."""
+"""Makes some of the script's batches once more in separate workers, to compare them; they are discarded."""
 
 import hashlib
 import sys
@@ -15,24 +15,24 @@ leaves = probe_module("leaves")
 sharding = probe_module("sharding")
 
 _MOST_LEAVES, _MOST_BYTES = 10_000, 1 << 26
-# Of a stream: enough for each of two workers to have made the batches that tell its samples from others.
+# Batches of a stream: enough for each of two workers to show whether their samples differ.
 _STREAM_WORKERS, _STREAM_BATCHES = 2, 6
-# A worker that is not forked imports all that the script does.
+# A worker that is not forked imports all that the script imports.
 _START_SECONDS = 25
 _POLL_SECONDS = 0.001
 
 
 class Comparison:
-    """`drawn`: lists of indices, which a worker makes in the opposite order, so that what it has made before counts. Of a
+    """`drawn`: index lists, which a worker uses in the opposite order so that effects of earlier batches show. For a
     stream, two workers make their first batches.
     """
 
     def __init__(self, loader, watched, drawn):
         self.failure = None
-        # digest() of each, in the order of `drawn`; of a stream how many workers delivered each sample.
+        # digest() of each, in the order of `drawn`; for a stream, how many workers delivered each sample.
         self.digests = []
         self.sample_copies = None
-        # What a worker has seen of what it does, as an Observer has it.
+        # The worker's Observer record of its own batches.
         self.seen = None
         self._watched = watched
         self._is_stream = is_stream(loader)
@@ -51,7 +51,7 @@ class Comparison:
             self._fail(error)
 
     def poll(self):
-        """Takes what has come; true once it is over."""
+        """Takes new results; true when finished."""
         if self._inner is None:
             return True
         try:
@@ -67,7 +67,7 @@ class Comparison:
         return is_over
 
     def wait(self, seconds):
-        """Until something has come, or so long."""
+        """Waits for a result, at most this long."""
         end = time.monotonic() + seconds
         while not self.poll() and time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
@@ -103,7 +103,7 @@ class Comparison:
 
 
 def digest(batch):
-    """What tells a batch from another one, byte for byte; of a very large one, its first bytes."""
+    """A digest of a batch, byte for byte; of a very large one, of its first bytes."""
     found = hashlib.blake2b(digest_size=16)
     left = _MOST_BYTES
     for leaf in leaves.leaves(batch, _MOST_LEAVES):
@@ -115,7 +115,7 @@ def digest(batch):
 
 
 def opaque(batch):
-    """The name of a type in it of which only the object itself says what it is; None where there is none."""
+    """The name of a type in it whose objects cannot be compared between processes; None without any."""
     return next((leaf.__name__ for leaf in leaves.leaves(batch, _MOST_LEAVES) if isinstance(leaf, type)), None)
 
 
@@ -136,7 +136,7 @@ def _kind_of(array):
 
 
 def _bytes_of_tensor(tensor, most):
-    # A GPU's is not waited for.
+    # Tensors on a GPU would have to be waited for.
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_quantized:
         return b""
     flat = tensor.detach().reshape(-1)[: max(1, most // tensor.element_size())]

@@ -1,5 +1,5 @@
-"""Workers of a setting that is only tried may die, for want of memory say, while the script is at something else; and they
-may deliver nothing, nor end.
+"""Deaths of workers that belong to a tried setting: they may die, for want of memory say, while the script does
+something else, or may neither deliver nor end.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ import signal
 import threading
 import weakref
 
-# What is being tried, in this process.
+# The loaders that are being tried in this process.
 _tried = weakref.WeakSet()
 _is_waiting = False
 _is_ending = False
@@ -25,8 +25,8 @@ class TookTooLong(RuntimeError):
 
 
 def watch(inner):
-    """torch raises an error about a dead worker out of whatever the main thread does then. For those of `inner` that is put
-    off until a batch is waited for.
+    """torch raises an error about a dead worker anywhere in the main thread. For workers of `inner` it is postponed
+    until a batch is waited for.
     """
     _tried.add(inner)
     if threading.current_thread() is not threading.main_thread():
@@ -44,9 +44,7 @@ def watch(inner):
 
 
 def end(inner, grace=1):
-    """Ends it in peace, also where some of its workers have died already; those that take longer than `grace` seconds are
-    killed.
-    """
+    """Ends it regularly, even if some workers have died; those that take longer than `grace` seconds are killed."""
     global _is_ending
     _is_ending = True
     try:
@@ -59,7 +57,7 @@ def end(inner, grace=1):
 
 @contextlib.contextmanager
 def _limited(inner, grace):
-    """Its workers end within, or are killed."""
+    """Its workers end within this context, or are killed."""
     workers = inner.workers()
     killer = threading.Timer(grace, _kill, [workers])
     if workers:
@@ -71,14 +69,14 @@ def _limited(inner, grace):
 
 
 def end_of(inner, grace):
-    """As next_of() where all has been delivered: the loader ends its workers, for which torch would wait longer."""
+    """Like next_of() when all was delivered: the loader ends its workers, for which torch would wait longer."""
     with _limited(inner, grace):
         return next_of(inner)
 
 
 def next_of(inner, seconds=None):
-    """The next batch of an inner loader. Of one that is tried: raises WorkerDied, or torch's own error, where it has lost a
-    worker, and TookTooLong where none comes within `seconds`.
+    """The next batch of an inner loader. For one that is tried, raises WorkerDied or torch's own error if it has lost a
+    worker, and TookTooLong if none comes within `seconds`.
     """
     global _is_waiting
     if inner.is_own:
@@ -107,7 +105,7 @@ def _kill(workers):
 
 
 def exit_code(inner):
-    """That of a worker which has died, below 0 for a signal; None where none has, or that is not known any more."""
+    """Exit code of a dead worker, below 0 for a signal; None if none has died, or if it is unknown by now."""
     return dead_worker(inner)[1]
 
 

@@ -1,4 +1,4 @@
-"""Whether workers can be raised without harm to the job: what shows on a few of the script's own batches."""
+"""Evidence on whether more workers would harm the job, from a few of the script's own batches."""
 
 import weakref
 
@@ -40,7 +40,7 @@ class Evidence:
 
     def __init__(self, loader, watched):
         self.verdict = None
-        # The script's to let go of: its workers that persist end then.
+        # A weak reference: the script's persistent workers end when it drops the loader.
         self._loader_of = weakref.ref(loader)
         self._watched = watched
         self._is_stream = is_stream(loader)
@@ -55,18 +55,18 @@ class Evidence:
 
     @property
     def _loader(self):
-        """There while it is iterated."""
+        """Present while it is iterated."""
         return self._loader_of()
 
     def before(self, is_first):
-        """The loop asks for a batch; `is_first` of an epoch."""
+        """Called when the loop asks for a batch; `is_first` of an epoch."""
         if self._comparison is not None:
             if self._comparison.poll():
                 self._conclude()
             return
         changed = None
         if self._reachable is not None:
-            # Between two epochs it may do so.
+            # Between two epochs the script may change things.
             changed = None if is_first else self._order.changed() or self._reachable.changed()
         if changed is not None:
             self.verdict = Verdict(REFUSED, LOOP_CHANGES % changed)
@@ -80,7 +80,7 @@ class Evidence:
             self._files = open_files.positions()
 
     def after(self, drawn, batch, seconds):
-        """The batch of these indices (None of a stream) took so long."""
+        """Called with a batch's indices (None for a stream) and its duration."""
         making.observe(None)
         if self._files is None or self._comparison is not None:
             return
@@ -97,7 +97,7 @@ class Evidence:
             self._judge()
 
     def wait(self, seconds):
-        """For the worker, where there is one: the loop is held, but for no longer than that."""
+        """Waits for the worker, if there is one: the loop is held, but no longer than this."""
         if self._comparison is not None:
             self._comparison.wait(seconds)
 
@@ -112,7 +112,7 @@ class Evidence:
 
     def _see_files(self):
         now = open_files.positions()
-        # What a stream has opened for this epoch alone, its workers open for themselves.
+        # Workers open for themselves the files that a stream opens for each epoch.
         before = self._files
         if self._is_stream:
             known = self._watched.files_at_epoch
@@ -145,7 +145,7 @@ class Evidence:
     def _why_unshared(self):
         if self._moved is not None:
             return _MOVES % self._moved + _OPENED_IN_WORKERS
-        # Where workers have been forked, what they use shows itself.
+        # If workers were forked already, problems of sharing show by themselves.
         if self._is_made_here:
             for kind, name in roots_of(self._loader).held:
                 if kind != "iterator":
@@ -171,14 +171,14 @@ class Evidence:
         init_fn = getattr(self._loader.worker_init_fn, "__code__", None)
         mentions = _looks_at_workers(self._loader.dataset) or _names_worker(init_fn)
         copies = compared.sample_copies
-        # Of single samples a few tell nothing.
+        # A few single samples prove nothing.
         is_told = copies is not None and self._loader.batch_size is not None and not is_random
         if copies is not None and copies > 1 or not is_told and not mentions:
             return Verdict(REFUSED, _UNSHARDED)
         return Verdict(DISCARDED, _STREAM)
 
     def _why_different(self, compared):
-        """What tells the batches of workers from the script's own; None where nothing does."""
+        """Why workers' batches differ from the script's own; None if nothing shows it."""
         if not self._is_made_here:
             if self._draws:
                 return _SAMPLER
@@ -197,7 +197,7 @@ class Evidence:
 
 
 def _looks_at_workers(dataset, depth=4):
-    """Whether the code of an IterableDataset, or of those that it draws from, names torch's get_worker_info."""
+    """Whether the code of an IterableDataset, or of its sources, uses torch's get_worker_info."""
     for kind in type(dataset).__mro__:
         if kind.__module__.startswith("torch.utils.data.dataset") or kind is object:
             continue

@@ -1,4 +1,4 @@
-"""What pinbench is told of a loader and of its batches."""
+"""Facts on a loader and its batches, for pinbench."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ import torch
 
 from .probe import probe_module
 
-# By the package whose code is on the stack. One that is not named there leaves DataLoader's arguments to the script.
+# Found by the packages on the stack. Other frameworks leave DataLoader's arguments to the script.
 _FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "transformers": "transformers", "timm": "timm"}
 _MOST_FRAMES = 60
 
@@ -23,7 +23,7 @@ def source(loader):
 
 
 def framework():
-    """Whose loop begins to iterate a loader; None where that is the script's own."""
+    """The framework whose loop begins to iterate a loader; None for the script's own."""
     frame = sys._getframe(1)
     for _ in range(_MOST_FRAMES):
         if frame is None:
@@ -36,7 +36,7 @@ def framework():
 
 
 def batch_size(loader):
-    """None where batches are of no fixed size, for which some samplers say -1."""
+    """None for batches without a fixed size, for which some samplers report -1."""
     size = loader.batch_size
     if size is None:
         size = getattr(loader.batch_sampler, "batch_size", None)
@@ -44,7 +44,7 @@ def batch_size(loader):
 
 
 def length(loader):
-    """Batches of an epoch; None where it cannot be told."""
+    """Batches of an epoch; None if unknown."""
     if isinstance(loader.dataset, torch.utils.data.IterableDataset):
         return None
     try:
@@ -58,14 +58,14 @@ def contents(batch):
 
 
 def samples(drawn, contents):
-    """Of a batch of these indices; of a stream, what its first tensor says."""
+    """Samples in a batch of these indices; for a stream, the length of its first tensor."""
     return len(drawn) if isinstance(drawn, (list, tuple)) else contents.first_length()
 
 
 def batch(contents, drawn):
-    """A batch, and where it goes: asked late, when the script has chosen its device."""
+    """Facts on a batch and its device, requested late, when the script has chosen its device."""
     on_device = any(device != "cpu" for device in contents.devices)
-    # Asking for more than this would start CUDA in a process that may not want it.
+    # Any further question would start CUDA in a process that may not want it.
     has_device = torch.cuda.is_available() and torch.cuda.is_initialized()
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {

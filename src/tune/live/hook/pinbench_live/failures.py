@@ -1,4 +1,4 @@
-"""What pinbench is told of a setting that it has tried and that came to nothing."""
+"""Reports to pinbench on a tried setting that failed."""
 
 from . import deaths
 from .probe import probe_module
@@ -9,7 +9,7 @@ _HANG_HINT = "A forked worker waits for ever for a lock that another thread held
 
 
 def describe(error, inner, has_started):
-    """The fields of the message; asked before the workers of `inner` are ended, which tell what they have died of."""
+    """The fields of the message; needs the workers of `inner`, which know how they died, before they are ended."""
     doing = "LOADING" if has_started else "STARTING"
     faults = probe_module("faults")
     if isinstance(error, deaths.TookTooLong):
@@ -19,12 +19,12 @@ def describe(error, inner, has_started):
 
 
 def refusal(reason):
-    """Those of a setting that is not tried at all."""
+    """The fields for a setting that is not tried at all."""
     return {**dict.fromkeys(_TOLD), "fault": "unsafe", "message": "It is not tried: %s." % reason}
 
 
 class _Workers:
-    """As the probe asks its own."""
+    """The same question as in the probe."""
 
     def __init__(self, inner):
         self._inner = inner
@@ -40,5 +40,5 @@ class _Workers:
         return names.describe(pid, exit_code, self, self._inner.folder or "")
 
     def oom_killed(self):
-        """Whether the kernel has killed one for want of memory: not known, as nobody counted before."""
+        """Whether the kernel killed one for want of memory: unknown, because nobody counted before."""
         return None

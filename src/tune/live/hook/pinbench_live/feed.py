@@ -1,19 +1,19 @@
-"""Where the inner loaders of one epoch get the indices of their batches from: all of them from one iterator."""
+"""The common source of batch indices for all inner loaders of one epoch."""
 
 import collections
 
 
 class Feed:
-    """The user's own batch sampler (or sampler, where there is no batching) over one epoch."""
+    """The user's own batch sampler (or sampler without batching) over one epoch."""
 
     def __init__(self, indices=None):
         self.indices = indices
-        # What the sampler itself has raised; it cannot be asked again.
+        # The sampler's own error; it cannot be asked again.
         self.error = None
         self._given_back = collections.deque()
 
     def draw(self):
-        """The next batch's indices; raises StopIteration at the epoch's end, and where the sampler fails: see `error`."""
+        """The next batch's indices; raises StopIteration at the epoch's end, and if the sampler fails: see `error`."""
         if self._given_back:
             return self._given_back.popleft()
         if self.error is not None:
@@ -27,7 +27,7 @@ class Feed:
         raise StopIteration
 
     def draw_ahead(self, count):
-        """Has the sampler asked for so many now, which come later."""
+        """Asks the sampler for this many now, for later use."""
         drawn = []
         try:
             for _ in range(count):
@@ -37,36 +37,36 @@ class Feed:
         self._given_back.extend(drawn)
 
     def give_back(self, drawn):
-        """What an inner loader has drawn and will not deliver is the next to be drawn again."""
+        """Takes back what an inner loader has drawn and will not deliver, to be drawn next."""
         self._given_back.extendleft(reversed(drawn))
 
 
 class Gate:
-    """The sampler of one inner loader: draws from the feed while it is open. Closed it looks like an epoch's end, and
-    the loader delivers what it has drawn.
+    """The sampler of one inner loader, which draws from the feed while open. When closed it looks like the end of an
+    epoch, and the loader delivers what it has drawn.
     """
 
     def __init__(self, sampler):
         self.is_open = False
-        # What was drawn and not delivered yet, in order.
+        # Drawn but not delivered yet, in order.
         self.outstanding = collections.deque()
         self._sampler = sampler
         self._feed = None
         self._is_own = False
 
     def connect(self, feed):
-        """Closed at first, for a new epoch or the first one."""
+        """Closed at the start of each epoch."""
         self.is_open = self._is_own = False
         self.outstanding.clear()
         self._feed = feed
 
     def follow(self, feed):
-        """Open, and the sampler is asked just where torch would ask it."""
+        """Opens it; the sampler is asked exactly when torch would ask it."""
         self.connect(feed)
         self.is_open = self._is_own = True
 
     def delivered(self):
-        """The oldest of what it has drawn has reached the loop; returns it, None of a stream."""
+        """Called when its oldest batch has reached the loop; returns the indices, None for a stream."""
         return self.outstanding.popleft() if self.outstanding else None
 
     def __iter__(self):

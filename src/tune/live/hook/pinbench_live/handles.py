@@ -1,5 +1,5 @@
-"""The descriptors through which pinbench speaks to workers that are tried. A script may close all that there are, and the
-numbers are then those of files of its own: these are neither read, written nor closed.
+"""The descriptors between pinbench and tried workers. A script may close all descriptors, and then the numbers belong
+to its own files: these are neither read, written nor closed.
 """
 
 import os
@@ -9,7 +9,7 @@ from torch.utils.data._utils import signal_handling
 
 
 class Handles:
-    """Of an iterator of torch's that has workers."""
+    """Descriptors of a torch iterator with workers."""
 
     def __init__(self, iterator):
         self._iterator = iterator
@@ -19,7 +19,7 @@ class Handles:
         self._sentinels = [(each, _identity(each.sentinel)) for each in iterator._workers]
 
     def are_lost(self):
-        # torch has closed them itself at the end of an epoch.
+        # torch itself closed them at the end of an epoch.
         return not self._iterator._shutdown and self._have_changed()
 
     def _have_changed(self):
@@ -28,7 +28,7 @@ class Handles:
         )
 
     def close(self):
-        """Once torch has ended the workers: what it leaves to Python's collector, whose time may come too late."""
+        """After torch has ended the workers: closes what it leaves to Python's collector, which may run too late."""
         for each, known in self._connections[-2:]:
             if _identity_of(each) == known:
                 each.close()
@@ -37,9 +37,9 @@ class Handles:
                 worker.close()
 
     def abandon(self):
-        """Ends the workers without a word to them."""
+        """Ends the workers without a message to them."""
         iterator = self._iterator
-        # torch does nothing of its own then.
+        # torch then skips its own ending.
         iterator._shutdown = True
         if hasattr(iterator, "_pin_memory_thread"):
             iterator._pin_memory_thread_done_event.set()
@@ -58,7 +58,7 @@ class Handles:
 
 
 def _own(connection):
-    """torch wraps some."""
+    """torch wraps some of them."""
     return connection.__dict__.get("conn", connection) if hasattr(connection, "__dict__") else connection
 
 

@@ -1,4 +1,4 @@
-"""Has the DataLoader watched as soon as torch defines it; a process that never imports torch pays nothing."""
+"""Watches the DataLoader as soon as torch defines it; processes that never import torch pay nothing."""
 
 import importlib.util
 import sys
@@ -11,7 +11,7 @@ def watch_torch():
 
 
 class _Finder:
-    """Finds the module by way of the other finders, and adds something to its execution."""
+    """Finds the module through the other finders, and extends its execution."""
 
     def find_spec(self, name, path=None, target=None):
         if name != _MODULE:
@@ -28,6 +28,6 @@ class _Finder:
 
             loaders.take_place(module)
 
-        # Of this one loader object alone: everybody else sees the one that Python chose.
+        # Changes this one loader object only; others see the one that Python chose.
         spec.loader.exec_module = execute_and_watch
         return spec

@@ -1,4 +1,4 @@
-"""A loader like the user's own, with another setting: what makes the batches behind the iterator that the loop sees."""
+"""A loader like the user's own with another setting, which makes the batches for the iterator that the loop sees."""
 
 import contextlib
 import gc
@@ -16,26 +16,27 @@ from .tried_worker import TriedWorker
 
 generators = probe_module("generators")
 
-# Python 3.12 begins with some hundreds. A script that freezes what it has, freezes the hundred thousands of torch.
+# Most objects that Python itself freezes: 3.12 begins with some hundreds. A script that freezes objects also freezes
+# torch's hundred thousands.
 _FROZEN_BY_PYTHON = 10_000
 
 
 class Inner:
-    """Workers under one setting. `start` for each epoch, then `open`; `close` and `end` when another takes over."""
+    """Workers under one setting: `start` for each epoch, then `open`; `close` and `end` when another takes over."""
 
     def __init__(self, loader, setting, change, folder=None, is_own=None, is_observed=False):
-        """`folder`: where workers that are tried leave what pinbench wants to know of them. `is_own`: whether the setting
-        is the script's, whichever change brings it.
+        """`folder`: for reports of tried workers. `is_own`: whether the setting equals the script's, whichever change
+        brought it.
         """
         self.setting = setting
-        # The number that pinbench gave to the change which brought this setting; 0 for the script's own.
+        # The number of the change that brought this setting; 0 for the script's own.
         self.change = change
         self.is_own = change == 0 if is_own is None else is_own
-        # Whether its batches are thrown away.
+        # Whether its batches are discarded.
         self.is_discarded = False
-        # What could be reached as workers were raised from none.
+        # Reachable objects when workers were added to a loader without any.
         self.state = None
-        # A weak reference to the iterator that has it.
+        # A weak reference to its iterator.
         self.user = None
         # Whether it has made a batch since its workers were started.
         self.has_begun = False
@@ -48,7 +49,7 @@ class Inner:
         self._loader = self._like(loader)
 
     def begin(self, feed):
-        """An epoch of the script's own setting: torch does all that it does without pinbench, and at the same time."""
+        """An epoch of the script's own setting: torch does the same at the same times as without pinbench."""
         self.gate.follow(feed)
         if self.iterator is None:
             self.iterator = self._loader._get_iterator()
@@ -56,7 +57,7 @@ class Inner:
             self.iterator._reset(self._loader)
 
     def start(self, feed):
-        """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet."""
+        """Starts the workers, or wakes persistent ones; draws nothing yet."""
         self.gate.connect(feed)
         with _no_warnings(), _no_garbage_for_children(), self._own_place():
             if self.iterator is not None:
@@ -68,10 +69,10 @@ class Inner:
 
     @contextlib.contextmanager
     def _own_place(self):
-        """Sockets through which workers hand over tensors stand where nothing is left of one that is killed."""
+        """Puts the sockets for tensors into a folder that is cleaned up even if a worker is killed."""
         config = multiprocessing.current_process()._config
         before = config.get("tempdir")
-        # A server of forks would have its own socket there for good.
+        # A fork server would keep its own socket there permanently.
         if self.is_own or not self._is_forked or self.folder is None or not os.path.isdir(self.folder):
             yield
             return
@@ -84,14 +85,14 @@ class Inner:
                 del config["tempdir"]
 
     def open(self):
-        """Has the workers begin with the batches that come next."""
+        """Lets the workers begin with the next batches."""
         self.gate.is_open = True
         if not self._is_stream and self.setting["numWorkers"] > 0:
             for _ in range(self.setting["numWorkers"] * self._loader.prefetch_factor):
                 self.iterator._try_put_index()
 
     def next_within(self, seconds):
-        """The next batch; raises torch's error of a timeout where it does not come. What is made here takes what it takes."""
+        """The next batch; raises torch's timeout error if none comes. Batches made in this process have no timeout."""
         if seconds is not None and self.setting["numWorkers"] > 0:
             own = self._loader.timeout
             self.iterator._timeout = min(own, seconds) if own > 0 else seconds
@@ -100,11 +101,11 @@ class Inner:
         return batch
 
     def close(self):
-        """It delivers what it has drawn, and draws no more."""
+        """Stops drawing; it still delivers what it has drawn."""
         self.gate.is_open = False
 
     def end(self):
-        """Its workers end; what they have made and not delivered is lost."""
+        """Ends its workers; batches that they have not delivered are lost."""
         iterator, self.iterator = self.iterator, None
         self.has_begun = False
         handles, self._handles = self._handles, None
@@ -116,7 +117,7 @@ class Inner:
                 handles.close()
 
     def has_lost_files(self):
-        """Whether the script has closed what leads to its workers."""
+        """Whether the script has closed the descriptors of its workers."""
         return self._handles is not None and self._handles.are_lost()
 
     def workers(self):
@@ -130,10 +131,10 @@ class Inner:
         return self.worker_pids() or [os.getpid()]
 
     def _like(self, loader):
-        """A twin that differs in what is tuned and in where the indices come from, and in nothing else."""
+        """A copy of the loader that differs only in the tuned arguments and in the source of its indices."""
         kind = type(loader)
         if hasattr(kind, "__del__"):
-            # What the script does as its loader goes is not to be done as a twin goes.
+            # A finalizer of the script's loader must not run for its copy.
             kind = type(kind.__name__, (kind,), {"__del__": lambda self: None})
         twin = object.__new__(kind)
         twin.__dict__.update(loader.__dict__)
@@ -143,7 +144,7 @@ class Inner:
             "pin_memory": self.setting["pinMemory"],
             "persistent_workers": self.setting["persistentWorkers"],
             "prefetch_factor": self.setting["prefetchFactor"] if workers > 0 else None,
-            # Without workers DataLoader takes none of it.
+            # Without workers DataLoader accepts none of these.
             "timeout": loader.timeout if workers > 0 else 0,
             "_iterator": None,
         }
@@ -153,15 +154,15 @@ class Inner:
             changes["worker_init_fn"] = TriedWorker(loader.worker_init_fn, self.folder, self._is_observed)
         if not self._is_stream:
             changes["batch_sampler" if loader.batch_sampler is not None else "sampler"] = self.gate
-        # DataLoader refuses to have most of these set once it is made.
+        # DataLoader forbids setting most of these after its creation.
         twin.__dict__.update(changes)
         return twin
 
 
 @contextlib.contextmanager
 def _no_warnings():
-    """What torch thinks of a setting that the script has not asked for is not the script's to print. After Python's own
-    catch_warnings() the script's would be printed once more.
+    """Silences torch's warnings on a setting that the script has not asked for. Python's own catch_warnings() would
+    make the script's warnings appear again.
     """
     ignored = ("ignore", None, Warning, None, 0)
     warnings.filters.insert(0, ignored)
@@ -174,11 +175,11 @@ def _no_warnings():
 
 @contextlib.contextmanager
 def _no_garbage_for_children():
-    """What is garbage in the middle of a training may hold tensors of a GPU: a forked worker whose collector frees them aborts,
-    as CUDA is not to be had there. What is frozen here stays so in the workers, which never come back from their start.
+    """Garbage during a training may hold tensors of a GPU: a forked worker whose collector frees them aborts, because
+    it has no CUDA. Objects frozen here stay frozen in the workers, which never return from their start.
     """
     if gc.get_freeze_count() > _FROZEN_BY_PYTHON:
-        # The script has frozen what it wants to be, and all of it would be thawed.
+        # The script has frozen objects itself, and all of them would be unfrozen.
         gc.collect()
         yield
         return
@@ -190,20 +191,20 @@ def _no_garbage_for_children():
 
 
 def is_stream(loader):
-    """Whether the data set itself says what comes next, so that no two loaders can share an epoch."""
+    """Whether the data set itself decides what comes next, so that two loaders cannot share an epoch."""
     from torch.utils.data import IterableDataset
 
     return isinstance(loader.dataset, IterableDataset)
 
 
 def forks(loader):
-    """Whether its workers are forked; asked so that the script can still choose another way."""
+    """Whether its workers are forked; the question leaves the script free to choose another way."""
     context = loader.multiprocessing_context or multiprocessing
     return (context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]) == "fork"
 
 
 def own_setting(loader):
-    """What the script has given its loader, in numbers that JSON has: a script's may be NumPy's."""
+    """The script's own arguments as plain numbers for JSON: a script's may be NumPy's."""
     workers = int(loader.num_workers)
     return {
         "numWorkers": workers,
@@ -214,7 +215,7 @@ def own_setting(loader):
 
 
 def unchanged_randomness(loader, *further):
-    """What is drawn within leaves no trace in the generators from which the loop draws, nor in the loader's and `further` ones."""
+    """Keeps draws within it from affecting the loop's, the loader's and `further` generators."""
     own = getattr(loader, "generator", None)
     return generators.kept(*() if own is None else (own,), *further)
 
@@ -223,8 +224,8 @@ _generators = itertools.count(1)
 
 
 def _own_generator():
-    """From which torch draws a seed for the workers of a setting that is tried: no thread of the script's draws from it. Another
-    one for each, and the same ones in a run that has the same seed.
+    """A generator from which torch draws the worker seed of a tried setting: none of the script's threads draws from
+    it. Each has its own, the same one in a run with the same seed.
     """
     return torch.Generator().manual_seed((torch.initial_seed() + next(_generators)) % (1 << 63))
 

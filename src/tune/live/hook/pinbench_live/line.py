@@ -9,12 +9,12 @@ import os
 import socket
 import threading
 
-# pinbench reads all the time: so much is left only where it has been stopped, and then nothing is worth waiting for.
+# pinbench reads continuously: this much is unread only if it has been stopped, and then waiting is pointless.
 _MOST_UNSENT = 1 << 22
 
 
 class Line:
-    """Raises OSError where pinbench cannot be reached. `is_open` turns false when it has gone."""
+    """Raises OSError if pinbench cannot be reached. `is_open` becomes false when it has ended."""
 
     def __init__(self, path):
         self.is_open = True
@@ -30,7 +30,7 @@ class Line:
             raise
         self._socket.setblocking(False)
         self._identity = self._identify()
-        # A worker that held it would keep pinbench from seeing that this process has ended.
+        # A worker that inherited it would hide the end of this process from pinbench.
         os.register_at_fork(after_in_child=self.close)
 
     def tell(self, kind, /, **fields):
@@ -43,8 +43,8 @@ class Line:
                     self.close()
 
     def commands(self):
-        """Those that have come since the last call."""
-        # Another thread that is at it takes what there is.
+        """Commands since the last call."""
+        # Another thread that is reading takes these commands.
         if not self.is_open or not self._lock.acquire(blocking=False):
             return []
         try:
@@ -58,7 +58,7 @@ class Line:
         if self._is_there():
             self._socket.close()
         else:
-            # The script has closed it, and the number may be that of a file of its own.
+            # The script has closed it, and the number may belong to its own file.
             self._socket.detach()
 
     def _identify(self):

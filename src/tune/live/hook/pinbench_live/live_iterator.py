@@ -1,4 +1,4 @@
-"""The iterator that the training loop gets: batches in the sampler's order, whatever makes them."""
+"""The iterator that the training loop gets: batches in the sampler's order, whichever loader makes them."""
 
 import contextlib
 import time
@@ -11,14 +11,14 @@ from .observer import order_of, roots_of
 from .reporting import Reporting
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
 
-# The loop is held for so long with each batch while a change waits for evidence.
+# Longest hold of the loop at each batch while a change waits for evidence, in seconds.
 _EVIDENCE_SECONDS = 0.02
 _NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 
 
 class LiveIterator:
-    """One epoch of a watched loader. All inner loaders draw from one feed. Where the setting is changed, the one before
-    delivers what it has drawn, and then the next one, whose workers have started meanwhile, its own.
+    """One epoch of a watched loader. All inner loaders draw from one feed. After a change of setting, the previous
+    loader delivers what it has drawn, and then the next one, whose workers have started meanwhile, delivers its own.
     """
 
     def __init__(self, loader, watched):
@@ -30,17 +30,17 @@ class LiveIterator:
         self.begin()
 
     def begin(self):
-        """An epoch; another one where the script's workers persist, for then torch has one iterator for all epochs."""
+        """Begins an epoch, also a later one: with persistent workers torch has one iterator for all epochs."""
         began_ns = time.perf_counter_ns()
         for inner in self._inners:
             if not self._watched.persists(inner):
                 deaths.end(inner)
-        # What was reached as workers were raised from none: what changes then does not reach them.
+        # Objects reachable when workers were added: later changes do not reach the workers.
         self._state = self._order = None
-        # When the loop got its last batch, the indices of it, and those before.
+        # Time and indices of the loop's last batch, and the indices before.
         self._returned_ns = self._drawn = self._delivering = None
         self._is_first = True
-        # The oldest delivers; only the last one draws.
+        # The oldest loader delivers; only the last one draws.
         self._inners = []
         self._guarded(self._prepare)
         self._inners.append(self._begin_epoch())
@@ -58,7 +58,7 @@ class LiveIterator:
         return len(self._loader._index_sampler)
 
     def __getattr__(self, name):
-        # Some frameworks look at the iterator that they expect here.
+        # Some frameworks use attributes of torch's iterator.
         if name.startswith("__") or not self.__dict__.get("_inners"):
             raise AttributeError(name)
         return getattr(self._inners[-1].iterator, name)
@@ -71,7 +71,7 @@ class LiveIterator:
         return batch
 
     def _guarded(self, work, *arguments):
-        """Nothing that pinbench does besides is an error of the loop's: it steps aside, and the loop goes on where it is."""
+        """Errors of pinbench's own code must not reach the loop: pinbench steps aside, and the loop continues."""
         try:
             work(*arguments)
         except Exception as error:
@@ -82,7 +82,7 @@ class LiveIterator:
                 self._take_back()
 
     def _prepare(self):
-        """Before an epoch: what pinbench asks for then."""
+        """Before an epoch: applies requests of pinbench."""
         watched = self._watched
         watched.session.obey()
         asked = watched.asked
@@ -111,7 +111,7 @@ class LiveIterator:
             self._obey(asked)
 
     def _see_changes(self):
-        """Those of the loop's in what workers have copies of."""
+        """Refuses other workers if the loop changes objects that these copy."""
         if all(inner.setting["numWorkers"] == 0 for inner in self._inners):
             self._state = None
             return
@@ -122,7 +122,7 @@ class LiveIterator:
     def _after(self, batch, began_ns):
         watched = self._watched
         if self._state is not None and self._order.changed() is not None:
-            # By itself, as it was asked.
+            # It ends by itself, as requested.
             self._order = order_of(self._loader)
         self._returned_ns = time.perf_counter_ns()
         if watched.evidence is not None:
@@ -131,7 +131,7 @@ class LiveIterator:
             self._reporting.delivered(self._delivering, batch, began_ns, self._drawn)
 
     def _gather(self):
-        """Evidence on what may be done to the loader that pinbench has chosen, a little with each batch."""
+        """Gathers evidence on the chosen loader, a little with each batch."""
         watched = self._watched
         if watched.evidence is None:
             if not watched.is_target or watched.verdict is not None:
@@ -157,7 +157,7 @@ class LiveIterator:
         if way == DISCARDED and not watched.is_target:
             way = REFUSED  # the search is over
         if setting == self._inners[-1].setting:
-            # What makes batches need not be started anew.
+            # The loader that makes batches now need not restart.
             self._reporting.flush()
             self._inners[-1].change = watched.change = asked["change"]
             self._reporting.changed(asked["change"])
@@ -172,7 +172,7 @@ class LiveIterator:
             self._change(asked)
 
     def _refuse(self, reason):
-        """Workers were raised, and should not have been: what they have made and not delivered is made again without."""
+        """Workers were added but should not have been: undelivered batches are made again without them."""
         watched = self._watched
         change = self._inners[-1].change
         self._state = None
@@ -183,7 +183,7 @@ class LiveIterator:
         self._failed(change, failures.refusal(reason))
 
     def _take_back(self):
-        """All that was drawn and not delivered is made by the script's own setting."""
+        """The script's own setting makes all undelivered batches again."""
         self._feed.give_back([drawn for inner in self._inners for drawn in inner.gate.outstanding])
         for inner in self._inners:
             deaths.end(inner, self._watched.patience.grace())
@@ -193,7 +193,7 @@ class LiveIterator:
         own.open()
 
     def _start_own(self, feed):
-        """The script's own setting; without workers where these cannot be had any more."""
+        """The script's own setting, or no workers if these cannot start any more."""
         own = Inner(self._loader, self._watched.own, 0)
         with unchanged_randomness(self._loader):
             try:
@@ -220,14 +220,14 @@ class LiveIterator:
         return inner
 
     def _begin_tried(self, inner, feed):
-        """The generators are left as the script's own loader would leave them, so that epochs are shuffled alike."""
+        """Leaves the generators as the script's own loader would, so that epochs are shuffled alike."""
         loader, own = self._loader, self._watched.own
         workers = own["numWorkers"]
         feed.indices = iter(loader._index_sampler)
         if self._watched.epochs == 0 or not own["persistentWorkers"]:
             draw_seed(loader)
             if workers > 0:
-                # As torch does, once for the iterator and once for its workers.
+                # Like torch, once for the iterator and once for its workers.
                 feed.indices = iter(loader._index_sampler)
         try:
             inner.start(feed)
@@ -238,7 +238,7 @@ class LiveIterator:
             self._failed(inner.change, told)
             inner = self._start_own(feed)
         if workers > 0:
-            # Torch asks the sampler before the loop does.
+            # torch asks the sampler before the loop does.
             feed.draw_ahead(workers * own["prefetchFactor"])
             inner.open()
         return inner
@@ -248,7 +248,9 @@ class LiveIterator:
         return Inner(self._loader, setting, change, watched.session.folder, is_own=setting == watched.own)
 
     def _look_again(self):
-        """At what workers have copies of that persist though the script's would not: they must not miss a change."""
+        """Watches the objects copied by workers that persist although the script's would not: they must not miss a
+        change.
+        """
         watched = self._watched
         inner = watched.persisting(self)
         changed = None if inner is None or inner.is_own or inner.state is None else inner.state.changed()
@@ -258,7 +260,7 @@ class LiveIterator:
             self._failed(inner.change, failures.refusal(evidence.SCRIPT_CHANGES % changed))
 
     def _look(self, inner):
-        """Before its workers are started: what they have copies of."""
+        """Before its workers start: notes the objects that they copy."""
         watched = self._watched
         if inner.is_own:
             if inner.iterator is None and inner.setting["numWorkers"] > 0 and watched.is_told:
@@ -279,7 +281,7 @@ class LiveIterator:
             return
         self._look(inner)
         try:
-            # The script's own draws a seed as it begins an epoch, and this is none.
+            # The script's own iterator draws a seed when it begins an epoch, and this is not one.
             with unchanged_randomness(self._loader) if inner.is_own else contextlib.nullcontext():
                 inner.start(self._feed)
         except Exception as error:
@@ -296,7 +298,7 @@ class LiveIterator:
 
     def _next_batch(self):
         if self._is_first and self._inners and not self._inners[-1].gate.is_open:
-            # Where the script has no workers torch asks the sampler now.
+            # Without workers torch asks the sampler now.
             self._inners[-1].open()
         while self._inners:
             inner = self._inners[0]
@@ -332,7 +334,7 @@ class LiveIterator:
             return deaths.end_of(inner, self._watched.patience.grace())
         if workers > 0 or self._watched.own["numWorkers"] == 0:
             return deaths.next_of(inner, seconds)
-        # The script's own workers would not have drawn here.
+        # The script's own workers would not draw here.
         with unchanged_randomness(self._loader):
             return deaths.next_of(inner, seconds)
 
@@ -341,9 +343,9 @@ class LiveIterator:
         self._inners.clear()
 
     def _falls_back(self, inner, error):
-        """Where a batch fails under a setting that pinbench has tried, it is drawn again under the script's own, with
-        all that are outstanding: memory, files or processes may be wanting, or the data set be one that cannot be in a
-        worker, or only there. What it raises then as well is the script's own matter. Not where the order is lost.
+        """If a batch fails under a tried setting, it and all undelivered batches are drawn again under the script's
+        own. Memory, files or processes may be short, or the data set may work only outside or only inside a worker.
+        Errors under the script's own setting are the script's. Not if the order is lost.
         """
         if inner.is_own or error is self._feed.error:
             return False
@@ -352,7 +354,7 @@ class LiveIterator:
         if not getattr(self._loader, "in_order", True):
             return False
         told = failures.describe(error, inner, has_started=True)
-        # One that has taken over since goes on with what it has drawn, and remains in force.
+        # A newer setting continues with what it has drawn, and remains in force.
         is_last = inner is self._inners[-1]
         feed = self._feed if is_last else Feed(iter(()))
         feed.give_back(inner.gate.outstanding)

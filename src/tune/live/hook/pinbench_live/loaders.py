@@ -1,4 +1,4 @@
-"""Takes the place of DataLoader.__iter__, and says which loaders of the process there are."""
+"""Replaces DataLoader.__iter__, and reports the loaders of the process."""
 
 import functools
 import os
@@ -15,7 +15,7 @@ def take_place(module):
     if socket is None:
         return  # the script has cleared its environment since
     original = module.DataLoader.__iter__
-    # Here, as spawned workers come by here as well.
+    # Installed here, because spawned workers run this too.
     making = probe_module("making")
     making.install(os.path.dirname(socket))
     watch = _Watch(module, original)
@@ -28,32 +28,32 @@ def take_place(module):
 
 
 class _Watch:
-    """All loaders of a process, each watched from its first iteration on until pinbench says which one it tunes."""
+    """All loaders of a process, watched from their first iteration until pinbench chooses the one to tune."""
 
     def __init__(self, module, original):
         self._module = module
         self._original = original
         self._pid = None
         self._session = None
-        # By id, as loaders may be equal, or have no hash: a weak reference to each, and what is known of it.
+        # By id, because loaders may be equal or have no hash: a weak reference and a record for each.
         self._watched = {}
 
     def iterate(self, loader):
-        # A data set may have a loader of its own, which is no loop's.
+        # A data set may iterate its own loader, which is no training loop's.
         if self._module._utils.worker.get_worker_info() is not None:
             return self._original(loader)
         try:
             watched = self._find(loader)
         except Exception:
-            # Nothing is known of it that could be told.
+            # There is nothing to report on it.
             watched = None
         if watched is None or watched.is_untouched:
             return self._original(loader)
         return self._iterate(loader, watched)
 
     def _find(self, loader):
-        """What is known of a loader; None where it is not watched."""
-        # A process that the script has forked is one of its own.
+        """The record of a loader; None if it is not watched."""
+        # A process forked by the script is separate.
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._watched = {}
@@ -92,13 +92,13 @@ class _Watch:
 
 
 def _forget(watched, number, reference):
-    """Another one may have the number meanwhile."""
+    """Another loader may get the id meanwhile."""
     if watched.get(number, (None,))[0] is reference:
         watched.pop(number)[1].end()
 
 
 def _strangeness(loader):
-    """Why a loader cannot be tuned at all; None where it can."""
+    """Why a loader cannot be tuned; None if it can."""
     missing = [name for name in _ATTRIBUTES if not hasattr(loader, name)]
     if missing:
         return "it is a %s without %s" % (type(loader).__name__, missing[0])

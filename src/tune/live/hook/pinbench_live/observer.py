@@ -1,4 +1,4 @@
-"""What making a batch does to the process in which it is made."""
+"""Side effects of making a batch on its process."""
 
 import json
 import os
@@ -11,16 +11,16 @@ generators = probe_module("generators")
 
 
 class Observer:
-    """For `making.observe()`. `dataset`: of it alone. `path`: where a worker leaves what it has seen."""
+    """For `making.observe()`. `dataset`: observe this one only. `path`: the file for a worker's record."""
 
     def __init__(self, dataset=None, path=None):
         self.error = None
         # Whether random numbers were drawn.
         self.is_random = False
-        # Names of what the first batch has changed, and the others: first ones may open files and fill caches.
+        # Names of objects changed by the first batch and by later ones: first ones may open files and fill caches.
         self.first_changed = None
         self.changed = None
-        # The path of a file that was opened, and is open still.
+        # The path of a file that was opened and is still open.
         self.opened = None
         self._dataset = dataset
         self._path = path
@@ -58,12 +58,12 @@ def roots_of(owner):
 
 
 def order_of(loader):
-    """What its sampler can reach beside the data set."""
+    """Objects reachable from its sampler, without the data set."""
     return Reachable({"sampler": loader._index_sampler}, without=loader.dataset)
 
 
 def read(path):
-    """What a worker has seen; None where it has left nothing."""
+    """A worker's record; None without any."""
     try:
         with open(path) as file:
             seen = json.load(file)

@@ -1,4 +1,4 @@
-"""Files that this process has open to read them, and where in them it is: a position that forked workers would share."""
+"""Files that this process has open for reading, with their positions, which forked workers would share."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def positions():
 
 
 def moved(before, now):
-    """The path of one in which reading has gone on, or back, since; None where none has."""
+    """The path of a file whose position has moved since; None if none has."""
     for fd, (path, identity, position) in now.items():
         if fd in before and before[fd][1] == identity and before[fd][2] != position:
             return path

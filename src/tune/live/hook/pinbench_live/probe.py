@@ -1,4 +1,4 @@
-"""The modules of the probe that runs data sets by themselves: what it knows of batches and workers holds in a job too."""
+"""The modules of the separate probe for data sets, whose facts on batches and workers apply to a job too."""
 
 import importlib
 import os

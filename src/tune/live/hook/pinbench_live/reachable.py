@@ -1,4 +1,6 @@
-"""What a data set can reach in the training process: whether that changes, and what of it workers must not share."""
+"""Objects that a data set can reach in the training process: whether they change, and which of them workers must not
+share.
+"""
 
 import collections
 import ctypes
@@ -15,15 +17,15 @@ import types
 
 import torch
 
-# A bounded look: so many objects that may change, so many values of each, and so many of these looked into.
+# Limits of the walk: objects that may change, values of each, and values that are entered.
 _MOST_NODES, _MOST_VALUES, _MOST_ENTERED = 300, 1000, 100
-# Of larger arrays some values are looked at, here and there.
+# Of larger arrays only a sample of values is compared.
 _SMALL_BYTES, _SOME_VALUES = 1 << 16, 256
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 _OPAQUE = (range, types.ModuleType, types.CodeType, types.FrameType, type(Ellipsis))
-# Of types from there nothing is looked into.
+# Types from these modules are not entered.
 _OPAQUE_MODULES = ("logging", "threading", "weakref", "re", "pathlib", "datetime")
-# Methods of the user's that making a batch calls.
+# The user's methods that run when a batch is made.
 _CALLED = ("__call__", "__getitem__", "__getitems__", "__iter__", "__next__")
 _LIBRARIES = ("site-packages", "dist-packages", os.path.dirname(os.__file__))
 _ITERATORS = tuple({type(iter(each)) for each in ([], (), {}, set(), "", b"", range(1))}) + (
@@ -32,12 +34,10 @@ _ITERATORS = tuple({type(iter(each)) for each in ([], (), {}, set(), "", b"", ra
 
 
 class Reachable:
-    """`roots`: objects by the name that a reader knows them by; `without` is not entered. Nothing of the user's own code is
-    run.
-    """
+    """`roots`: objects by the names that readers know; `without` is not entered. None of the user's code runs."""
 
     def __init__(self, roots, without=None):
-        # What forked workers would share, or each begin with a copy of: (kind, name).
+        # Objects that forked workers would share, or copy with their state: (kind, name).
         self.held = []
         self._nodes = []
         self._entered = {id(without)}
@@ -51,9 +51,7 @@ class Reachable:
         self._seen = [_looked_at(value, look) for _, value, look in self._nodes]
 
     def changed(self):
-        """The name of something that is not as it was when this was made, generators of random numbers left out; None where
-        all is.
-        """
+        """The name of an object that has changed since this was made, except random generators; None if nothing has."""
         for (name, value, look), before in zip(self._nodes, self._seen):
             if look in _GENERATORS:
                 continue
@@ -63,7 +61,7 @@ class Reachable:
         return None
 
     def has_drawn(self):
-        """Whether numbers were drawn from a generator of random numbers that it reaches."""
+        """Whether a reachable random generator was drawn from."""
         return any(
             not _are_same(before, _looked_at(value, look))
             for (_, value, look), before in zip(self._nodes, self._seen)
@@ -71,13 +69,13 @@ class Reachable:
         )
 
     def _enter(self, name, value):
-        """Notes what of it may change; returns what it leads to."""
+        """Records the parts that may change; returns what it leads to."""
         kind = type(value)
         if kind in _SCALARS or isinstance(value, _OPAQUE) or id(value) in self._entered:
             return ()
         if kind.__module__ in _OPAQUE_MODULES or kind.__module__.startswith("pinbench"):
             return ()
-        # Kept by the node, or by what it was reached from, as long as this is walked.
+        # Its owner keeps it alive during the walk.
         self._entered.add(id(value))
         held = _held(value)
         if held is not None:
@@ -151,7 +149,7 @@ def _looked_at(value, look):
 
 
 def _place(name, value, look, before, now):
-    """The name of what differs within it, as far as that has one."""
+    """The name of the changed part, if it has one."""
     index = next((i for i, (one, other) in enumerate(zip(before, now)) if not _is_same(one, other)), 0)
     if index == 0:
         return name
@@ -163,7 +161,7 @@ def _place(name, value, look, before, now):
 
 
 def _held(value):
-    """What it is, where processes must not share it or have copies of its state."""
+    """Its kind, if processes must not share it or copy its state."""
     if isinstance(value, io.IOBase):
         return "file" if _is_regular(value) else None
     if isinstance(value, (socket.socket, sqlite3.Connection)):
@@ -179,7 +177,7 @@ def _is_regular(file):
 
 
 def _look_at(value, kind):
-    """How to see whether something changes that is not made of further objects; None for anything else."""
+    """How to detect a change of an object without further objects in it; None for other objects."""
     if isinstance(value, torch.Tensor):
         return _tensor
     if isinstance(value, (torch.Generator, random.Random)):
@@ -203,7 +201,7 @@ def _tensor(value):
     if value.layout is not torch.strided or value.device.type not in ("cpu", "cuda"):
         return look
     look.append(value.data_ptr())
-    # What NumPy writes into a tensor's memory changes no version.
+    # NumPy's writes into a tensor's memory change no version.
     if value.device.type == "cpu" and value.is_contiguous() and value.numel() > 0:
         flat = value.detach().view(-1)
         step = 1 if value.numel() * value.element_size() <= _SMALL_BYTES else max(1, value.numel() // _SOME_VALUES)
@@ -226,7 +224,7 @@ def _version(value):
 def _array(value):
     look = [value.__array_interface__["data"], value.shape]
     numpy = sys.modules["numpy"]
-    # What is mapped may have to come from storage.
+    # Mapped memory may have to come from storage.
     if isinstance(value, numpy.memmap) or value.dtype.hasobject or value.size == 0:
         return look
     step = 1 if value.nbytes <= _SMALL_BYTES else max(1, value.size // _SOME_VALUES)
@@ -254,7 +252,7 @@ _GENERATORS = (_generator_state, _state_of_numpy)
 
 
 def _values(value):
-    """Of a list or a deque: its length, and some of what it holds."""
+    """Length and some items of a list or a deque."""
     length = len(value)
     if length <= _MOST_VALUES:
         return [length, *value]
@@ -288,7 +286,7 @@ def _function_names(function):
 
 
 def _cells(function):
-    """What it has of the functions around it."""
+    """Its closure: variables of the enclosing functions."""
     found = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         try:
@@ -299,7 +297,7 @@ def _cells(function):
 
 
 def _globals_of(function):
-    """What the code names of its module, and of modules that it names."""
+    """Globals that the code names, and those of modules that it names."""
     names, around, found = _names_in(function.__code__), function.__globals__, {}
     for name in names:
         if name not in around:
@@ -329,7 +327,7 @@ def _slot_values(value):
 
 @functools.lru_cache(maxsize=1024)
 def _slots(kind):
-    """Of the script's own types."""
+    """For the script's own types."""
     found = []
     for each in kind.__mro__:
         slots = each.__dict__.get("__slots__", ())
@@ -339,7 +337,7 @@ def _slots(kind):
 
 
 def _is_library(path):
-    """Whether code comes with Python or was installed: what it names of its own modules is not the script's to change."""
+    """Whether code belongs to Python or to an installed package, whose globals the script does not change."""
     return path is None or path.startswith("<frozen") or any(each in path for each in _LIBRARIES)
 
 

@@ -1,4 +1,4 @@
-"""Tells pinbench when batches came, a little at a time and from within the loop itself."""
+"""Reports arrivals to pinbench in small steps, from within the loop."""
 
 import time
 
@@ -7,7 +7,7 @@ import torch
 from . import facts
 from .probe import probe_module
 
-# Telling more often would be a part of what is measured.
+# More frequent reports would affect the measurement.
 _TELL_NS = 20_000_000
 _MAKING_NS = 250_000_000
 
@@ -28,7 +28,7 @@ class Reporting:
     def changed(self, change):
         self.flush()
         watched = self._watched
-        # Also where the search is over: this is what it has come to.
+        # Also after the search: this is its final state.
         watched.session.tell(
             "changed", loader=watched.number, change=change, atBatch=watched.delivered, ns=time.perf_counter_ns()
         )
@@ -38,7 +38,9 @@ class Reporting:
         self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=ns)
 
     def delivered(self, inner, batch, began_ns, drawn=None):
-        """A batch that `inner` has made of the indices `drawn` is about to be handed to the loop, which asked for it at `began_ns`."""
+        """Called when a batch made by `inner` from `drawn` is about to go to the loop, which asked for it at
+        `began_ns`.
+        """
         now_ns = time.perf_counter_ns()
         if inner is not self._inner:
             self.flush()
@@ -52,7 +54,7 @@ class Reporting:
         elif watched.delivered == 1:
             watched.contents = facts.contents(batch), drawn
         elif watched.contents is not None:
-            # By now the script has shown where its batches go.
+            # By now the script has shown the device of its batches.
             watched.tell("batch", **facts.batch(*watched.contents))
             watched.contents = None
         if now_ns - self._told_ns >= _TELL_NS:

@@ -1,4 +1,4 @@
-"""What this training process and pinbench say to each other."""
+"""The conversation between this training process and pinbench."""
 
 import os
 import platform
@@ -10,11 +10,11 @@ from .probe import probe_module
 
 
 class Session:
-    """One for each process that iterates a loader. Raises OSError where pinbench cannot be reached."""
+    """One for each process that iterates a loader. Raises OSError if pinbench cannot be reached."""
 
     def __init__(self, path):
         self._line = Line(path)
-        # Where the workers leave how long they take to make batches.
+        # Folder in which workers write the time of making batches.
         self.folder = os.path.dirname(path)
         self._watched = []
         self._target = None
@@ -22,7 +22,7 @@ class Session:
 
     @property
     def is_open(self):
-        """Whether anybody wants to know of further loaders."""
+        """Whether pinbench wants reports on further loaders."""
         return self._line.is_open and self._target is None
 
     def tell(self, kind, /, **fields):
@@ -34,7 +34,7 @@ class Session:
         return len(self._watched)
 
     def obey(self):
-        """Does what pinbench has asked for meanwhile, as far as that is a matter of settings to be changed."""
+        """Carries out pinbench's requests that change settings."""
         for command in self._line.commands():
             kind = command["type"]
             if kind == "target":
@@ -53,14 +53,14 @@ class Session:
     def _rest(self):
         for watched in self._watched:
             watched.is_told = watched.is_target = False
-        # Nobody asks any more how long batches take to make.
+        # Times of making batches are no longer needed.
         probe_module("making").install(None)
-        # Those that are iterated from now on are no concern of pinbench's.
+        # Loaders iterated from now on do not concern pinbench.
         self._target = self._target or 0
 
 
 def _rank():
-    """Which of the training processes this is, as far as the launcher or torch.distributed tell."""
+    """The rank of this training process, if the launcher or torch.distributed say."""
     rank, world_size = _number("RANK", 0), _number("WORLD_SIZE", 1)
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized():
@@ -74,7 +74,7 @@ def _rank():
 
 
 def _number(name, otherwise):
-    """What a launcher says; some say -1 for not being one of several."""
+    """A launcher's value; some use -1 for a single process."""
     try:
         number = int(os.environ[name])
     except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""What a worker of a setting that is only tried does before the script's own worker_init_fn."""
+"""The start of a tried setting's worker, before the script's own worker_init_fn."""
 
 import json
 import multiprocessing.queues
@@ -10,8 +10,8 @@ from .probe import probe_module
 
 
 class TriedWorker:
-    """A worker_init_fn around the script's; picklable where theirs is. With `is_observed`, what making its batches does is
-    left in `folder`.
+    """Wraps the script's worker_init_fn; picklable if that is. With `is_observed`, the side effects of making batches
+    are written to `folder`.
     """
 
     def __init__(self, init_fn, folder, is_observed):
@@ -20,7 +20,7 @@ class TriedWorker:
         self.is_observed = is_observed
 
     def __call__(self, worker_id):
-        # torch would have the loop wait for ever for a batch that cannot be sent.
+        # torch would let the loop wait forever for a batch that cannot be sent.
         multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
         if self.is_observed:
             from .observer import Observer, path_of

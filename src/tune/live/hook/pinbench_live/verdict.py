@@ -1,4 +1,4 @@
-"""Which settings a loader may be given, and what becomes of their batches."""
+"""The settings that a loader may get, and the use of their batches."""
 
 from .inner import is_stream
 
@@ -6,21 +6,21 @@ HANDED, DISCARDED, REFUSED = "handed", "discarded", "refused"
 
 
 class Verdict:
-    """`workers`: of settings with another number of workers. `reason`: why their batches are not handed to the loop."""
+    """`workers`: for settings with another number of workers. `reason`: why their batches do not go to the loop."""
 
     def __init__(self, workers, reason=None, failure=None, without_workers=False, ahead_matters=False):
         self.workers = workers
         self.reason = reason
-        # How workers failed, as failures.describe() has it; None where they were not tried, or did not.
+        # The failure of workers from failures.describe(); None if they were not tried or did not fail.
         self.failure = failure
-        # Whether a script's loader that has workers may be given none.
+        # Whether a loader with workers may also run without any.
         self.without_workers = without_workers
-        # Whether batches depend on how many others are drawn ahead of them.
+        # Whether batches depend on the number drawn ahead of them.
         self.ahead_matters = ahead_matters
 
 
 def way_of(setting, loader, own, verdict):
-    """What becomes of the batches of a setting; None while `verdict` is not known and would count."""
+    """The use of a setting's batches; None while `verdict` is unknown and would matter."""
     if setting == own or setting["numWorkers"] == own["numWorkers"] == 0 and not is_stream(loader):
         return HANDED
     if verdict is None:

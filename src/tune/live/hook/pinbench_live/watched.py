@@ -1,4 +1,4 @@
-"""What is known of one loader of the script, over all its epochs."""
+"""The record of one loader of the script, over all its epochs."""
 
 import collections
 import weakref
@@ -8,7 +8,7 @@ from .inner import is_stream, own_setting
 from .patience import Patience
 from .verdict import way_of
 
-# Of the loop's steps, to imitate them.
+# Number of the loop's steps that are kept for imitating them.
 _STEPS = 64
 
 
@@ -17,37 +17,37 @@ def _none():
 
 
 class Watched:
-    """`strangeness`: why it cannot be tuned at all, None where it can."""
+    """`strangeness`: why it cannot be tuned; None if it can."""
 
     def __init__(self, loader, session, strangeness):
         self.session = session
         self.is_untouched = strangeness is not None
-        # Whether pinbench wants to be told of its batches.
+        # Whether pinbench wants reports on its batches.
         self.is_told = not self.is_untouched
-        # Whether pinbench has chosen it to be tuned, and has not ended that.
+        # Whether pinbench is tuning it.
         self.is_target = False
-        # Of how many batches delivered the last one is: the process is to end then.
+        # The process ends after this many delivered batches.
         self.ends_at = None
-        # The change that pinbench asks for and that has not been made yet.
+        # The requested change that has not been made yet.
         self.asked = None
         self.own = own_setting(loader)
-        # Which settings it may be given: an Evidence gathers that, a Verdict is what it comes to.
+        # The permitted settings: an Evidence gathers facts on them and ends in a Verdict.
         self.evidence = self.verdict = None
         self.patience = Patience()
-        # Seconds that the loop took from one batch to the next, beside waiting for it.
+        # Seconds between batches without the wait for them.
         self.steps = collections.deque(maxlen=_STEPS)
-        # What could be reached as the script's own workers were forked, and files that were open as an epoch began.
+        # Objects reachable when the script's workers were forked, and files open when an epoch began.
         self.forked = None
         self.files_at_epoch = {}
-        # With which the next epoch begins, and the number of the change that brought it.
+        # The setting of the next epoch, and the number of its change.
         self.setting, self.change = self.own, 0
-        # The loop's last iterator of it, for as long as that is there.
+        # The loop's last iterator of it, while that exists.
         self.iterator = _none
-        # The inner loader whose workers persist from one epoch to the next, however the epoch ends.
+        # The inner loader whose workers persist between epochs, however an epoch ends.
         self._persisting = None
-        # What its first batch holds, until that is told.
+        # Facts on its first batch, until they are reported.
         self.contents = None
-        # Of all epochs: batches that the loop got, and how often it began.
+        # Over all epochs: batches of the loop, and number of epochs.
         self.delivered = 0
         self.epochs = 0
         self.number = session.add(self)
@@ -67,11 +67,11 @@ class Watched:
             self.session.tell(kind, loader=self.number, **fields)
 
     def way_of(self, loader, setting):
-        """What becomes of the batches of a setting; None while that is not known."""
+        """The use of a setting's batches; None while unknown."""
         return way_of(setting, loader, self.own, self.verdict)
 
     def judge(self, verdict):
-        """From now on `verdict` holds."""
+        """Sets the final verdict."""
         self.verdict = verdict
         self.tell(
             "safety",
@@ -81,7 +81,7 @@ class Watched:
         )
 
     def step_aside(self, error):
-        """Something of pinbench's own has failed: the script's loader is the script's from now on."""
+        """After a failure of pinbench itself: from now on the loader runs as the script made it."""
         self.asked, self.setting, self.change = None, self.own, 0
         self.is_untouched = True
         gathering, self.evidence = self.evidence, None
@@ -93,7 +93,7 @@ class Watched:
             self.is_told = self.is_target = False
 
     def end(self):
-        """The script has let go of its loader: the workers that persist end with it, as torch's do."""
+        """The script has dropped its loader: the persistent workers end with it, as torch's do."""
         gathering, self.evidence, self.forked = self.evidence, None, None
         if gathering is not None:
             gathering.end()
@@ -102,18 +102,18 @@ class Watched:
             deaths.end(inner)
 
     def put_in_force(self, inner, user):
-        """From now on epochs begin with its setting, and with its workers where these persist. `user`: the iterator that has it."""
+        """Epochs now begin with its setting, and with its workers if these persist. `user`: its iterator."""
         inner.user = weakref.ref(user)
         self.setting, self.change = inner.setting, inner.change
         self._persisting = inner if inner.setting["persistentWorkers"] else None
 
     def persists(self, inner):
-        """Whether it begins the next epoch as well."""
+        """Whether it also begins the next epoch."""
         return inner is self._persisting
 
     def persisting(self, user):
-        """The inner loader to begin an epoch with, where one has persisted under the setting in force. Its batches may still
-        be another iterator's of the loop than `user`.
+        """The persistent inner loader under the setting in force, to begin an epoch with. Its batches may still belong
+        to another iterator than `user`.
         """
         inner = self._persisting
         if inner is None:

@@ -1,1 +1,1 @@
-"""Runs the user's Dataset in a DataLoader as pinbench asks for, and tells when its batches arrive."""
+"""Runs the user's Dataset in a DataLoader for pinbench, and reports when its batches arrive."""

@@ -1,4 +1,4 @@
-"""What is in a batch, and copying it."""
+"""The contents of a batch, and copying it."""
 
 import collections.abc
 
@@ -6,20 +6,20 @@ import torch
 
 from .leaves import PLAIN, is_plain_list
 
-# The most tensors of a batch that are looked at, and the most of all else: a graph of objects may be as good as endless.
+# Most tensors of a batch that are inspected, and most other objects: a graph of objects may be endless.
 _MOST_TENSORS, _MOST_OTHERS = 100_000, 2000
 
 
 class Contents:
-    """What is in one batch, as torch's own pin_memory() and a training script's `.to()` see it."""
+    """The contents of one batch, as torch's own pin_memory() and a training script's `.to()` see them."""
 
     def __init__(self, batch):
         self.tensors = []
-        # Names of types that hold tensors, and that neither torch nor the type itself can pin, or copy.
+        # Names of types with tensors that neither torch nor the type itself can pin, or copy.
         self.unpinnable = []
         self.uncopyable = []
         self._pinnable = 0
-        # By id, kept so that no other thing gets the same one.
+        # Kept by id, so that no other object gets the same id.
         self._seen = {}
         self._others = 0
         self._visit(batch, True, True, 0)
@@ -86,7 +86,7 @@ class Contents:
 
 
 def copy(batch, device, non_blocking):
-    """The batch on the device: all that has a `.to()`, in containers like the batch's own; the rest stays as it is."""
+    """The batch on the device: everything with a `.to()`, in the same containers; the rest is unchanged."""
     if isinstance(batch, (str, bytes, int, float, type(None))):
         return batch
     if hasattr(batch, "to"):
@@ -99,9 +99,9 @@ def copy(batch, device, non_blocking):
 
 
 def _like(container, items):
-    """The items in a container of the same type, or as they are where that cannot be made."""
+    """The items in a container of the same type, or unchanged if that cannot be made."""
     try:
-        # Of a named tuple, each is an argument.
+        # A named tuple takes each item as an argument.
         return type(container)(*items) if hasattr(container, "_fields") else type(container)(items)
     except Exception:
         return items

@@ -1,4 +1,4 @@
-"""The line to pinbench: JSON, an object a line, over a socket of its own that no print of the user's can disturb."""
+"""The connection to pinbench: JSON, an object a line, over its own socket, which no print of the user's can disturb."""
 
 import json
 import os
@@ -9,25 +9,25 @@ import time
 from . import guard
 from .descriptors import Descriptor, move_high
 
-# The descriptor of the socket to pinbench, as pinbench hands it over.
+# The descriptor of the socket that pinbench passes.
 CONTROL = 3
-# Arrivals are told in chunks, so that telling them does not slow down what is measured.
+# Arrivals are sent in chunks so that sending does not slow the measured loop.
 _CHUNK_SECONDS = 0.02
 
 
 class Channel:
-    """A thread reads commands and queues them for the main one; for "stop" it calls `on_stop(trial)` at once."""
+    """A thread queues commands for the main one; for "stop" it calls `on_stop(trial)` at once."""
 
     def __init__(self, on_stop):
         os.set_blocking(CONTROL, True)
         self._socket = Descriptor(move_high(CONTROL))
-        # A worker that held it would keep pinbench from seeing that this process has ended.
+        # A worker that inherited it would hide the end of this process from pinbench.
         os.register_at_fork(after_in_child=self._socket.close_in_child)
         self._commands = queue.Queue()
         self._on_stop = on_stop
         self._lock = threading.Lock()
         self._arrivals = []
-        # Called before arrivals are told: it adds those that became known since, and says whether more are under way.
+        # Called before arrivals are sent: adds new ones, and returns whether more are under way.
         self._collect = None
         self._have_arrivals = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
@@ -40,17 +40,18 @@ class Channel:
         self._write({"type": kind, **fields})
 
     def arrived(self, ns):
-        """A batch has arrived; told within some milliseconds, also while the main thread is busy."""
+        """Records an arrival, which is sent within some milliseconds even if the main thread is busy."""
         self._arrivals.append(ns)
         self._have_arrivals.set()
 
     def collect_from(self, collect):
-        """`collect()` calls arrived() for what has come, and says whether more will; if so it is called again."""
+        """`collect()` calls arrived() for new arrivals, and returns whether more will come; if so it is called again.
+        """
         with self._lock:
             self._collect = collect
 
     def expect(self):
-        """A batch is under way, of whose arrival `collect` will know."""
+        """Announces a batch whose arrival `collect` will notice."""
         self._have_arrivals.set()
 
     def flush_arrivals(self):

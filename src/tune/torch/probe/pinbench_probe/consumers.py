@@ -17,18 +17,18 @@ class _Consumer:
     def __init__(self, step, tell):
         self._step = step
         self._tell = tell
-        # What an error comes from: the step, or what is done with a batch before it.
+        # The source of an error: the step, or the use of a batch before it.
         self.is_in_step = False
         self.copy_ns = 0
 
     def start(self):
-        """Just before the loader is."""
+        """Called just before the loader starts."""
 
     def finish(self):
         """Waits for copies and steps that are under way."""
 
     def collect(self):
-        """Tells of the arrivals that became known since it was last called; whether more are under way."""
+        """Reports new arrivals since the last call; returns whether more are under way."""
         return False
 
     def _run_step(self, batch):
@@ -73,10 +73,10 @@ class _CudaConsumer(_Consumer):
 
 
 class BlockingConsumer(_CudaConsumer):
-    """The copy is waited for where it is issued."""
+    """Waits for each copy where it is issued."""
 
     def take(self, batch):
-        # The copy would wait for it, being behind it in the stream; that time is not the copy's.
+        # The copy would wait behind it in the stream; that time is not the copy's.
         self._wait_for_step()
         start = time.perf_counter_ns()
         self._copies = copy(batch, self._device, self._non_blocking)
@@ -100,9 +100,9 @@ class OverlappingConsumer(_CudaConsumer):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self._copy_done = None
-        # Events of copies whose arrival has not been told, oldest first.
+        # Events of copies whose arrival is not reported yet, oldest first.
         self._under_way = collections.deque()
-        # One moment by both clocks. They drift apart by some microseconds a second.
+        # The same moment on both clocks, which drift apart by some microseconds a second.
         self._reference = torch.cuda.Event(enable_timing=True)
         self._reference_ns = self._last_ns = 0
 
@@ -114,7 +114,7 @@ class OverlappingConsumer(_CudaConsumer):
 
     def take(self, batch):
         start = time.perf_counter_ns()
-        # The last copies are let go only now, when these are issued: their memory is not needed for these.
+        # The last copies are freed only after these are issued, so their memory is not reused for them.
         self._copies = copy(batch, self._device, True)
         done = torch.cuda.Event(enable_timing=True)
         done.record()
@@ -134,7 +134,7 @@ class OverlappingConsumer(_CudaConsumer):
         while self._under_way and self._under_way[0].query():
             done = self._under_way[0]
             ns = self._reference_ns + round(self._reference.elapsed_time(done) * 1e6)
-            # Neither clock is so exact that the order need not be seen to.
+            # The clocks are not exact, so the order must be enforced.
             self._last_ns = min(max(ns, self._last_ns), time.perf_counter_ns())
             self._tell.arrived(self._last_ns)
             self._under_way.popleft()

@@ -1,17 +1,18 @@
-"""The probe's own descriptors, which the user's code must neither meet nor lose without a word."""
+"""The probe's own descriptors, which the user's code must not use by accident or close unnoticed."""
 
 import fcntl
 import os
 import resource
 
-# Beyond what os.closerange(3, 256) and its like reach. Not higher than need be: a fork copies the table up to it.
+# Above the reach of os.closerange(3, 256) and the like. No higher than necessary, because a fork copies the table up to
+# it.
 _HIGHEST = 1000
-# Exit status where the user's code has closed one; torch-failures.ts words it.
+# Exit status if the user's code has closed one; torch-failures.ts has its text.
 CLOSED = 84
 
 
 def move_high(fd):
-    """The same file under a number that nobody meets by chance, no longer under the old one; not for other programs."""
+    """Moves the file to a number that nobody uses by chance; other programs do not inherit it."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     least = _HIGHEST if soft == resource.RLIM_INFINITY else min(_HIGHEST, soft // 2)
     high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, least)
@@ -20,7 +21,7 @@ def move_high(fd):
 
 
 class Descriptor:
-    """A number, and which file it stood for: where it was closed, the number may be the user's file by now."""
+    """A number and its file: after a close the number may belong to the user's file."""
 
     def __init__(self, fd):
         self.number = fd
@@ -30,12 +31,12 @@ class Descriptor:
         return self.number is not None and _file_of(self.number) == self._file
 
     def check(self):
-        """Ends the process where the descriptor is lost: nothing can be told any more, but for an exit status."""
+        """Ends the process if the descriptor is lost: only an exit status can still be reported."""
         if not self.is_ours():
             os._exit(CLOSED)
 
     def close_in_child(self):
-        """Once: in the child's own children the number may be the user's."""
+        """Only once: in the child's own children the number may be the user's."""
         if self.is_ours():
             os.close(self.number)
         self.number = None

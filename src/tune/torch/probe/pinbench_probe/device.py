@@ -1,4 +1,4 @@
-"""Where batches go: a GPU, or nowhere."""
+"""The destination of batches: a GPU, or host memory."""
 
 import statistics
 import time
@@ -9,13 +9,13 @@ from .consumers import BlockingConsumer, HostConsumer, OverlappingConsumer
 
 
 def find(rank):
-    """The GPU that torch uses, or the stand-in for none. `rank`: of so many processes, each with a GPU of its own."""
+    """The GPU that torch uses, or a replacement without one. `rank`: the process' rank, each with its own GPU."""
     if not torch.cuda.is_available():
         return HostDevice()
     if rank is None:
         return CudaDevice()
     count = torch.cuda.device_count()
-    # As training scripts do it, by LOCAL_RANK.
+    # As in training scripts, by LOCAL_RANK.
     torch.cuda.set_device(rank["index"] % count)
     return CudaDevice(shared_by=rank["count"] if count < rank["count"] else 1, count=count)
 
@@ -42,11 +42,11 @@ class HostDevice:
 
 class CudaDevice:
     is_cuda = True
-    # A copy of so much is as fast as any larger one.
+    # Size from which larger copies are no faster.
     _LINK_BYTES = 256 << 20
 
     def __init__(self, shared_by=1, count=1):
-        # What the user should know of it, a sentence each.
+        # Notes on it for the user, a sentence each.
         self.notes = []
         if shared_by > 1:
             said = "torch sees %d GPU%s, which %d ranks share here." % (count, "s" if count > 1 else "", shared_by)
@@ -64,7 +64,7 @@ class CudaDevice:
         return start.elapsed_time(end) * 1e6
 
     def link(self, batch_bytes):
-        """Bytes a second of one copy at a time, from pinned and from pageable memory."""
+        """Bytes a second of single copies, from pinned and from pageable memory."""
         size = max(1, min(batch_bytes, self._LINK_BYTES))
         there = torch.empty(size, dtype=torch.uint8, device=self.torch_device)
         pageable = torch.ones(size, dtype=torch.uint8)

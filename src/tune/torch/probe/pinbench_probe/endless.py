@@ -1,4 +1,4 @@
-"""Data without an end, so that no trial meets the edge of an epoch."""
+"""Endless data, so that no trial reaches the end of an epoch."""
 
 import torch
 from torch.utils.data import IterableDataset, RandomSampler
@@ -12,7 +12,7 @@ class EndlessSampler:
     """
 
     def __init__(self, epochs):
-        # Called with the number of an epoch, for its iterator.
+        # Called with an epoch's number; returns its iterator.
         self._epochs = epochs
         self._epoch = 0
         self._rest = None
@@ -29,7 +29,7 @@ class EndlessSampler:
             except StopIteration:
                 self._rest = None
                 if is_fresh:
-                    return  # an epoch of nothing, as all others will be
+                    return  # an empty epoch, as all others will be
                 continue
             except BaseException:
                 self._rest = None
@@ -39,7 +39,7 @@ class EndlessSampler:
 
 
 def is_plain_shuffle(loader):
-    """Whether its sampler does what shuffled_epochs() does: each sample of the data set once, in random order."""
+    """Whether its sampler does the same as shuffled_epochs(): each sample of the data set once, in random order."""
     sampler, dataset = loader.sampler, loader.dataset
     if type(sampler) is not RandomSampler or sampler.replacement or sampler.data_source is not dataset:
         return False
@@ -51,7 +51,7 @@ def is_plain_shuffle(loader):
 def shuffled_epochs(length, seed):
     def epoch(number):
         order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + number))
-        # Converted as needed: a list of all the indices of a large data set takes a second.
+        # Converted on demand: a list of all indices of a large data set takes a second.
         for start in range(0, length, 4096):
             yield from order[start:start + 4096].tolist()
 
@@ -68,7 +68,7 @@ def repeated_epochs(sampler):
 
 
 class EndlessIterable(IterableDataset):
-    """An IterableDataset that begins anew when it ends; picklable where the user's is."""
+    """An IterableDataset that restarts when it ends; picklable if the user's is."""
 
     def __init__(self, dataset):
         self.dataset = dataset

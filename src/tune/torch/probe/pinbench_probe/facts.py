@@ -1,4 +1,4 @@
-"""What the probe knows of the data once it has seen one batch."""
+"""Facts on the data, from one batch."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from .tracebacks import refuse_for
 
 
 def first_batch(source):
-    """(a batch made in this process, its Contents): what fails here fails with every setting."""
+    """(a batch made in this process, its Contents): a failure here happens with every setting."""
     try:
         for batch in source.loader(0):
             return batch, Contents(batch)
@@ -25,7 +25,7 @@ def first_batch(source):
 
 
 def collect(source, contents, device, link, step_ns):
-    """ProbeFacts, as src/tune/loader-probe.ts has them, but for what pinbench knows itself: kind and source."""
+    """ProbeFacts of src/tune/loader-probe.ts, without the kind and source that pinbench itself knows."""
     workers_off = _workers_off(contents)
     return {
         "device": device.name,
@@ -83,7 +83,7 @@ def _notes(contents, workers_off):
 
 
 def _files_per_batch(contents):
-    """A received tensor keeps the descriptor of its shared memory for as long as it lives."""
+    """A received tensor keeps the descriptor of its shared memory open while it lives."""
     if torch.multiprocessing.get_sharing_strategy() != "file_descriptor":
         return 0
     return len(contents.tensors)

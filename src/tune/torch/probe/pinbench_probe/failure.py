@@ -1,4 +1,4 @@
-"""What a failed trial is told as, and the failures that the machine's own refusals come to."""
+"""The report of a failed trial, and failures caused by the machine's limits."""
 
 import errno
 import re
@@ -17,7 +17,7 @@ _DEVICE_HINT = (
 
 
 def failure(fault, message, hint, traceback=None, everywhere=False, broken=False):
-    """A TrialFailure, as src/results/tuning.ts has it, and `broken` where this process can run no further trial."""
+    """A TrialFailure of src/results/tuning.ts, and `broken` if this process can run no further trial."""
     return {
         "fault": fault,
         "message": message,
@@ -29,7 +29,9 @@ def failure(fault, message, hint, traceback=None, everywhere=False, broken=False
 
 
 def of_system(text, number):
-    """The failure by the words of the kernel, of CUDA or of torch, and the errno; None for an error of the data set."""
+    """The failure that matches the message of the kernel, CUDA or torch, or the errno; None for an error of the data
+    set.
+    """
     if re.search(r"Cannot re-initialize CUDA in forked|cannot pin '.*' only dense CPU", text):
         return failure("device-tensors", "The data set uses the GPU, which a forked worker cannot.", _DEVICE_HINT)
     if number == errno.EMFILE or re.search(r"Too many open files|received 0 items of ancdata", text):

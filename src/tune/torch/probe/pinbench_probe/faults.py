@@ -1,4 +1,4 @@
-"""Names what went wrong in a trial."""
+"""Identifies the fault of a trial."""
 
 import errno
 import re
@@ -12,15 +12,15 @@ STARTING, LOADING, COPYING, STEPPING = "starting", "loading", "copying", "steppi
 
 
 class DataEnded(Exception):
-    """An iterable data set that gave nothing when it was begun anew."""
+    """An iterable data set that gave nothing when restarted."""
 
 
-# What torch's pinning thread died of last; one error at most.
+# The error that ended torch's pinning thread; one at most.
 _pinning_errors = []
 
 
 def remember_pinning_errors():
-    """torch's pinning thread dies of some errors, of which the main one learns only that it is gone."""
+    """Records errors that end torch's pinning thread; the main thread learns only that it has ended."""
     previous = threading.excepthook
 
     def hook(arguments):
@@ -33,20 +33,20 @@ def remember_pinning_errors():
 
 
 def describe(error, doing, setting, batches, workers):
-    """The failure (failure.py) that an error of the training loop comes to; `doing` is what the loop was at."""
+    """The failure (failure.py) for an error of the training loop; `doing` is the loop's phase."""
     try:
         pinning_error = _pinning_errors.pop() if _pinning_errors else None
         if pinning_error is not None and "Pin memory thread exited" in str(error):
             error = pinning_error
         return workers.fault(error) or _of_batch(error, doing, setting, batches) or _of_dataset(error, setting)
-    except Exception:  # whatever an error of the user's own may do when it is looked at
+    except Exception:  # inspecting an error of the user's own may itself fail
         return failure("dataset-raised", "The data set failed: %s." % type(error).__name__, None)
 
 
 def _of_batch(error, doing, setting, batches):
     if isinstance(error, DataEnded):
         if batches == 0:
-            # The first batch of all came in this process, before any trial.
+            # The very first batch came in this process, before any trial.
             said = "The data set gives no batch %s." % ("in a worker" if setting["numWorkers"] > 0 else "a second time")
             hint = "Have __iter__ begin at the start each time that it is called, in workers as well."
             return failure("data-ended", said, hint)

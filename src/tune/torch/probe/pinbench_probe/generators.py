@@ -1,4 +1,4 @@
-"""The generators of random numbers that a process has: torch's, Python's, and NumPy's where it is loaded."""
+"""The random generators of a process: torch's, Python's, and NumPy's if it is loaded."""
 
 import contextlib
 import random
@@ -8,7 +8,7 @@ import torch
 
 
 def states(*own):
-    """What tells whether any of them was drawn from since; `own` are further ones of torch's."""
+    """A value that changes if any of them is drawn from; `own` are further torch generators."""
     numpy = sys.modules.get("numpy")
     return (
         torch.get_rng_state(),
@@ -27,13 +27,13 @@ def _are_same(one, other):
         return torch.equal(one, other)
     if one is None or other is None:
         return one is other
-    # NumPy's has an array as its second part.
+    # NumPy's state has an array as its second part.
     return all(bytes(a) == bytes(b) if hasattr(a, "tobytes") else a == b for a, b in zip(one, other))
 
 
 @contextlib.contextmanager
 def kept(*own):
-    """What is drawn within leaves no trace in them."""
+    """Keeps draws within it from changing them."""
     before = states(*own)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Nothing outlives pinbench, however it ends: not where it is killed, nor while native code here holds the GIL."""
+"""Ensures that nothing outlives pinbench, even if it is killed, or if native code here holds the GIL."""
 
 import ctypes
 import glob
@@ -7,12 +7,12 @@ import shutil
 import signal
 import time
 
-# Nothing is ever said over this descriptor: its end tells the guard that pinbench is gone.
+# No data goes over this descriptor: its end tells the guard that pinbench has ended.
 LIFE_LINE = 4
 _PR_SET_PDEATHSIG = 1
-# A file of this name in the scratch folder for each process; ProbeProcess reads them too.
+# Name of a file in the scratch folder for each process; ProbeProcess also reads them.
 _NOTE = "process-"
-# As ProbeProcess has them in probe-process.ts.
+# The same limits as in ProbeProcess (probe-process.ts).
 _TERMINATE_SECONDS = 0.3
 _KEEPER_SECONDS = 1
 _KILL_SECONDS = 5
@@ -20,24 +20,24 @@ _KEEPERS = (b"multiprocessing.resource_tracker", b"torch_shm_manager")
 
 
 def die_with_parent():
-    """Has the kernel kill this process when the thread that started it ends."""
+    """Lets the kernel kill this process when the thread that started it ends."""
     parent = os.getppid()
     try:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     except (OSError, AttributeError):
-        return  # a C library without it: the process group's end and torch's own watchdog are left
+        return  # a C library without it: the process group and torch's own watchdog remain
     if os.getppid() != parent:
         os._exit(1)  # it ended before it was asked to tell
 
 
 def begin_child():
-    """What each process that this one starts does first: it dies with its parent, and clean_up() knows its shared memory."""
+    """The first action of each child process: it will die with its parent, and clean_up() knows its shared memory."""
     from multiprocessing.process import current_process
 
     die_with_parent()
     scratch = current_process()._config.get("tempdir")
     if scratch is None:
-        return  # nobody asked to keep_in() a scratch folder, so nobody cleans one up
+        return  # without keep_in() there is no scratch folder to clean up
     try:
         os.close(os.open(os.path.join(scratch, _NOTE + str(os.getpid())), os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
@@ -45,7 +45,7 @@ def begin_child():
 
 
 def end():
-    """Ends this process at once, in the middle of whatever it does; its workers die with it, the rest is the guard's."""
+    """Ends this process at once, even in the middle of an action; its workers die with it, and the guard cleans up."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -65,12 +65,12 @@ def start():
 
 
 def _guard(main, group, scratch):
-    # A group of its own, so that it can still remove the files of the one that it kills.
+    # Its own group, so that it can still remove the files of the group that it kills.
     os.setpgid(0, 0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2, 3):
         os.dup2(nothing, fd)
-    # A byte says that pinbench has cleaned up, the end of the line that it could not.
+    # A byte means that pinbench has cleaned up, the end of the line that it could not.
     try:
         if os.read(LIFE_LINE, 1) != b"":
             return
@@ -107,7 +107,7 @@ def _until_gone(group, seconds):
 
 
 def _members(group):
-    """Those that run; what has ended stays in the list until somebody waits for it."""
+    """The running ones; an ended one stays in the list until it is waited for."""
     members = []
     for name in os.listdir("/proc"):
         # "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything.
@@ -136,16 +136,16 @@ def _unlink(path):
     try:
         os.unlink(path)
     except OSError:
-        pass  # whoever made it was quicker
+        pass  # its creator was faster
 
 
 def clean_up(scratch, main, group):
-    """Removes shared memory and temporary files: what ProbeProcess does where pinbench is still there."""
+    """Removes shared memory and temporary files, as ProbeProcess does if pinbench still runs."""
     for path in glob.glob("/dev/shm/sem." + semaphore_prefix(scratch) + "*"):
         _unlink(path)
     notes = glob.glob(os.path.join(glob.escape(scratch), _NOTE + "*"))
     for pid in [main] + [int(os.path.basename(note)[len(_NOTE) :]) for note in notes]:
-        # One that runs in another group has got the number of one that ended.
+        # A process in another group has reused the number of an ended one.
         if _group_of(pid) in (None, group):
             for path in glob.glob("/dev/shm/torch_%d_*" % pid):
                 _unlink(path)
@@ -153,14 +153,12 @@ def clean_up(scratch, main, group):
 
 
 def semaphore_prefix(scratch):
-    """How the names of multiprocessing's semaphores begin, so that none is left behind."""
+    """The prefix of multiprocessing's semaphores, for removing them all."""
     return os.path.basename(scratch) + "-"
 
 
 def keep_in(scratch):
-    """Puts sockets by which processes hand over batches, and semaphores, where clean_up() finds them.
-
-    Processes that are killed leave theirs behind.
+    """Puts the sockets for batches, and semaphores, where clean_up() finds them. Killed processes leave theirs behind.
     """
     # Not at the top: the guard is forked from a process that has loaded little.
     import multiprocessing.process

@@ -1,4 +1,4 @@
-"""The values in a batch: tensors, arrays and plain values, a bounded number of them."""
+"""The values in a batch: a bounded number of tensors, arrays and plain values."""
 
 import array
 import collections.abc
@@ -7,26 +7,26 @@ import itertools
 import torch
 
 PLAIN = (str, bytes, bytearray, memoryview, range, array.array, int, float, complex, bool, type(None))
-# Values of a list of plain ones that are looked at.
+# Values inspected in a list of plain ones.
 MOST_VALUES = 8192
-# A list that begins with so many plain values is taken to hold nothing else.
+# Number of plain values at the start of a list after which it is assumed to hold nothing else.
 _TELLING = 64
 _DEEPEST = 8
 
 
 def is_array(value):
-    """Whether it is a tensor, or an array of NumPy, which need not be installed."""
+    """Whether it is a tensor, or a NumPy array (NumPy may be missing)."""
     return isinstance(value, torch.Tensor) or type(value).__module__ == "numpy" and hasattr(value, "tobytes")
 
 
 def is_plain_list(values):
-    """Whether a sequence holds plain values alone, as its first ones tell."""
+    """Whether a sequence holds only plain values, judged by its first ones."""
     return all(isinstance(item, PLAIN) for item in itertools.islice(values, _TELLING))
 
 
 def leaves(value, most):
-    """Yields at most so many leaves of a batch, in its order: arrays, plain values, and lists of plain values. Of an object
-    that holds none, its type.
+    """Yields at most this many leaves of a batch, in order: arrays, plain values, and lists of plain values. For an
+    object without any, its type.
     """
     return itertools.islice(_walk(value, 0), most)
 

@@ -12,19 +12,19 @@ import struct
 import threading
 import time
 
-# Three times the number of batches, nanoseconds of all of them, nanoseconds of the first: for making, and with `split()`
-# for collating and handing over.
+# Three records of: number of batches, nanoseconds of all of them, nanoseconds of the first; for making, and with
+# `split()` for collating and handing over.
 _FIGURES = struct.Struct("=9Q")
 _MADE, _COLLATED, _HANDED = 0, 3, 6
 _NONE = (0,) * 9
 
 _folder = None
 _own = None
-# Sees each batch before and after it is made, for as long as it wants to.
+# Called before and after each batch is made, until it stops.
 _observer = None
 # Whether collating is timed as well.
 _is_split = False
-# A batch may be made of those of another loader: the outermost counts.
+# A batch may be made from another loader's batches: the outermost counts.
 _nesting = threading.local()
 
 
@@ -35,7 +35,7 @@ def install(folder):
     there is no such file, and of a worker nothing is known.
     """
     global _folder
-    # Not before: workers that are spawned import this module before they need torch.
+    # Not earlier: spawned workers import this module before they need torch.
     from torch.utils.data._utils import fetch
 
     _folder = folder
@@ -62,8 +62,8 @@ def split(worker_loop):
 
 
 def observe(observer):
-    """Has `observer.before(fetcher)` and `observer.after(fetcher)` called around the making of each batch here; None ends
-    that, and so does whatever they raise, which stands in `observer.error` then.
+    """Calls `observer.before(fetcher)` and `observer.after(fetcher)` around the making of each batch here. None ends
+    that, and so does an exception of theirs, which is then in `observer.error`.
     """
     global _observer
     _observer = observer
@@ -78,7 +78,9 @@ def totals(folder, pids):
 
 
 def parts(folder, pids):
-    """The same of collating and of handing over: {"collated", "collateNs", "handedOver", "handOverNs"}; 0 batches where not timed."""
+    """The same for collating and handing over: {"collated", "collateNs", "handedOver", "handOverNs"}; 0 batches if not
+    timed.
+    """
     figures = [_figures_of(folder, pid) for pid in pids]
     collated, collate_ns = _sum(figures, _COLLATED)
     handed_over, hand_over_ns = _sum(figures, _HANDED)
@@ -96,7 +98,7 @@ def _sum(figures, part):
 
 
 def forget(folder, pids):
-    """Begins anew for this process, and for workers that have ended: another process may get the number of one."""
+    """Restarts for this process and for ended workers, because another process may get an ended one's number."""
     global _own
     for pid in pids:
         if pid == os.getpid():
@@ -178,7 +180,9 @@ class _Own:
 
 
 def _memory(pid):
-    """A worker's is a file that outlives it. The training process keeps its own to itself: no file descriptor there."""
+    """A worker's record is a file that outlives it. The training process keeps its own in memory, without a file
+    descriptor.
+    """
     from torch.utils.data import get_worker_info
 
     if get_worker_info() is not None and _folder is not None:
@@ -190,7 +194,7 @@ def _memory(pid):
             finally:
                 os.close(file)
         except OSError:
-            pass  # no room, or no more files: this worker's batches are not timed
+            pass  # no space or no descriptors: this worker's batches are not timed
     return bytearray(_FIGURES.size)
 
 

@@ -1,4 +1,4 @@
-"""From what a target names to a Dataset or a DataLoader: what must be called for it is called."""
+"""From a target to a Dataset or a DataLoader: calls what must be called."""
 
 import inspect
 
@@ -12,8 +12,9 @@ _STAGES = {"val": "validate", "test": "test", "predict": "predict"}
 
 
 class Opening:
-    """`kwargs` are for the first call; `is_first_rank` says whether this process prepares for those of the node;
-    `making` is called before something is called."""
+    """`kwargs` are for the first call; `is_first_rank`: whether this process prepares the data for all ranks of the
+    node; `making` runs before each call.
+    """
 
     def __init__(self, kwargs, is_first_rank, making):
         self._kwargs = kwargs
@@ -21,7 +22,7 @@ class Opening:
         self._making = making
 
     def before(self, value, shown, attribute):
-        """`value` itself, or what it returns, to take an attribute of it, or an entry where `attribute` is None."""
+        """`value`, or its return value, to take an attribute of, or an entry if `attribute` is None."""
         if _must_be_called(value, attribute):
             value = self._call(value, shown)
         if attribute is not None and suggestions.is_lightning(value):
@@ -29,13 +30,13 @@ class Opening:
         return value
 
     def finish(self, value, shown):
-        """The Dataset or the DataLoader, of `value` or of what it returns. Raises a Refusal where there is none."""
+        """The Dataset or the DataLoader in `value` or its return value. Raises a Refusal if there is none."""
         is_given = isinstance(value, (Dataset, DataLoader)) or (not callable(value) and _is_dataset(value))
         if is_given:
             if self._kwargs:
                 raise Refusal("usage", "%s takes no arguments: it is no function, and no class." % shown)
             return value
-        # A LightningModule can be called, and makes no data then.
+        # Calling a LightningModule makes no data.
         if not callable(value) or suggestions.is_lightning(value):
             raise _no_dataset("%s is" % shown, value, shown)
         made = self._call(value, shown)
@@ -55,14 +56,14 @@ class Opening:
                 "Its arguments are given with --kwargs.",
             ) from None
         except ValueError:
-            pass  # built in, with no signature to be seen
+            pass  # a builtin without a signature
         try:
             return function(**kwargs)
         except (Exception, SystemExit) as error:
             raise refuse_for(error, "%s failed" % shown) from None
 
     def _set_up(self, module, shown, attribute):
-        """As Lightning's Trainer does, before it asks for a loader."""
+        """As Lightning's Trainer does before it asks for a loader."""
         self._making()
         try:
             if self._is_first_rank:
@@ -78,7 +79,7 @@ def _must_be_called(value, attribute):
         return callable(value) and not hasattr(type(value), "__getitem__") and not suggestions.is_lightning(value)
     if not inspect.isclass(value):
         return inspect.isroutine(value) and not hasattr(value, attribute)
-    # What only its objects have: methods, properties, and what __init__ makes.
+    # Members of its objects only: methods, properties, and attributes set by __init__.
     found = inspect.getattr_static(value, attribute, None)
     return found is None or inspect.isfunction(found) or inspect.isdatadescriptor(found)
 

@@ -7,22 +7,24 @@ to it; of Python's objects it need only read one, as that counts a reference. A 
 import re
 import threading
 
-# Private mappings alone: what is shared by intent (batches on their way) is never copied.
+# Only private mappings: memory shared on purpose (batches in flight) is never copied.
 _FIELD = re.compile(rb"^(?:[0-9a-f]+-[0-9a-f]+ ..(?P<kind>..) |Shared_Dirty: +(?P<kilobytes>\d+) kB)", re.M)
-# Looks at a worker that are compared, the last ones.
+# Number of last samples of a worker that are compared.
 _LOOKS = 3
-# Less than this of a sample is what any Python comes to write to, and ends soon: a page in eight samples.
+# Smaller growth per sample is normal for Python and ends soon: a page in eight samples.
 _LEAST_BYTES_PER_SAMPLE = 512
 
 
 class OwnedMemory:
-    """Of one trial. `count` is called with the batches that have come, `over_epoch` at the end, before workers go."""
+    """For one trial. `count` is called with the number of batches so far, `over_epoch` at the end, before the workers
+    end.
+    """
 
     def __init__(self, num_workers):
         self._num_workers = num_workers
-        # When each worker has made a batch, and again when there are twice as many.
+        # Sampled when each worker has made a batch, and again at twice as many.
         self._next = num_workers
-        # (batches, bytes that the first worker still has in common with others), one after the other.
+        # (batches, bytes that the first worker still shares with others), in order.
         self._looks = []
         self._looking = None
 
@@ -30,26 +32,25 @@ class OwnedMemory:
         if self._num_workers == 0 or batches < self._next or (self._looking and self._looking.is_alive()):
             return
         self._next = 2 * batches
-        # The kernel walks through all pages of the worker, which takes a while for many; the loop need not wait for it.
+        # The kernel walks through all pages of the worker, which is slow for many; the loop need not wait.
         self._looking = threading.Thread(target=self._look, args=(batches, pids[0]), daemon=True)
         self._looking.start()
 
     def over_epoch(self, batches, pids, epoch_batches, batch_samples):
-        """Bytes that each worker will come to own beyond those of now; None if it cannot be told.
-
-        After an epoch's batches, made by itself: persistent workers of shuffled epochs see all samples in the end.
+        """Additional bytes that each worker will own; None if unknown. After a whole epoch's batches by itself:
+        persistent workers of shuffled epochs see all samples in the end.
         """
         if self._looking is not None:
             self._looking.join()
         if self._num_workers == 0 or not pids or epoch_batches is None:
             return None
         if len(self._looks) > 1 and 2 * (batches - self._looks[-1][0]) < self._looks[-1][0] - self._looks[-2][0]:
-            del self._looks[-1]  # the span from there to the end is too short to tell anything
+            del self._looks[-1]  # the span from there to the end is too short
         self._look(batches, pids[0])
         if len(self._looks) < _LOOKS or None in [common for _, common in self._looks[-_LOOKS:]]:
             return None
         looks = self._looks[-_LOOKS:]
-        # What is touched once (libraries that load, a garbage collection) falls into one of the two spans alone.
+        # Memory touched once (loading libraries, a garbage collection) falls into only one of the two spans.
         slopes = [(one[1] - two[1]) / max(1, two[0] - one[0]) for one, two in zip(looks, looks[1:])]
         by_batch = min(slopes) * self._num_workers
         if by_batch < _LEAST_BYTES_PER_SAMPLE * (batch_samples or 1):
@@ -61,7 +62,7 @@ class OwnedMemory:
 
 
 def _common_bytes(pid):
-    """What a process has in common with the one that forked it, and would get a copy of by writing to it."""
+    """Bytes that a process shares with its parent and would copy by writing."""
     try:
         with open("/proc/%d/smaps" % pid, "rb") as file:
             text = file.read()

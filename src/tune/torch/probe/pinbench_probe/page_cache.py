@@ -1,21 +1,21 @@
-"""Makes files come from storage again, as in a first epoch."""
+"""Drops files from the page cache, as before a first epoch."""
 
 import os
 import time
 
-# How often it is said that it is still at work, and asked whether to go on.
+# Interval of reporting progress, and of asking whether to continue.
 _ALIVE_SECONDS = 1
 
 
 class ColdFolder:
-    """The files below a folder, of which the page cache is to hold nothing when a trial begins."""
+    """The files below a folder that must not be in the page cache when a trial begins."""
 
     def __init__(self, path):
         self._path = path
         self._is_written = False
 
     def drop(self, goes_on):
-        """`goes_on()` is called every second; where it is false, the rest is left as it is."""
+        """`goes_on()` is called every second; if it returns false, the rest is left."""
         asked = time.monotonic()
         for folder, _, names in os.walk(self._path):
             for name in names:
@@ -28,15 +28,15 @@ class ColdFolder:
 
     def _drop_file(self, path):
         try:
-            # What is no regular file must not be waited for.
+            # Opening another kind of file must not block.
             file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
-            return  # the data set does not read it either, or says so itself
+            return  # the data set cannot read it either, or reports it itself
         try:
             if not self._is_written:
-                os.fdatasync(file)  # the kernel keeps what is not on storage yet
+                os.fdatasync(file)  # the kernel keeps pages that are not on storage yet
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         except OSError:
-            pass  # no regular file
+            pass  # not a regular file
         finally:
             os.close(file)

@@ -1,4 +1,4 @@
-"""What keeps a probe from opening."""
+"""The error of opening a probe."""
 
 
 class Refusal(Exception):

@@ -1,4 +1,4 @@
-"""Opens the data set and runs trials, as pinbench asks for."""
+"""Opens the data set and runs trials for pinbench."""
 
 import faulthandler
 import os
@@ -35,7 +35,7 @@ def _serve(channel, options, stops, scratch):
     def phase(doing):
         channel.send("phase", phase=doing)
 
-    # From here: the data set may change the current folder.
+    # Now, because the data set may change the current folder.
     cold_folder = None if options["coldFolder"] is None else os.path.abspath(options["coldFolder"])
     if cold_folder is not None and not os.path.isdir(cold_folder):
         said = "There is no folder %s." % options["coldFolder"]
@@ -75,9 +75,8 @@ def _serve(channel, options, stops, scratch):
 
 
 def open_data(options, phase, scratch):
-    """Imports torch and the target, and makes the data set and a first batch: (source, batch, contents, device).
-
-    Raises a Refusal where that cannot be. `phase` is called with what is begun, such as "the data set was being made".
+    """Imports torch and the target, and makes the data set and a first batch: (source, batch, contents, device). Raises
+    a Refusal if that fails. `phase` is called with each phase, such as "the data set was being made".
     """
     target.check(options["torch"])
     if options["collate"] is not None:
@@ -107,7 +106,7 @@ def open_data(options, phase, scratch):
     made = opener.finish(made_of, options["torch"])
     try:
         data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
-    except Exception as error:  # of its __len__, for one
+    except Exception as error:  # for example of its __len__
         if isinstance(error, Refusal):
             raise
         raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["torch"]) from None
@@ -118,7 +117,7 @@ def open_data(options, phase, scratch):
 
 
 def check_torch():
-    """Raises a Refusal where this Python has no torch, or one that is too old."""
+    """Raises a Refusal if this Python has no torch, or one that is too old."""
     version = sys.version.split()[0]
     try:
         import torch

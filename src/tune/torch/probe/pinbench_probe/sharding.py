@@ -1,4 +1,4 @@
-"""Whether the workers of an IterableDataset share its samples out, or each of them delivers all."""
+"""Whether the workers of an IterableDataset shard its samples, or each of them delivers all."""
 
 import functools
 import hashlib
@@ -7,16 +7,16 @@ import os
 
 from .leaves import MOST_VALUES, is_array, leaves
 
-# Batches of each worker that are compared: a part that stays the same from one to the next says nothing.
+# Batches of each worker that are compared: a part that never changes proves nothing.
 BATCHES = 2
 _MOST_PARTS = 64
-# One part of two batches (labels, where pictures are cropped at random) that has so many values is not alike by chance;
-# where all parts are alike, fewer are enough.
+# Values in one part of two batches (such as labels next to randomly cropped pictures) that are not equal by chance; if
+# all parts are equal, fewer are enough.
 _TELLING_VALUES, _LEAST_VALUES = 16, 4
 
 
 def record(folder):
-    """In a worker: has what tells its first batches from others written to a file, which `sample_copies` reads."""
+    """In a worker: writes a fingerprint of its first batches to a file for `sample_copies`."""
     from torch.utils.data._utils import fetch
 
     kind = fetch._IterableDatasetFetcher
@@ -37,12 +37,12 @@ def record(folder):
 
 
 def sample_copies(folder, pids):
-    """How many workers delivered each sample: 1 where they share them out; None where that cannot be told."""
+    """Number of workers that delivered each sample: 1 if they shard; None if unknown."""
     groups, count = [], 0
     for pid in pids:
         batches = _take(_file_of(folder, pid))
         if batches is None or not are_telling(batches):
-            continue  # it came to no second batch, or all of its samples are the same
+            continue  # it made no second batch, or all of its samples are equal
         count += 1
         group = next((each for each in groups if are_alike(each, batches)), None)
         if group is None:
@@ -51,7 +51,7 @@ def sample_copies(folder, pids):
 
 
 def are_alike(one, other):
-    """Whether the first batches of two workers, as parts() has each of them, are of the same samples."""
+    """Whether the first batches of two workers (their parts()) have the same samples."""
     if [len(batch) for batch in one] != [len(batch) for batch in other]:
         return False
     parts, others = _by_part(one), _by_part(other)
@@ -64,12 +64,12 @@ def are_alike(one, other):
 
 
 def are_telling(batches):
-    """Whether they could be told from others: not where all samples are the same."""
+    """Whether they are distinguishable: not if all samples are equal."""
     return bool(_telling(_by_part(batches)))
 
 
 def _by_part(batches):
-    """Of each part of them: how many values, and what they are, in all of the batches."""
+    """For each part: the number of values, and the values, over all batches."""
     least = min(len(batch) for batch in batches)
     return [list(zip(*(batch[i] for batch in batches))) for i in range(least)]
 
@@ -79,7 +79,7 @@ def _telling(parts):
 
 
 def parts(batch):
-    """[how many values, what they are] of each array and each plain value of a batch, or list of such."""
+    """[number of values, the values] of each array and each plain value of a batch, or list of such."""
     return [_part(leaf) for leaf in leaves(batch, _MOST_PARTS) if not isinstance(leaf, type)]
 
 
@@ -104,7 +104,7 @@ def _write(path, batches):
             json.dump(batches, file)
         os.replace(path + ".new", path)
     except OSError:
-        pass  # no room: it cannot be told then
+        pass  # no space: then it is unknown
 
 
 def _take(path):

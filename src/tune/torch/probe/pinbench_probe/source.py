@@ -1,4 +1,4 @@
-"""A Dataset, and the settings under which a DataLoader is made of it."""
+"""A Dataset, and the settings of a DataLoader on it."""
 
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
@@ -6,7 +6,7 @@ from .endless import EndlessIterable, EndlessSampler, is_plain_shuffle, repeated
 from .refusal import Refusal
 from .worker_start import WorkerStart
 
-# Of a DataLoader that was given, besides what says which samples make a batch.
+# Settings taken from a given DataLoader, besides those that choose a batch's samples.
 _TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
 _WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
 
@@ -32,7 +32,7 @@ class Source:
             self._arguments["collate_fn"] = collate
         self._arguments.update(self._what_makes_a_batch(given, batch_size, shuffle, seed))
         self.batch_size = self._arguments.get("batch_size")
-        # Of a batch, as the first one has shown; for counting batches by their tensors.
+        # Number of tensors in a batch, from the first one, for counting batches.
         self.tensors = 1
         self._looped = EndlessIterable(self.dataset) if self.is_iterable else self.dataset
 
@@ -66,7 +66,8 @@ class Source:
         return chosen
 
     def _as_an_epoch_has_it(self, batch_size, drops_last):
-        """The batch size; where an epoch has less, that, as the endless one here would put several into a batch."""
+        """The batch size, or the size of a smaller epoch, because endless data would put several epochs into a batch.
+        """
         samples = self._epoch_samples()
         if not samples or batch_size is None or samples >= batch_size:
             return batch_size
@@ -95,7 +96,7 @@ class Source:
         return DataLoader(self._looped, **arguments)
 
     def epoch_batches(self):
-        """None where it is not known, as for all that is iterable."""
+        """None if unknown, as for iterable data."""
         if self.is_iterable:
             return None
         if self.batch_size is None:
@@ -118,7 +119,7 @@ class Source:
             "pinMemory": bool(loader.pin_memory),
             "prefetchFactor": loader.prefetch_factor if loader.num_workers > 0 else None,
             "persistentWorkers": bool(loader.persistent_workers),
-            # A loader does not tell how its batches are copied.
+            # A loader does not say how its batches are copied.
             "nonBlocking": False,
         }
 

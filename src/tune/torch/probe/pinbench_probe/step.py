@@ -1,4 +1,4 @@
-"""The training step that stands beside the loader: the user's own, so many nanoseconds, or a stand-in for one."""
+"""The training step that runs with the loader: the user's own, a fixed duration, or a simulated one."""
 
 import statistics
 import time
@@ -12,15 +12,14 @@ from .tracebacks import refuse_for
 
 # ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
 FLOPS_PER_BYTE = 20_000
-# Sides of the matrices: it takes large ones to fill a GPU; 512 fill a CPU, which would take seconds for the largest.
+# Sides of the matrices: only large ones fill a GPU; 512 fill a CPU, which would take seconds for the largest.
 _GPU_SIDES = (4096, 2048, 1024, 512, 256, 128)
 _CPU_SIDES = (512, 256, 128)
 
 
 def make(wanted, batch_bytes, device, alive):
-    """(a function of a batch that starts the step, the nanoseconds that it takes alone), or (None, None).
-
-    `alive` is called before each time that a step is run here.
+    """(a function that starts the step on a batch, the nanoseconds that it takes alone), or (None, None). `alive` is
+    called before each run of a step here.
     """
     if wanted is None:
         return None, None
@@ -32,10 +31,8 @@ def make(wanted, batch_bytes, device, alive):
 
 
 def of_user(name, batch, device, alive):
-    """The same of the user's own function `FILE:FUNCTION`, timed alone on one batch, which it gets on the device.
-
-    Raises a Refusal where it cannot be had, or fails. The first runs of a step are left out: they allocate, and choose
-    kernels.
+    """The same for the user's own function `FILE:FUNCTION`, timed alone on one batch on the device. Raises a Refusal if
+    it is missing or fails. The first runs are left out, because they allocate memory and choose kernels.
     """
     function = target.load(name)
     if not callable(function):
@@ -52,7 +49,7 @@ def of_user(name, batch, device, alive):
 
 
 def _sleep_on_device(duration, device, alive):
-    # It counts the GPU's clock, which takes as long as this to come up to speed.
+    # It counts cycles of the GPU's clock, which takes this long to reach full speed.
     cycles = 20_000_000
     took = [device.time_ns(lambda: torch.cuda._sleep(cycles)) for _ in range(6)]
     cycles_per_ns = cycles / statistics.median(took[3:])
@@ -66,7 +63,7 @@ def _sleep_on_device(duration, device, alive):
 
 def _stand_in(batch_bytes, device, alive):
     flops = max(1, batch_bytes) * FLOPS_PER_BYTE
-    # The largest matrices of which a step takes at least four products.
+    # The largest matrices with at least four products in a step.
     sides = _GPU_SIDES if device.is_cuda else _CPU_SIDES
     side = next((n for n in sides if flops >= 4 * 2 * n**3), sides[-1])
     count = max(1, round(flops / (2 * side**3)))

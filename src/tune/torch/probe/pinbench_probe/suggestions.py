@@ -1,4 +1,4 @@
-"""What could be named in place of what was: names in a module, and the data sets that an object holds."""
+"""Suggestions for a target: names in a module, and the data sets that an object holds."""
 
 import collections.abc
 import difflib
@@ -6,9 +6,9 @@ import inspect
 
 from torch.utils.data import DataLoader, Dataset
 
-# As many are listed in a message.
+# Most names listed in a message.
 _MOST = 12
-# By name: neither Lightning nor Hugging Face's datasets need be there.
+# By name, because Lightning and Hugging Face's datasets may be missing.
 _OF_LIGHTNING = ("LightningDataModule", "LightningModule")
 _OF_DATASETS = ("Dataset", "IterableDataset")
 _LIGHTNING_PACKAGES = ("lightning", "lightning_fabric", "pytorch_lightning")
@@ -20,7 +20,7 @@ def is_lightning(value):
 
 
 def names_in(module, location, wanted):
-    """A hint: what was likely meant by `wanted`, and what the module has: functions, then data sets, then the rest."""
+    """A hint: the likely meaning of `wanted`, and the module's names: functions, then data sets, then the rest."""
     named = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     ranks = [(_rank(value, module.__name__), name) for name, value in named.items()]
     # In the order of the file.
@@ -49,11 +49,11 @@ def _is_data(value):
 
 
 def parts(value, shown):
-    """A hint: how the data sets that a value holds are named, `shown` being its own name; None where it holds none."""
+    """A hint: how to name the data sets in a value called `shown`; None if it holds none."""
     named = ["%s%s" % (shown, part) for part in _parts(value)]
     if not named:
         return None
-    # A shell takes quotes away, and brackets for a pattern.
+    # A shell removes quotes, and takes brackets for a pattern.
     quoted = ["'%s'" % one.replace("'", "'\\''") if "[" in one else one for one in named]
     return "Name what is in it: %s." % _listed(quoted, "or")
 
@@ -61,12 +61,12 @@ def parts(value, shown):
 def _parts(value):
     try:
         return _parts_of(value)
-    except Exception:  # of what the value itself computes: then nothing is known of it
+    except Exception:  # from code of the value: then nothing is known of it
         return []
 
 
 def _parts_of(value):
-    """What stands behind the value's own name for each data set that it holds: `.train_dataloader`, `["train"]`."""
+    """The suffix of the value's name for each of its data sets: `.train_dataloader`, `["train"]`."""
     if isinstance(value, collections.abc.Mapping):
         return ["[%s]" % _key(key) for key, entry in value.items() if _key(key) and _is_data(entry)]
     if isinstance(value, (list, tuple)):

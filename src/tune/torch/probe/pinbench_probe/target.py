@@ -9,14 +9,14 @@ import sys
 from .refusal import Refusal
 from .tracebacks import refuse_for, shorten
 
-# A name, and what is behind it: attributes and entries. A key may lack its quotes: a shell takes them away.
+# A name, followed by attributes and entries. A key may lack its quotes, because a shell removes them.
 _KEY = r"""\[\s*(?:"[^"]*"|'[^']*'|[^\[\]"']+?)\s*\]"""
 _TARGET = re.compile(r"(?P<location>.+):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*|%s)*)" % _KEY, re.DOTALL)
 _STEP = re.compile(r"\.?(?P<attribute>\w+)|(?P<entry>%s)" % _KEY)
 
 
 def check(target, what="the data set"):
-    """Refuses a target that cannot be right, before anything is imported for it."""
+    """Refuses an impossible target before anything is imported."""
     location, _, name = target.partition(":")
     if not location or not name:
         example = location if _is_file(location) else "train_data.py"
@@ -38,14 +38,13 @@ def check(target, what="the data set"):
 
 
 def location_of(target):
-    """The file or the module of a target that check() lets pass."""
+    """The file or the module of a checked target."""
     return _TARGET.fullmatch(target)["location"]
 
 
 def load(target, opening=None):
     """The object that `FILE.py:NAME` or `MODULE:NAME` names; NAME may have dots, and keys such as `["train"]`.
-
-    What must be called to come by an attribute or an entry, and what must be set up for it, `opening` sees to.
+    `opening` makes the calls and the setup needed for an attribute or an entry.
     """
     match = _TARGET.fullmatch(target)
     location, name = match["location"], match["name"]
@@ -114,7 +113,7 @@ def _module_of_file(path):
     name, extension = os.path.splitext(file)
     if extension != ".py" or "." in name:
         raise Refusal("usage", "%s cannot be imported." % path, "Give a Python file, NAME.py.")
-    # As for a script that is run: its folder comes first.
+    # As for a script: its folder comes first.
     if folder not in sys.path[:1]:
         sys.path.insert(0, folder)
     loaded = sys.modules.get(name)
@@ -145,7 +144,7 @@ def _absolute(path):
 def _import(name, location, is_file):
     importlib.invalidate_caches()
     try:
-        # By its own name, so that workers which are spawned can import its classes.
+        # By its own name, so that spawned workers can import its classes.
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if not is_file and error.name and (name + ".").startswith(error.name + "."):

@@ -14,7 +14,7 @@ _MACHINERY = tuple(
     os.path.join(folder, "")
     for folder in (
         _OWN,
-        # Found, not imported: a target that is not there is told at once, without waiting for torch.
+        # Found, not imported: a missing target is reported at once, without waiting for torch.
         os.path.dirname(getattr(importlib.util.find_spec("torch"), "origin", None) or _OWN),
         os.path.join(_STANDARD, "multiprocessing"),
         os.path.join(_STANDARD, "importlib"),
@@ -30,7 +30,7 @@ class UserTraceback:
     def __init__(self, error):
         try:
             self._read(error)
-        except Exception:  # such as one of the error's own __str__: what is known of it then is its type
+        except Exception:  # for example in the error's own __str__: then only its type is known
             self.text, self.place, self.last_file = None, None, None
             self.error = type(error).__name__
 
@@ -59,7 +59,7 @@ def refuse_for(error, what, kind="measurement", hint=None):
 
 
 def shorten(path):
-    """Relative to the working folder where it is below that, and there is one."""
+    """Relative to the working folder if it is below that."""
     try:
         relative = os.path.relpath(path)
     except OSError:
@@ -82,7 +82,7 @@ def _is_library(file):
 
 
 def _without_machinery(full):
-    """The text without these frames, the frames that are left as (file, line), and the file of the innermost one."""
+    """The text without these frames, the remaining frames as (file, line), and the innermost frame's file."""
     kept, frames, last_file = [], [], None
     dropping = False
     for line in full.split("\n"):

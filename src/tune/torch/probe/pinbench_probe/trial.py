@@ -12,19 +12,17 @@ from .workers import Workers
 
 
 class Stopped(BaseException):
-    """Takes the main thread out of its wait for workers."""
+    """Interrupts the main thread's wait for workers."""
 
 
 class Stop:
-    """Asks the running trial to end; set by the channel's thread, seen between two batches.
-
-    A wait for workers is cut short by a signal. The user's own code, which runs here where there are no workers, is
-    not: it would be left halfway.
+    """Asks the running trial to end; set by the channel's thread, read between two batches. A signal cuts short a wait
+    for workers. It does not interrupt the user's own code, which runs here without workers and would be left halfway.
     """
 
     def __init__(self):
         self._trial = None
-        # Called when it is asked: the batch that is being made then may take longer than anybody waits.
+        # Called at the request, because the current batch may take too long.
         self.on_ask = None
         self.waits_for_workers = False
         self._main = threading.main_thread().ident
@@ -57,7 +55,7 @@ class Trial:
         self._started_ns = 0
         self._batches = 0
         self._wait_ns = 0
-        # What the loop is at, which tells faults apart.
+        # The phase of the loop, which distinguishes faults.
         self._doing = faults.STARTING
         self._consumer = device.consumer(setting, step, self)
         self._usage = Usage(source.tensors)
@@ -65,7 +63,7 @@ class Trial:
         self._workers = Workers(self._usage, scratch)
 
     def run(self):
-        """Sends the arrivals, then "ending" with all that is known, and "ended" when the workers are gone."""
+        """Sends the arrivals, then "ending" with all results, and "ended" when the workers are gone."""
         failure = None
         self._channel.collect_from(lambda: _guarded(self._consumer.collect))
         self._stop.on_ask = lambda: self._channel.send("sums", trial=self._number, figures=self._means())
@@ -78,10 +76,10 @@ class Trial:
                 self._workers.hush()
         except Stopped:
             _guarded(self._consumer.finish)
-        except BaseException as error:  # SystemExit as well: it is the data set's
+        except BaseException as error:  # also SystemExit, which the data set may raise
             doing = faults.STEPPING if self._consumer.is_in_step else self._doing
             failure = faults.describe(error, doing, self._setting, self._batches, self._workers)
-            # What came before it has arrived; a device that fails says so here as well.
+            # Earlier batches have arrived; a failing device reports it here too.
             _guarded(self._consumer.finish)
         summary = _guarded(lambda: self._usage.summary(self._workers.pids(), self._setting["numWorkers"])) or {}
         self._channel.flush_arrivals()
@@ -94,7 +92,7 @@ class Trial:
         if self._source.is_iterable:
             figures["sampleCopies"] = _guarded(lambda: sharding.sample_copies(self._scratch, self._workers.pids()))
         self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
-        # What it holds of the last batches goes before the next trial begins.
+        # The last batches are freed before the next trial begins.
         self._consumer = None
         pids = self._workers.pids()
         _guarded(self._workers.end)
@@ -126,7 +124,7 @@ class Trial:
             self._doing = faults.COPYING
             self._batches += 1
             self._consumer.take(batch)
-            # As in a training loop, where the copy takes the name: the pages go back while the next is fetched.
+            # As in a training loop, where the copy replaces the name: the pages are freed while the next is fetched.
             del batch
             self._usage.sample()
             if has_workers:
@@ -138,14 +136,14 @@ class Trial:
         return None if more is None else owned + more * len(pids)
 
     def arrived(self, ns):
-        """For the consumer, as `expect` is."""
+        """For the consumer, like `expect`."""
         self._channel.arrived(ns - self._started_ns)
 
     def expect(self):
         self._channel.expect()
 
     def _means(self):
-        """A batch; None before the first one."""
+        """The last batch; None before the first one."""
         batches = self._batches
         means = {"waitNsPerBatch": self._wait_ns, "copyNsPerBatch": self._consumer.copy_ns}
         means = {name: ns / batches if batches > 0 else None for name, ns in means.items()}

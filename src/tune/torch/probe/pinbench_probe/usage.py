@@ -1,4 +1,4 @@
-"""What a trial takes of the machine: shared and pinned memory, the workers' own, bytes from storage."""
+"""A trial's use of the machine: shared and pinned memory, the workers' own memory, bytes from storage."""
 
 import os
 import re
@@ -11,7 +11,8 @@ _SAMPLE_NS = 10_000_000
 
 
 class Usage:
-    """Made as the trial begins; its batches have `tensors` tensors each. `sample` is cheap enough for every batch."""
+    """Created when the trial begins; its batches have `tensors` tensors each. `sample` is cheap enough for every batch.
+    """
 
     def __init__(self, tensors):
         self._tensors = tensors
@@ -29,15 +30,15 @@ class Usage:
             self._shared_peak = max(self._shared_peak, _shared_bytes() or 0)
 
     def oom_killed(self):
-        """Whether the kernel has killed something for memory in this control group since; None if it cannot be told."""
+        """Whether the kernel has killed a process for memory in this control group since; None if unknown."""
         now = _oom_kills()
         return None if now is None or self._oom_kills_before is None else now > self._oom_kills_before
 
     def summary(self, pids, num_workers):
-        """While the workers are still there; `pids` are of those that were started."""
+        """Called while the workers still exist; `pids` are those of all started ones."""
         self._sampled_ns = 0
         self.sample()
-        # The whole machine's use of /dev/shm has grown by so much. Batches of this process alone are not in there.
+        # Growth of the whole machine's use of /dev/shm, which has no batches of this process alone.
         shared = None if self._shared_before is None else self._shared_peak - self._shared_before
         if num_workers == 0:
             shared = 0
@@ -77,7 +78,7 @@ def _read(path):
 
 
 def _read_bytes(pid):
-    """What storage delivered for a process; 0 for one that has ended, None where the kernel does not count."""
+    """Bytes that a process read from storage; 0 for an ended one, None if the kernel does not count."""
     found = re.search(r"^read_bytes: (\d+)", _read("/proc/%s/io" % pid), re.M)
     if found:
         return int(found[1])
@@ -89,12 +90,12 @@ def _private_bytes(pid):
     kilobytes = dict(re.findall(r"^(\w+):\s+(\d+) kB", text, re.M))
     if "Private_Dirty" not in kilobytes:
         return 0 if not os.path.exists("/proc/%s" % pid) else None
-    # A batch on its way is mapped by one process alone and counts as private there; it is in shared memory's sum.
+    # A batch in flight is mapped by one process alone and counts as private there; it is in shared memory's sum.
     return max(0, int(kilobytes["Private_Dirty"]) - int(kilobytes.get("Pss_Shmem", 0))) * 1024
 
 
 def anonymous_bytes(pid):
-    """What a process holds that comes from no file, shared with those that it has forked or not; None if unknown."""
+    """Memory of a process that comes from no file, shared with its children or not; None if unknown."""
     found = re.search(r"^Anonymous:\s+(\d+) kB", _read("/proc/%s/smaps_rollup" % pid), re.M)
     return int(found[1]) * 1024 if found else None
 
@@ -116,12 +117,10 @@ def _pinned_counts():
 
 
 def _pinned_peak(before, tensors):
-    """Most pinned memory in use since: the mean request by how many there were at once, beyond those before.
-
-    In whole batches: some of those before may have been given back meanwhile.
-
-    Not torch's own "active_bytes.peak": torch 2.11 takes one byte from it where it frees a block. Nor does that count
-    down requests that no copy has used, of a loader that is ended with batches in its queue.
+    """Most pinned memory in use since: the mean request times the largest number at once, beyond those before. In whole
+    batches, because earlier ones may have been freed meanwhile. Not torch's own "active_bytes.peak": torch 2.11
+    subtracts one byte when it frees a block. It also keeps counting requests that no copy has used, of a loader that
+    ends with batches in its queue.
     """
     now = _pinned_counts()
     if now is None or before is None:

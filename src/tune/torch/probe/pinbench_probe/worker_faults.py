@@ -1,4 +1,4 @@
-"""Names what a worker died of."""
+"""Identifies the cause of a worker's death."""
 
 import json
 import re
@@ -9,9 +9,8 @@ from .worker_start import UNSENDABLE, unsendable_file
 
 
 def as_torch_says(text):
-    """(pid, exit code) from the text of torch's error; (None, None) where that does not tell.
-
-    Needed where torch's error interrupted multiprocessing just when it had learned the exit code, which is lost then.
+    """(pid, exit code) from the text of torch's error; (None, None) if it has none. Needed if torch's error interrupted
+    multiprocessing just when it had read the exit code, which is then lost.
     """
     found = re.search(r"worker \(pid (\d+)\) (?:is killed by signal: ([^.]+)|exited .*with exit code (\d+))\.", text)
     if found is None:
@@ -23,7 +22,7 @@ def as_torch_says(text):
 
 
 def describe(pid, exit_code, usage, scratch):
-    """By a worker's exit code as multiprocessing has it: below 0 for a signal; None where it is not known."""
+    """The failure for a worker's exit code from multiprocessing: below 0 for a signal; None if unknown."""
     if exit_code is None:
         return failure("worker-killed", "A worker ended, nobody knows of what.", None)
     if exit_code == UNSENDABLE:
@@ -47,7 +46,7 @@ def describe(pid, exit_code, usage, scratch):
 
 
 def _killed(for_memory):
-    """Message and hint for a SIGKILL; `for_memory` as Usage.oom_killed() tells."""
+    """Message and hint for a SIGKILL; `for_memory` is Usage.oom_killed()."""
     if for_memory:
         return "The kernel killed a worker because memory ran out.", MEMORY_HINT
     if for_memory is None:
@@ -62,7 +61,7 @@ def _killed(for_memory):
 
 
 def _unsendable(pid, scratch):
-    """The failure of a worker that could not send its batch, about which it has left a file."""
+    """The failure of a worker that could not send its batch and left a file about it."""
     try:
         with open(unsendable_file(scratch, pid)) as file:
             last = json.load(file)["text"].rstrip().split("\n")[-1]

@@ -1,4 +1,4 @@
-"""What each DataLoader worker does before the user's worker_init_fn."""
+"""The start of each DataLoader worker, before the user's worker_init_fn."""
 
 import faulthandler
 import json
@@ -11,27 +11,27 @@ import traceback
 from . import guard, making
 from .descriptors import move_high
 
-# pinbench sends it to all of a group that hangs; each process then writes where it is.
+# pinbench sends it to all processes of a hanging group; each writes its stack.
 WHERE_SIGNAL = signal.SIGUSR2
-# Exit status of a worker whose batch cannot be sent; torch would let the training wait for it for ever.
+# Exit status of a worker whose batch cannot be sent; torch would let the training wait for it forever.
 UNSENDABLE = 83
 
 
 def tell_where_on_signal(scratch, name):
-    """On WHERE_SIGNAL this process writes its stack to a file that pinbench reads, whichever thread holds the GIL."""
+    """On WHERE_SIGNAL this process writes its stack to a file for pinbench, whichever thread holds the GIL."""
     path = os.path.join(scratch, name + ".stack")
-    # Open as long as this process runs.
+    # Open while this process runs.
     file = move_high(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     faulthandler.register(WHERE_SIGNAL, file=file, all_threads=False, chain=False)
 
 
 class WorkerStart:
-    """A worker_init_fn around the user's; picklable where theirs is."""
+    """Wraps the user's worker_init_fn; picklable if that is."""
 
     def __init__(self, init_fn, scratch, wrapped):
         self.init_fn = init_fn
         self.scratch = scratch
-        # Whether the data set is inside one of pinbench's own, which the user's code must not get to see.
+        # Whether the data set is inside one of pinbench's, which the user's code must not see.
         self.wrapped = wrapped
 
     def __call__(self, worker_id):

@@ -1,4 +1,4 @@
-"""The worker processes of a DataLoader's iterator: what they died of, and ending them."""
+"""The worker processes of a DataLoader's iterator: ending them, and why they died."""
 
 import os
 import signal
@@ -7,16 +7,16 @@ import time
 
 from . import worker_faults
 
-# So long a worker may take to end by itself. Nobody needs the batch that it is making.
+# Longest time for a worker to end by itself, because nobody needs its current batch.
 _GRACE_SECONDS = 0.5
-# A worker's end may become known so much later than the errors that it causes here.
+# Longest delay between a worker's errors here and the news of its end.
 _EXIT_SECONDS = 0.3
-# The errors that reading from a dead worker's socket raises.
+# Errors of reading from a dead worker's socket.
 _SYMPTOMS = (ConnectionError, EOFError, FileNotFoundError)
 
 
 class Workers:
-    """The workers of one trial: none until there is an iterator, and none where the trial has no workers."""
+    """The workers of one trial: none before there is an iterator, or if the trial has no workers."""
 
     def __init__(self, usage, scratch):
         self._usage = usage
@@ -31,24 +31,24 @@ class Workers:
         return [worker.pid for worker in self._processes() if worker.pid is not None]
 
     def hush(self):
-        """Keeps torch from raising an error about a dead worker out of whatever this thread is doing then."""
+        """Keeps torch from raising an error about a dead worker anywhere in this thread."""
         while True:
             try:
                 if self._handler is None:
                     self._handler = signal.signal(signal.SIGCHLD, _nothing) or signal.SIG_DFL
                 return
             except RuntimeError:
-                pass  # one that came just before; torch raises one a loader
+                pass  # an error from just before; torch raises one for each loader
 
     def fault(self, error):
-        """The failure where a worker's death is behind an error."""
+        """The failure if a worker's death caused an error."""
         said = [str(each) for each in (error, error.__cause__, error.__context__)]
         is_told = any(each.startswith("DataLoader worker (pid") for each in said)
         if not is_told and not isinstance(error, _SYMPTOMS):
             return None
         end = time.monotonic() + _EXIT_SECONDS
         while True:
-            # 0 counts as well: os._exit(0) in a data set. The first that failed is the more telling one.
+            # 0 counts too: os._exit(0) in a data set. The first failed worker says more.
             dead = [(worker.pid, worker.exitcode) for worker in self._processes() if worker.exitcode is not None]
             dead.sort(key=lambda ended: ended[1] == 0)
             if dead or time.monotonic() > end:
@@ -82,7 +82,7 @@ class Workers:
 
 
 def _nothing(_signal, _frame):
-    """A function, as signals may be pending for which older Pythons call whatever stands there."""
+    """A function, because older Pythons call it for pending signals."""
 
 
 def _kill(processes):
