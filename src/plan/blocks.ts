@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/schema.js";
-import { type BlockWay, blockWays, type Memory } from "../settings/choices.js";
+import { type BlockWay, blockWays, inOrder, type Memory } from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { formatSize, MiB } from "../settings/units.js";
@@ -17,6 +17,14 @@ export interface Blocks {
   sizeBytes: number;
 }
 
+/** Of a plan's axes those that say which copies in blocks it has. */
+export interface BlockAxes {
+  blocks: readonly Blocks[];
+  blockWays: readonly BlockWay[];
+  /** Of the kernel, beside the one on all: on so many multiprocessors. */
+  blockSms: readonly number[];
+}
+
 /** Kernels copy 16 bytes at a time. */
 const blockUnitBytes = 16;
 
@@ -29,10 +37,11 @@ const usualCopyBytes = 256 * MiB;
  * cannot be, and for settings that make no sense with or without them.
  */
 export function blocksAskedFor(settings: RunSettings): Blocks[] {
-  const { blockSizesBytes, blockCount, blockSms, sizesBytes } = settings;
+  const { blockSizesBytes, blockCounts, blockWays: ways, blockSms, sizesBytes } = settings;
   if (blockSizesBytes === null) {
     const [flag] = [
-      ...(blockCount === null ? [] : ["--block-count"]),
+      ...(blockCounts === null ? [] : ["--block-count"]),
+      ...(ways === null ? [] : ["--block-ways"]),
       ...(blockSms === null ? [] : ["--block-sms"]),
     ];
     if (flag === undefined) return [];
@@ -48,13 +57,26 @@ export function blocksAskedFor(settings: RunSettings): Blocks[] {
     );
   }
   for (const bytes of blockSizesBytes) checkBlock(bytes);
+  for (const count of blockCounts ?? []) checkCount(count);
   return [...new Set(blockSizesBytes)]
     .sort((a, b) => a - b)
-    .map((bytes) => ({ bytes, sizeBytes: bytes * (blockCount ?? usualBlocks(bytes)) }));
+    .flatMap((bytes) =>
+      [...new Set(blockCounts ?? [usualBlocks(bytes)])].map((count) => ({ bytes, sizeBytes: bytes * count })),
+    );
 }
 
 function usualBlocks(bytes: number): number {
   return Math.max(1, Math.min(usualCount, Math.floor(usualCopyBytes / bytes)));
+}
+
+/** More are most likely a slip: their addresses alone take a while to list. */
+const mostBlocks = 1e6;
+
+function checkCount(count: number): void {
+  if (Number.isSafeInteger(count) && count >= 1 && count <= mostBlocks) return;
+  throw new PinbenchError("usage", `A copy cannot have ${count} blocks: it has from 1 to ${mostBlocks}.`, {
+    hint: "Write for example --block-count 16,64,256.",
+  });
 }
 
 function checkBlock(bytes: number): void {
@@ -85,14 +107,11 @@ const waysOfMemory: Partial<Record<Memory, readonly BlockWay[]>> = {
 };
 
 /** The cells in blocks that belong beside a plain one of the same bytes: every way, and the kernel on few multiprocessors too. */
-export function blockCells(
-  plain: Cell,
-  { blocks, blockSms }: { blocks: readonly Blocks[]; blockSms: readonly number[] },
-): Cell[] {
+export function blockCells(plain: Cell, { blocks, blockWays: ways, blockSms }: BlockAxes): Cell[] {
   if (!canBeBlocks(plain)) return [];
   const ofSize = blocks.filter(({ sizeBytes }) => sizeBytes === plain.sizeBytes);
   return ofSize.flatMap(({ bytes: blockBytes }) =>
-    waysOfMemory[plain.memory]!.flatMap((blockWay): Cell[] => {
+    inOrder(waysOfMemory[plain.memory]!, ways).flatMap((blockWay): Cell[] => {
       const cell = { ...plain, blockBytes, blockWay };
       return blockWay === "kernel" ? [cell, ...blockSms.map((sms) => ({ ...cell, blockSms: sms }))] : [cell];
     }),

@@ -1,6 +1,7 @@
 import {
   backendChoices,
   besides,
+  blockWays,
   caches,
   directions,
   memories,
@@ -50,7 +51,8 @@ export const saidByCellIds = [
   "besides",
   "pipelineChunks",
   "blockSizesBytes",
-  "blockCount",
+  "blockCounts",
+  "blockWays",
   "blockSms",
 ] as const;
 
@@ -116,11 +118,16 @@ export const cellSettings = {
     kind.sizes,
   ),
   /** Null is for the plan to say. */
-  blockCount: setting(
-    "--block-count <count>",
-    "blocks per copy (4096, at most 256 MiB in all)",
-    kind.wholeNumber("number of blocks"),
-    { bounds: wholeFrom("number of blocks", 1, 1e6, "from 1 to 1 000 000") },
+  blockCounts: setting(
+    "--block-count <list>",
+    "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
+    kind.counts("blocks"),
+  ),
+  /** Null takes all. */
+  blockWays: setting(
+    "--block-ways <list>",
+    `of ${blockWays.join(", ")} (all)`,
+    kind.choicesOf("way of copying blocks", blockWays),
   ),
   blockSms: setting(
     "--block-sms <list>",

@@ -41,8 +41,8 @@ describe("copies of scattered blocks", () => {
   });
 
   it("are 4096 blocks, but no more than 256 MiB, and one at least, unless somebody says", () => {
-    const countsOf = (blockSizesBytes: number[], blockCount: number | null = null) =>
-      planOf({ blockSizesBytes, blockCount, memory: ["pinned"], directions: ["h2d"] })
+    const countsOf = (blockSizesBytes: number[], blockCounts: number[] | null = null) =>
+      planOf({ blockSizesBytes, blockCounts, memory: ["pinned"], directions: ["h2d"] })
         .cells.filter(({ blockWay }) => blockWay === "loop")
         .map(({ sizeBytes, blockBytes }) => [sizeBytes / blockBytes!, blockBytes! / KiB]);
     expect(countsOf([4 * KiB, 64 * KiB, 256 * KiB, MiB, 512 * MiB])).toEqual([
@@ -52,9 +52,21 @@ describe("copies of scattered blocks", () => {
       [256, 1024],
       [1, 512 * 1024],
     ]);
-    expect(countsOf([4 * KiB, MiB], 100)).toEqual([
+    expect(countsOf([4 * KiB, MiB], [100])).toEqual([
       [100, 4],
       [100, 1024],
+    ]);
+  });
+
+  it("have each of several counts, and are made in the ways that were asked for", () => {
+    const asked = { blockSizesBytes: [4 * KiB], blockCounts: [64, 16], memory: ["pinned"] } as const;
+    expect(cellsOf({ ...asked, directions: ["h2d"], blockWays: ["kernel", "batch"] })).toEqual([
+      "h2d pinned 64",
+      "h2d pinned 64 blocks-4096-batch",
+      "h2d pinned 64 blocks-4096-kernel",
+      "h2d pinned 256",
+      "h2d pinned 256 blocks-4096-batch",
+      "h2d pinned 256 blocks-4096-kernel",
     ]);
   });
 
@@ -94,7 +106,11 @@ describe("copies of scattered blocks", () => {
 describe("what is wrong with a request for blocks", () => {
   it.each([
     [{ blockSizesBytes: [4096], sizesBytes: [MiB] }, "--blocks and --sizes exclude each other"],
-    [{ blockCount: 10 }, "--block-count has no effect without blocks"],
+    [{ blockCounts: [10] }, "--block-count has no effect without blocks"],
+    [{ blockWays: ["loop"] }, "--block-ways has no effect without blocks"],
+    [{ blockSizesBytes: [4096], blockCounts: [] }, "The list of block counts is empty"],
+    [{ blockSizesBytes: [4096], blockCounts: [16, 1e6 + 1] }, "A copy cannot have 1000001 blocks"],
+    [{ blockSizesBytes: [4096], blockWays: ["loop"], blockSms: [4] }, "--block-sms measures kernels"],
     [{ blockSms: [4] }, "--block-sms has no effect without blocks"],
     [{ blockSizesBytes: [] }, "The list of blocks is empty"],
     [{ blockSizesBytes: [1000] }, "A block cannot have 1000 B: its size must be a multiple of 16 bytes"],
@@ -131,7 +147,7 @@ describe("blocks and sizes that came from two places", () => {
   const flag = (given: object) => ({ origin: "flag", given }) as const;
 
   it("hold by the later one: flags win over a configuration", () => {
-    const blocks = { blockSizesBytes: [4096], blockCount: 7 };
+    const blocks = { blockSizesBytes: [4096], blockCounts: [7] };
     const sizes = { sizesBytes: [MiB] };
     expect(fillRunSettings(configuration(sizes), flag(blocks))).toMatchObject({
       ...blocks,
@@ -140,7 +156,7 @@ describe("blocks and sizes that came from two places", () => {
     expect(fillRunSettings(configuration(blocks), flag(sizes))).toMatchObject({
       ...sizes,
       blockSizesBytes: null,
-      blockCount: null,
+      blockCounts: null,
     });
   });
 });
@@ -203,7 +219,7 @@ describe("what blocks take", () => {
     const needOf = (blockBytes: number) => {
       const { arenas, estimate } = of({
         blockSizesBytes: [blockBytes],
-        blockCount: (16 * MiB) / blockBytes,
+        blockCounts: [(16 * MiB) / blockBytes],
         memory: ["pinned"],
         maxPinnedBytes: 8 * GiB,
       });
@@ -215,12 +231,12 @@ describe("what blocks take", () => {
     expect(small.pinned - large.pinned).toBe((small.listed - large.listed) * 16);
     const limited = {
       blockSizesBytes: [32],
-      blockCount: MiB / 2,
+      blockCounts: [MiB / 2],
       memory: ["pinned"],
       maxPinnedBytes: large.pinned,
     };
     expect(errorOf(() => of(limited))).toMatchObject({ kind: "limit" });
-    expect(() => of({ ...limited, blockSizesBytes: [64 * KiB], blockCount: 256 })).not.toThrow();
+    expect(() => of({ ...limited, blockSizesBytes: [64 * KiB], blockCounts: [256] })).not.toThrow();
   });
 
   it("is the sum over the workers, each with the lists of the neediest cell that it takes part in", () => {
