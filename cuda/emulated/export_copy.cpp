@@ -81,9 +81,12 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
                                    : context.host_memory().placement_of(device_address(host), sizes[at]));
   }
   std::vector<Copy> copies;
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     copies.push_back(
         context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i], routes[i]));
+    copies.back().fault.slowdown *=
+        context.faults().block_slowdown(ListMaker::kBatch, routes[i].direction, sizes[i]);
+  }
   strike_list(copies, context.faults().next_list(routes.front().direction, count));
 
   std::map<Direction, std::vector<Copy>> of_engines;
