@@ -21,7 +21,7 @@ import {
 } from "../settings/choices.js";
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
-import { type BlockAxes, blocksAskedFor, presetOfBlocks } from "./blocks.js";
+import { type BlockAxes, blocksAskedFor, presetOfBlocks, searchesBlocks } from "./blocks.js";
 import {
   beyondCpus,
   describeCpus,
@@ -74,7 +74,9 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   const presetName = settings.preset ?? "default";
   const blocks = blocksAskedFor(settings);
   const hasBlocks = blocks.length > 0;
-  const preset = hasBlocks ? presetOfBlocks(presets[presetName], blocks) : presets[presetName];
+  const preset = hasBlocks
+    ? presetOfBlocks(presets[presetName], blocks, searchesBlocks(settings))
+    : presets[presetName];
   const notes: string[] = [];
   const { sizesBytes, workers, memory } = settings;
   const presetFills = !hasBlocks && [sizesBytes, workers, memory, settings.directions].includes(null);

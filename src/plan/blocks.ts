@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { coarseBytes, latticeBytes } from "../results/cutoffs/block-lattice.js";
 import type { Cell } from "../results/schema.js";
 import { type BlockWay, blockWays, inOrder, type Memory } from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
@@ -56,13 +57,17 @@ export function blocksAskedFor(settings: RunSettings): Blocks[] {
       { hint: "Leave --sizes out; --block-count sets the number of blocks in a copy." },
     );
   }
-  for (const bytes of blockSizesBytes) checkBlock(bytes);
   for (const count of blockCounts ?? []) checkCount(count);
-  return [...new Set(blockSizesBytes)]
+  if (searchesBlocks(settings)) return blocksOf(coarseBytes, () => blockCounts ?? searchedCounts);
+  const sizes = blockSizesBytes as readonly number[];
+  for (const bytes of sizes) checkBlock(bytes);
+  return blocksOf(sizes, (bytes) => blockCounts ?? [usualBlocks(bytes)]);
+}
+
+function blocksOf(sizes: readonly number[], countsOf: (bytes: number) => readonly number[]): Blocks[] {
+  return [...new Set(sizes)]
     .sort((a, b) => a - b)
-    .flatMap((bytes) =>
-      [...new Set(blockCounts ?? [usualBlocks(bytes)])].map((count) => ({ bytes, sizeBytes: bytes * count })),
-    );
+    .flatMap((bytes) => [...new Set(countsOf(bytes))].map((count) => ({ bytes, sizeBytes: bytes * count })));
 }
 
 function usualBlocks(bytes: number): number {
@@ -88,13 +93,33 @@ function checkBlock(bytes: number): void {
   );
 }
 
+/** Whether the sizes of blocks are searched for at which the best way changes. */
+export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">): boolean {
+  return blockSizesBytes === "auto";
+}
+
+/** What servers move at once. The largest copies have 256 MiB. */
+const searchedCounts = [16, 64, 256];
+
+/** Time for a search: the first sizes take about half of it on a GPU. */
+export const searchBudgetNs = 30e9;
+
+/** What a search may ask for: of these cells, those in blocks in every size that it knows. */
+export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): Planned[] {
+  const smallest = cells.filter(({ blockBytes }) => blockBytes === coarseBytes[0]);
+  return smallest.flatMap((cell) =>
+    latticeBytes.map((bytes) => ({ ...cell, blockBytes: bytes, sizeBytes: bytes * blocksOfCopy(cell) })),
+  );
+}
+
 /** With blocks, what a preset fills in of the rest: what is copied is what the blocks say. */
-export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[]): Preset {
+export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[], isSearch: boolean): Preset {
   const { latency: _, togetherMemory: __, ...rest } = preset;
   return {
     ...rest,
     sizesBytes: blocks.map(({ sizeBytes }) => sizeBytes),
-    memory: ["pageable", "pinned"],
+    // Servers keep what they move in pinned memory.
+    memory: isSearch ? ["pinned"] : ["pageable", "pinned"],
     workers: [1],
     directions: ["h2d", "d2h"],
   };

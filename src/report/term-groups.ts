@@ -178,6 +178,7 @@ export const termGroups: readonly TermGroup[] = [
         "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
       ),
       term("count", "number of blocks in one copy"),
+      term("cut-off", "block sizes between which another way becomes the fastest (--blocks auto)"),
       term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
       term("loop", "blocks are copied by a call of the driver each"),
       term(

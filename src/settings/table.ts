@@ -114,8 +114,8 @@ export const cellSettings = {
   ),
   blockSizesBytes: setting(
     "--blocks <list>",
-    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB (replaces --sizes)",
-    kind.sizes,
+    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
+    kind.blockSizes,
   ),
   /** Null is for the plan to say. */
   blockCounts: setting(

@@ -103,6 +103,53 @@ describe("copies of scattered blocks", () => {
   });
 });
 
+describe("a search for block sizes", () => {
+  it("begins with powers of four of pinned memory, in numbers that servers move", () => {
+    const { cells, candidates, stopping } = planOf({ blockSizesBytes: "auto", directions: ["h2d"] });
+    const blocks = cells.filter(({ blockWay }) => blockWay === "batch");
+    expect(blocks.map(({ sizeBytes, blockBytes }) => [sizeBytes / blockBytes!, blockBytes! / KiB])).toEqual(
+      expect.arrayContaining([
+        [16, 4],
+        [64, 64],
+        [256, 1024],
+      ]),
+    );
+    expect(blocks).toHaveLength(5 * 3);
+    expect(new Set(cells.map(({ memory }) => memory))).toEqual(new Set(["pinned"]));
+    expect(stopping.budgetNs).toBe(30e9);
+    // Each of four ways and three numbers of blocks, in every size that may be asked for.
+    expect(candidates).toHaveLength(4 * 3 * 33);
+    expect(planOf({ blockSizesBytes: [4 * KiB] }).candidates).toEqual([]);
+  });
+
+  it("takes other numbers, ways, memory and time if they are given, and skips what the machine lacks", () => {
+    const given = {
+      blockCounts: [8],
+      blockWays: ["batch", "kernel"],
+      memory: ["pinned", "pageable"],
+    } as const;
+    const asked = { ...given, blockSizesBytes: "auto", directions: ["d2h"], budgetNs: 5e9 } as const;
+    const { candidates, stopping } = planOf(asked);
+    expect(candidates).toHaveLength(3 * 33);
+    expect(stopping.budgetNs).toBe(5e9);
+    const without = planOf(asked, { kernelsOff: "built without nvcc" }).candidates;
+    expect(new Set(without.map(({ blockWay }) => blockWay))).toEqual(new Set(["batch"]));
+  });
+
+  it("reserves what the neediest of its cells takes", () => {
+    const given = { directions: ["h2d"], memory: ["pinned"], blockWays: ["batch"] } as const;
+    const searched = planOf({ ...given, blockSizesBytes: "auto", blockCounts: [256] });
+    for (const cell of searched.candidates) {
+      const alone = planOf({ ...given, cells: [cell.id] });
+      expect(searched.arenas.device.chunkBytes).toBeGreaterThanOrEqual(alone.arenas.device.chunkBytes);
+      const fitting = Math.floor(searched.arenas.device.chunkBytes / cell.sizeBytes);
+      expect(searched.arenas.device.chunksOfWorker[0]! * fitting).toBeGreaterThanOrEqual(
+        cell.buffersPerWorker,
+      );
+    }
+  });
+});
+
 describe("what is wrong with a request for blocks", () => {
   it.each([
     [{ blockSizesBytes: [4096], sizesBytes: [MiB] }, "--blocks and --sizes exclude each other"],
