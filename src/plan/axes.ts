@@ -16,6 +16,7 @@ import {
   modes,
   type Timer,
   timers,
+  usualBlockWays,
   type WorkerKind,
   workerKinds,
 } from "../settings/choices.js";
@@ -101,7 +102,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
       blocks,
-      blockWays: inOrder(blockWays, settings.blockWays ?? blockWays),
+      blockWays: inOrder(blockWays, settings.blockWays ?? usualBlockWays),
       blockSms: ascending(settings.blockSms ?? []),
     },
     preset: presetFills ? presetName : null,

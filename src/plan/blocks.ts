@@ -101,7 +101,7 @@ export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSize
 /** What servers move at once. The largest copies have 256 MiB. */
 const searchedCounts = [16, 64, 256];
 
-/** Time for a search: the first sizes take about half of it on a GPU. */
+/** Time for a search: by the estimate of a plan the first sizes take about half of it on a GPU. */
 export const searchBudgetNs = 30e9;
 
 /** What a search may ask for: of these cells, those in blocks in every size that it knows. */

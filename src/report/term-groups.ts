@@ -185,6 +185,9 @@ export const termGroups: readonly TermGroup[] = [
         "batch",
         "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
       ),
+      term("batch-any", "a batch that may read its sources before earlier work of its stream is done"),
+      term("batch-during", "a batch that has read its sources when its call returns"),
+      term("batch-ce", "a batch that is asked to leave the GPU's multiprocessors to kernels"),
       term(
         ["kernel SMs", "SM", "SMs"],
         "blocks are copied by a kernel on this many multiprocessors of the GPU; the others stay free",

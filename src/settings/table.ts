@@ -7,6 +7,7 @@ import {
   memories,
   modes,
   timers,
+  usualBlockWays,
   workerKinds,
 } from "./choices.js";
 import * as kind from "./kinds.js";
@@ -123,10 +124,10 @@ export const cellSettings = {
     "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
     kind.counts("blocks"),
   ),
-  /** Null takes all. */
+  /** Null takes the usual ones. */
   blockWays: setting(
     "--block-ways <list>",
-    `of ${blockWays.join(", ")} (all)`,
+    `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
     kind.choicesOf("way of copying blocks", blockWays),
   ),
   blockSms: setting(

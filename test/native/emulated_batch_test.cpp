@@ -42,7 +42,7 @@ class Blocks {
   cu::Result batch(By by, std::vector<cu::DevicePtr> destinations, std::vector<cu::DevicePtr> sources,
                    cu::Stream stream) {
     std::vector<std::size_t> sizes(destinations.size(), kBytes);
-    cu::CopyAttributes attributes{order, {}, {}, 0};
+    cu::CopyAttributes attributes{order, {}, {}, flags};
     if (by == By::kNewBatch)
       return device_.memcpyBatchAsyncV2(destinations.data(), sources.data(), sizes.data(), sizes.size(),
                                         &attributes, &first_with_attributes, attribute_count, stream);
@@ -66,9 +66,10 @@ class Blocks {
   }
 
   cu::DevicePtr memory() const { return memory_; }
-  const unsigned char* pinned() const { return pinned_; }
+  unsigned char* pinned() const { return pinned_; }
 
   int order = cu::kSourceAccessOrderStream;
+  unsigned flags = 0;
   std::size_t first_with_attributes = 0;
   std::size_t attribute_count = 1;
   std::size_t failed = 77;
@@ -139,12 +140,31 @@ TEST_CASE("a batch that cannot be made says at which copy, and copies nothing") 
   blocks.order = 0;
   CHECK(blocks.send(Blocks::By::kNewBatch, device.stream) == cu::kErrorInvalidValue);
   blocks.order = cu::kSourceAccessOrderAny;
+  blocks.flags = 2;
+  CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
+  blocks.flags = cu::kCopyPreferOverlapWithCompute;
   blocks.first_with_attributes = 1;
   CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
   blocks.first_with_attributes = 0;
   blocks.attribute_count = 0;
   CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
   CHECK(blocks.arrived() == std::vector{-1, -1, -1, -1, -1});
+}
+
+TEST_CASE("a batch that reads during the call has read all when it returns, and another one has not") {
+  // All five take a quarter of a second.
+  const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "1e4"}});
+  Blocks blocks(device);
+  const auto is_idle_after = [&](int order) {
+    blocks.order = order;
+    REQUIRE(blocks.send(Blocks::By::kBatch, device.stream) == cu::kSuccess);
+    const bool is_idle = device.streamQuery(device.stream) == cu::kSuccess;
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+    return is_idle;
+  };
+  CHECK(is_idle_after(cu::kSourceAccessOrderDuringCall));
+  CHECK_FALSE(is_idle_after(cu::kSourceAccessOrderAny));
+  CHECK_FALSE(is_idle_after(cu::kSourceAccessOrderStream));
 }
 
 TEST_CASE("each block of a list is a copy, which faults hit by its number") {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
+import type { BlockWay } from "../../src/settings/choices.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { errorOf, facts, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
@@ -56,6 +57,20 @@ describe("copies of scattered blocks", () => {
       [100, 4],
       [100, 1024],
     ]);
+  });
+
+  it("are made by the variants of a batch only if these are asked for", () => {
+    const asked = { blockSizesBytes: [4 * KiB], memory: ["pinned"], directions: ["h2d"] } as const;
+    const variants = ["batch-any", "batch-during", "batch-ce"] as const;
+    const waysOf = (blockWays: readonly BlockWay[] | null) =>
+      planOf({ ...asked, blockWays }).cells.flatMap(({ blockWay }) => blockWay ?? []);
+    expect(waysOf(null)).toEqual(["loop", "batch", "kernel", "gather"]);
+    expect(waysOf([...variants, "batch"])).toEqual(["batch", ...variants]);
+    const id = planOf({ ...asked, blockWays: ["batch-ce"] }).cells.at(-1)!.id;
+    expect(id).toMatch(/\/blocks-4096-batch-ce$/);
+    expect(cellId(parseCellId(id))).toBe(id);
+    const reasons = reasonsOf({ ...asked, blockWays: variants }, { batchCopiesOff: "the driver is old" });
+    expect(reasons.map(([part]) => part)).toEqual(variants.map((way) => `blocks-4096-${way}`));
   });
 
   it("have each of several counts, and are made in the ways that were asked for", () => {

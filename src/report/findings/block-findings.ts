@@ -144,6 +144,9 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
 export const wayName: Readonly<Record<BlockWay, string>> = {
   loop: "a loop",
   batch: "a batch",
+  "batch-any": "a batch in any order",
+  "batch-during": "a batch that reads during the call",
+  "batch-ce": "a batch that is to overlap with kernels",
   kernel: "a kernel",
   gather: "gathering",
 };

@@ -39,6 +39,9 @@ export interface Cutoff {
 const moverOf: Readonly<Record<BlockWay, string>> = {
   loop: "copy engine",
   batch: "copy engine",
+  "batch-any": "copy engine",
+  "batch-during": "copy engine",
+  "batch-ce": "copy engine",
   kernel: "kernel",
   gather: "CPU",
 };
