@@ -187,6 +187,9 @@ std::optional<PeerCopy> read_peer(const Napi::Object& request) {
 std::optional<BlockCopy> read_blocks(const Napi::Object& request) {
   static const std::map<std::string, BlockWay> ways = {{"loop", BlockWay::kLoop},
                                                        {"batch", BlockWay::kBatch},
+                                                       {"batch-any", BlockWay::kBatchAny},
+                                                       {"batch-during", BlockWay::kBatchDuring},
+                                                       {"batch-ce", BlockWay::kBatchCopyEngine},
                                                        {"kernel", BlockWay::kKernel},
                                                        {"gather", BlockWay::kGather}};
   const Napi::Value blocks = request.Get("blocks");

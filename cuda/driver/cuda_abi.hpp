@@ -122,6 +122,9 @@ inline constexpr int kSourceAccessOrderStream = 0x1;
 inline constexpr int kSourceAccessOrderDuringCall = 0x2;
 inline constexpr int kSourceAccessOrderAny = 0x3;
 
+// CUmemcpyFlags: a copy engine is preferred, which leaves the multiprocessors to kernels.
+inline constexpr unsigned kCopyPreferOverlapWithCompute = 0x1;
+
 }  // namespace pinbench::cu
 
 // Every entry point, once: PINBENCH_CU_REQUIRED(member, symbol, parameters). The symbol is the versioned name

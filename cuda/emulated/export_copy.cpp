@@ -65,6 +65,7 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
   for (std::size_t i = 0; i < attribute_count; ++i) {
     const int order = attributes[i].source_access_order;
     require_argument(order >= cu::kSourceAccessOrderStream && order <= cu::kSourceAccessOrderAny);
+    require_argument((attributes[i].flags & ~cu::kCopyPreferOverlapWithCompute) == 0);
     require_argument(i == 0 || attribute_indices[i] > attribute_indices[i - 1]);
     require_argument(attribute_indices[i] < count);
   }
@@ -81,9 +82,12 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
                                    : context.host_memory().placement_of(device_address(host), sizes[at]));
   }
   std::vector<Copy> copies;
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     copies.push_back(
         context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i], routes[i]));
+    copies.back().fault.slowdown *=
+        context.faults().block_slowdown(ListMaker::kBatch, routes[i].direction, sizes[i]);
+  }
   strike_list(copies, context.faults().next_list(routes.front().direction, count));
 
   std::map<Direction, std::vector<Copy>> of_engines;
@@ -100,6 +104,12 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
   }
   for (auto& [direction, own] : of_engines)
     enqueue_list(context.scheduler(), stream, engine_of(direction), std::move(own));
+  // The program may reuse its sources when the call returns.
+  const bool reads_during_call =
+      std::any_of(attributes, attributes + attribute_count, [](const cu::CopyAttributes& each) {
+        return each.source_access_order == cu::kSourceAccessOrderDuringCall;
+      });
+  if (reads_during_call) context.scheduler().synchronize(*stream);
 }
 
 }  // namespace

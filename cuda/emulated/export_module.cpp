@@ -45,8 +45,14 @@ std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, Kernel kernel
     const auto next_list = [&context](const std::vector<Copy>& copies) {
       return context.faults().next_list(copies.front().route.direction, copies.size());
     };
+    const auto make_block = [&context, make_copy](std::uint64_t destination, std::uint64_t source,
+                                                  std::size_t bytes) {
+      Copy copy = make_copy(destination, source, bytes);
+      copy.fault.slowdown *= context.faults().block_slowdown(ListMaker::kKernel, copy.route.direction, bytes);
+      return copy;
+    };
     return [=](WorkTimes& times) {
-      return run_copy_blocks(parameters, is_reachable, make_copy, next_list, times);
+      return run_copy_blocks(parameters, is_reachable, make_block, next_list, times);
     };
   }
   if (kernel != Kernel::kZeroCopy) {

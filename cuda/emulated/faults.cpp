@@ -142,6 +142,15 @@ std::optional<BlockFault> FaultPlan::next_list(Direction direction, std::size_t 
   return std::nullopt;
 }
 
+double FaultPlan::block_slowdown(ListMaker maker, Direction direction, std::size_t bytes) const {
+  double product = 1;
+  for (const BlockSlowdown& each :
+       list_.lists[static_cast<std::size_t>(maker)][static_cast<std::size_t>(direction)]) {
+    if (bytes < each.below) product *= each.factor;
+  }
+  return std::min(product, kLargestSlowdown);
+}
+
 double FaultPlan::rest_delay_us(Direction direction, int device, double rested_ms) const {
   double delay_us = 0;
   for (const RestDelay& each : list_.rests[static_cast<std::size_t>(direction)]) {

@@ -31,6 +31,10 @@
 //     of these, where given, must be met:
 //       "cpus": "0-1,3"    a thread on one of these CPUs asked for the copy
 //       "devices": [0, 1]  it is one of these devices' that makes the copy
+//   {"list": DIRECTION, "by": MAKER, "below": SIZE, "slowdown": F}
+//     The blocks of lists of copies in that direction (or "all") that are smaller than SIZE (default: all)
+//     take F times their time (1 to 1000). MAKER is "batch" for lists of cuMemcpyBatchAsync, "kernel" for
+//     those of the kernel that copies blocks.
 //   {"rest": DIRECTION, "longerThanMs": T, "delayUs": D}
 //     A copy in that direction (or "all") takes D microseconds more where its device has made none, in
 //     whatever direction, for longer than T milliseconds (default 0) when the copy's turn comes: a CPU or a
@@ -128,6 +132,11 @@ inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop",  "shift",
 enum class BlockFaultKind : std::size_t { kDrop, kTwice, kSwap };
 inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"};
 
+// What takes a list of copies.
+enum class ListMaker : std::size_t { kBatch, kKernel };
+inline constexpr std::string_view kListMakerNames[] = {"batch", "kernel"};
+inline constexpr std::size_t kListMakerCount = std::size(kListMakerNames);
+
 // What the last right copies in a direction have carried. Thread safe.
 class LastCarried {
  public:
@@ -189,6 +198,11 @@ struct Slowdown {
   std::vector<int> devices;    // empty for any
 };
 
+struct BlockSlowdown {
+  std::size_t below = std::numeric_limits<std::size_t>::max();
+  double factor = 1;
+};
+
 struct RestDelay {
   double longer_than_ms = 0;
   double delay_us = 0;
@@ -206,6 +220,7 @@ struct FaultList {
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
   std::array<std::vector<PlannedBlockFault>, kDirectionCount> blocks;
   std::array<std::vector<Slowdown>, kDirectionCount> links;
+  std::array<std::array<std::vector<BlockSlowdown>, kDirectionCount>, kListMakerCount> lists;
   std::array<std::vector<RestDelay>, kDirectionCount> rests;
   std::vector<Slowdown> throttling;
   std::vector<OtherProcess> other_processes;
@@ -236,6 +251,9 @@ class FaultPlan {
 
   // Counts a list of so many copies, at least one.
   std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
+
+  // Times how much a block of a list takes, beside what its copy has.
+  double block_slowdown(ListMaker maker, Direction direction, std::size_t bytes) const;
 
   // How much longer a copy takes, in microseconds, whose device has rested so long.
   double rest_delay_us(Direction direction, int device, double rested_ms) const;

@@ -134,6 +134,17 @@ void add_link_fault(Members& members, FaultList& list) {
   add_for(link, slowdown, list.links);
 }
 
+void add_list_fault(Members& members, FaultList& list) {
+  const std::string direction = members.take_text("list");
+  const auto maker = index_in(kListMakerNames, members.take_text("by"), "maker of lists");
+  BlockSlowdown slowdown;
+  slowdown.below = members.take_size("below").value_or(slowdown.below);
+  const auto factor = members.take_number("slowdown", 1, kLargestFactor);
+  if (!factor) throw Complaint{"'slowdown' is missing"};
+  slowdown.factor = *factor;
+  add_for(direction, slowdown, list.lists[maker]);
+}
+
 void add_rest_fault(Members& members, FaultList& list) {
   const std::string rest = members.take_text("rest");
   RestDelay delay;
@@ -171,6 +182,8 @@ void add_fault(const Json& fault, FaultList& list) {
     add_block_fault(members, list);
   } else if (members.has("link")) {
     add_link_fault(members, list);
+  } else if (members.has("list")) {
+    add_list_fault(members, list);
   } else if (members.has("rest")) {
     add_rest_fault(members, list);
   } else if (members.has("throttling")) {
@@ -185,7 +198,7 @@ void add_fault(const Json& fault, FaultList& list) {
     list.driver_version = static_cast<int>(*members.take_integer("driverVersion", 1000, 99'999));
   } else {
     throw Complaint{
-        "it must have 'call', 'copy', 'block', 'link', 'rest', 'throttling', 'outOfMemoryAbove', "
+        "it must have 'call', 'copy', 'block', 'link', 'list', 'rest', 'throttling', 'outOfMemoryAbove', "
         "'otherProcess', 'missing' or 'driverVersion'"};
   }
   members.require_empty();

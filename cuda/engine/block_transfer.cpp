@@ -37,23 +37,31 @@ class LoopTransfer : public Transfer {
   const std::size_t count_;
 };
 
-// All blocks in one call of the driver. Pinned memory is read in stream order, as programs ask for that have
-// just computed what they copy; memory from malloc() whenever the driver likes, which is what the order "any"
-// is for: nothing in the stream writes to it.
+// Unless the way says otherwise, pinned memory is read in stream order, as programs ask for that have just
+// computed what they copy; memory from malloc() whenever the driver likes, which is what the order "any" is
+// for: nothing in the stream writes to it.
+cu::CopyAttributes batch_attributes(BlockWay way, bool reads_pageable) {
+  cu::CopyAttributes attributes{
+      .source_access_order = reads_pageable ? cu::kSourceAccessOrderAny : cu::kSourceAccessOrderStream,
+      .source_hint = {},
+      .destination_hint = {},
+      .flags = 0};
+  if (way == BlockWay::kBatchAny) attributes.source_access_order = cu::kSourceAccessOrderAny;
+  if (way == BlockWay::kBatchDuring) attributes.source_access_order = cu::kSourceAccessOrderDuringCall;
+  if (way == BlockWay::kBatchCopyEngine) attributes.flags = cu::kCopyPreferOverlapWithCompute;
+  return attributes;
+}
+
+// All blocks in one call of the driver.
 class BatchTransfer : public Transfer {
  public:
   BatchTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, CopyMemory memory,
-                std::size_t block_bytes, std::size_t count)
+                const BlockCopy& blocks, std::size_t count)
       : cuda_(cuda),
         stream_(stream),
         to_device_(direction == Direction::kHostToDevice),
-        sizes_(count, block_bytes),
-        attributes_{.source_access_order = to_device_ && memory == CopyMemory::kPageable
-                                               ? cu::kSourceAccessOrderAny
-                                               : cu::kSourceAccessOrderStream,
-                    .source_hint = {},
-                    .destination_hint = {},
-                    .flags = 0} {}
+        sizes_(count, blocks.bytes),
+        attributes_(batch_attributes(blocks.way, to_device_ && memory == CopyMemory::kPageable)) {}
 
   void issue(const BufferPair& buffer) override {
     auto* const destinations = to_device_ ? buffer.blocks.device : buffer.blocks.host;
@@ -256,7 +264,10 @@ std::unique_ptr<Transfer> make_block_transfer(const CudaDriver& cuda, Lane& lane
     case BlockWay::kLoop:
       return one_by_one(memory);
     case BlockWay::kBatch:
-      return std::make_unique<BatchTransfer>(cuda, lane.stream.get(), direction, memory, blocks.bytes, count);
+    case BlockWay::kBatchAny:
+    case BlockWay::kBatchDuring:
+    case BlockWay::kBatchCopyEngine:
+      return std::make_unique<BatchTransfer>(cuda, lane.stream.get(), direction, memory, blocks, count);
     case BlockWay::kKernel:
       return std::make_unique<KernelBlockTransfer>(cuda, lane, blocks, count, *kernels);
     default:

@@ -11,7 +11,14 @@ namespace pinbench {
 // How the blocks of a copy are moved: by a copy each; by one call of the driver for all; by a kernel that
 // reaches into the host's memory; or by the CPU that gathers them in the slots of its staging ring (to the
 // host: scatters them from there), and a kernel that does the same on the device.
-enum class BlockWay { kLoop, kBatch, kKernel, kGather };
+// The one call can be told when it may read its sources (any time, or before it returns), and to overlap with
+// kernels.
+enum class BlockWay { kLoop, kBatch, kBatchAny, kBatchDuring, kBatchCopyEngine, kKernel, kGather };
+
+constexpr bool is_batch(BlockWay way) {
+  return way == BlockWay::kBatch || way == BlockWay::kBatchAny || way == BlockWay::kBatchDuring ||
+         way == BlockWay::kBatchCopyEngine;
+}
 
 // BlockCopy of src/native/contract.ts.
 struct BlockCopy {

@@ -95,7 +95,7 @@ void Session::validate_blocks(const MeasureRequest& request, const Arenas& arena
   if ((way == BlockWay::kKernel || way == BlockWay::kGather) && !kernels_)
     throw Error("NO_KERNELS", "these blocks are moved by a kernel, and none is loaded");
   const auto& cuda = context_.cuda();
-  if (way == BlockWay::kBatch && !cuda.memcpyBatchAsync && !cuda.memcpyBatchAsyncV2)
+  if (is_batch(way) && !cuda.memcpyBatchAsync && !cuda.memcpyBatchAsyncV2)
     throw Error("NO_BATCH_COPIES", "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8");
   if (way == BlockWay::kKernel && arenas.host->mapped_chunk(0, 0) == 0)
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");

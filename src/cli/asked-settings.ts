@@ -41,6 +41,14 @@ export async function askedSettings(
   return { settings: { ...settings, backend }, configuration };
 }
 
+/** Throws a usage error for a search by several processes, of which each would measure other cells. */
+export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">, taker: string): void {
+  if (blockSizesBytes !== "auto") return;
+  throw new PinbenchError("usage", `--blocks auto searches in one process, and ${taker} takes several.`, {
+    hint: "Search with pinbench run, and then measure the sizes that it names.",
+  });
+}
+
 /**
  * A program reads figures and no notice: nobody who did not ask for the emulated device gets its figures for those of a GPU.
  */

@@ -106,15 +106,15 @@ async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> 
 
 /** What the progress line tells of a run. */
 class RunProgress {
-  readonly #cells: Run["cells"];
+  readonly #run: Run;
   readonly #time: RemainingTime;
   readonly #nameOf: NameOfCell;
   readonly #samplesPerCell: number | null;
   #event: Exclude<RunEvent, { kind: "round" }> | null = null;
 
-  constructor({ cells }: Run, plan: Plan) {
-    this.#cells = cells;
-    this.#time = new RemainingTime(plan, cells, nowNs());
+  constructor(run: Run, plan: Plan) {
+    this.#run = run;
+    this.#time = new RemainingTime(plan, run.cells, nowNs());
     this.#samplesPerCell = plan.stopping.samplesPerCell;
     this.#nameOf = cellNames(
       plan.cells.map(({ id }) => id),
@@ -133,7 +133,7 @@ class RunProgress {
       done: this.#done(),
       now: this.#now(),
       best: bestOf(
-        this.#cells.map(({ cell, stats }) => ({ ...cell, stats })),
+        this.#run.cells.map(({ cell, stats }) => ({ ...cell, stats })),
         this.#nameOf,
       ),
     };
@@ -141,7 +141,7 @@ class RunProgress {
 
   /** Where so many samples are asked for, cells do not end by converging. */
   #done(): Told {
-    const cells = this.#cells.filter(({ outcome }) => outcome !== "skipped");
+    const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
     const text =
       samples === null

@@ -15,7 +15,7 @@ import type {
 import type { DeviceFacts } from "../native/device-contract.js";
 import { openPlacedSession } from "../native/placed-session.js";
 import { programPath } from "../package-facts.js";
-import { takesKernel } from "../plan/cells.js";
+import { type PlannedCell, takesKernel } from "../plan/cells.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import { loadLimits } from "../plan/load-need.js";
 import type { Plan } from "../plan/plan.js";
@@ -78,6 +78,13 @@ export class DeviceRun {
     checkFreeMemory(this.device, session, plan);
     this.#skipWhatIsOff(session.opening);
     yield* this.#prepare(session, options);
+  }
+
+  /** Takes these cells up as well; the memory for them is reserved. */
+  addCells(cells: readonly PlannedCell[]): CellProgress[] {
+    const added = cells.map((cell) => new CellProgress(cell, this.device));
+    this.cells.push(...added);
+    return added;
   }
 
   /** What its threads measure with; the device is open. */

@@ -8,6 +8,7 @@ import { packageVersion } from "../package-facts.js";
 import { computeNs } from "../plan/cell-variants.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
+import { findBlockCutoffs } from "../results/cutoffs/find-cutoffs.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
 import { fingerprint } from "../results/fingerprint.js";
 import type {
@@ -54,6 +55,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
   const now = new Date();
   const devices = state.stages.flatMap((stage) => stage.devices);
   const loads = state.stages.flatMap(({ load }) => (load === null ? [] : [load]));
+  const cells = devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host)));
   const shared = {
     backend: backend.name,
     driverVersion: backend.facts.driverVersion,
@@ -93,7 +95,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       seed: settings.seed,
       staging: { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots },
       numa: settings.numa,
-      cells: plan.cells.length,
+      cells: cells.length,
       rounds: Math.max(0, ...state.stages.map(({ rounds }) => rounds)),
       estimatedHostBytes: plan.estimate.hostBytes,
       estimatedPinnedBytes: plan.estimate.pinnedBytes,
@@ -103,7 +105,8 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
     },
     coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
     ...workerProcesses(devices),
-    cells: devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
+    cells,
+    ...(plan.candidates.length > 0 && { blockCutoffs: findBlockCutoffs(cells) }),
   };
 }
 

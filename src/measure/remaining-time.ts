@@ -29,7 +29,8 @@ const priorNs = 1e9;
  */
 export class RemainingTime {
   readonly #plan: Plan;
-  readonly #paces: ReadonlyMap<CellProgress, CellPace>;
+  readonly #paces: Map<CellProgress, CellPace>;
+  readonly #paceOf: (progress: CellProgress) => CellPace;
   readonly #end = new SteadyEnd();
   /** When the devices that are being opened, or closed, began to be. */
   #sinceNs: number;
@@ -46,23 +47,24 @@ export class RemainingTime {
     this.#sinceNs = nowNs;
     const speed = machineSpeed(plan.speedFacts);
     const timing = { ...plan.stopping, verify: plan.settings.verify };
-    this.#paces = new Map(
-      cells.map((progress) => {
-        const { cell } = progress;
-        const { firstNs, extraNs } = cellTime(cell, timing, speed);
-        const least = leastSamples(cell.mode, timing.samplesPerCell);
-        const planned = { plannedNsPerSample: firstNs / least, plannedExtraNs: extraNs };
-        const devices = cell.together?.length ?? 1;
-        return [progress, { progress, least, ...planned, seenNsPerSample: null, devices }];
-      }),
-    );
+    this.#paceOf = (progress) => {
+      const { cell } = progress;
+      const { firstNs, extraNs } = cellTime(cell, timing, speed);
+      const least = leastSamples(cell.mode, timing.samplesPerCell);
+      const planned = { plannedNsPerSample: firstNs / least, plannedExtraNs: extraNs };
+      const devices = cell.together?.length ?? 1;
+      return { progress, least, ...planned, seenNsPerSample: null, devices };
+    };
+    this.#paces = new Map(cells.map((progress) => [progress, this.#paceOf(progress)]));
   }
 
   /** Takes note of what begins now, and so of what has ended. */
   note(event: RunEvent, nowNs: number): void {
     this.#endVisit(nowNs);
     if (event.kind === "visit") {
-      const pace = this.#paces.get(event.progress)!;
+      // A search asks for cells that were not known before.
+      const pace = this.#paces.get(event.progress) ?? this.#paceOf(event.progress);
+      this.#paces.set(event.progress, pace);
       this.#isSettingUp = false;
       for (const device of pace.progress.cell.together ?? [pace.progress.cell.device]) {
         this.#measuredDevices.add(device);

@@ -40,13 +40,20 @@ export type RunEvent =
   | { kind: "round"; round: number };
 
 /** The events of rounds. */
-type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
+export type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
 /** When cells have been measured enough, and what ends the rounds early. */
-interface RoundOptions {
+export interface RoundOptions {
   plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
+}
+
+/** How far the rounds of a stage have come: those of its next cells go on from there. */
+export interface Course {
+  /** The next one. */
+  round: number;
+  rotation: Rotation;
 }
 
 /**
@@ -58,15 +65,16 @@ export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
   { plan, budgetNs, signal }: RoundOptions,
+  course: Course = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
-  const rotation = new Rotation();
   const parties = partiesOf(cells);
   // Memory that a device lacks has ended its cells before.
   for (const party of parties) endParty(party);
-  for (let round = 0; ; ++round) {
+  for (; ; ++course.round) {
+    const { round, rotation } = course;
     let visits = 0;
     for (const party of byLoad(orderOfVisits(parties, precision))) {
       const [first] = party as [CellProgress];

@@ -14,7 +14,6 @@ import { type Stage, stagesOf } from "./stage.js";
  * reading the events is what drives it on.
  */
 export class Run {
-  readonly cells: readonly CellProgress[];
   readonly #identity: RunIdentity;
   readonly #stages: readonly Stage[];
   #status: ResultDocument["run"]["status"] = "running";
@@ -28,7 +27,11 @@ export class Run {
       .filter(({ ordinal }) => wanted.includes(ordinal))
       .map((device) => new DeviceRun(device, plan));
     this.#stages = stagesOf(devices, plan, prepared.createRendezvous);
-    this.cells = devices.flatMap(({ cells }) => cells);
+  }
+
+  /** All cells so far: a search finds more. */
+  get cells(): CellProgress[] {
+    return this.#stages.flatMap(({ devices }) => devices.flatMap(({ cells }) => cells));
   }
 
   /**

@@ -4,6 +4,7 @@ import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/
 import { flowThreads } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import type { PeerPath } from "../settings/choices.js";
+import { searchBlocks } from "./block-search.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
 import { type Measure, measureInRounds, type RunEvent, type Visit } from "./rounds.js";
 
@@ -84,7 +85,11 @@ export class Stage {
     const { sharing, signal } = options;
     const open = this.devices.map(({ device }) => device.ordinal);
     try {
-      for await (const event of measureInRounds(this.#measure, this.#cells(), options)) {
+      const isSearch = options.plan.candidates.length > 0;
+      const rounds = isSearch
+        ? searchBlocks(this.#measure, this.devices, options)
+        : measureInRounds(this.#measure, this.#cells(), options);
+      for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
           // Nothing is timed at the moment.

@@ -265,7 +265,7 @@ export interface Pipeline {
  * worker's staging ring, and takes as much memory of the device as the ring has. Blocks larger than a slot go through
  * it in pieces, without a kernel. Every block is compared where `verify` is on; mismatches are told at the places where
  * blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` where none are loaded, with
- * `NO_BATCH_COPIES` where the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` where there is no staging ring for
+ * `NO_BATCH_COPIES` (for all batches) where the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` where there is no staging ring for
  * `gather` or the device does not map the memory, and with `INVALID_REQUEST` for what is no such copy.
  */
 export interface BlockCopy {

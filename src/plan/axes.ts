@@ -2,6 +2,7 @@ import { PinbenchError } from "../errors.js";
 import {
   type Beside,
   besides,
+  blockWays,
   type Cache,
   caches,
   copiesHostMemory,
@@ -15,12 +16,13 @@ import {
   modes,
   type Timer,
   timers,
+  usualBlockWays,
   type WorkerKind,
   workerKinds,
 } from "../settings/choices.js";
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
-import { type Blocks, blocksAskedFor, presetOfBlocks } from "./blocks.js";
+import { type BlockAxes, blocksAskedFor, presetOfBlocks, searchesBlocks } from "./blocks.js";
 import {
   beyondCpus,
   describeCpus,
@@ -31,7 +33,7 @@ import {
 } from "./facts.js";
 
 /** The values whose combinations are the cells, each list in table order and without repeats. */
-export interface Axes {
+export interface Axes extends BlockAxes {
   devices: readonly PlanDevice[];
   directions: readonly Direction[];
   memory: readonly Memory[];
@@ -51,9 +53,6 @@ export interface Axes {
   besides: readonly Beside[];
   /** Chunk counts of the pipeline, 1 among them, which is the sum of its parts; empty for no pipeline. */
   pipelineChunks: readonly number[];
-  /** Copies in scattered blocks, beside those of the same bytes in one piece; and the multiprocessors of kernels on few. */
-  blocks: readonly Blocks[];
-  blockSms: readonly number[];
 }
 
 /** The axes of a plan, and what of them a preset filled in. */
@@ -76,7 +75,9 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   const presetName = settings.preset ?? "default";
   const blocks = blocksAskedFor(settings);
   const hasBlocks = blocks.length > 0;
-  const preset = hasBlocks ? presetOfBlocks(presets[presetName], blocks) : presets[presetName];
+  const preset = hasBlocks
+    ? presetOfBlocks(presets[presetName], blocks, searchesBlocks(settings))
+    : presets[presetName];
   const notes: string[] = [];
   const { sizesBytes, workers, memory } = settings;
   const presetFills = !hasBlocks && [sizesBytes, workers, memory, settings.directions].includes(null);
@@ -101,6 +102,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
       blocks,
+      blockWays: inOrder(blockWays, settings.blockWays ?? usualBlockWays),
       blockSms: ascending(settings.blockSms ?? []),
     },
     preset: presetFills ? presetName : null,
@@ -163,7 +165,13 @@ function checkAxes(settings: RunSettings): void {
   settings.workers?.forEach(checkWorkers);
   const { sizesBytes, workers, memory, directions, modes, timers, caches, pipelineChunks } = settings;
   const kinds = { "worker kinds": settings.workerKinds, loads: settings.besides, chunks: pipelineChunks };
-  const blocks = { blocks: settings.blockSizesBytes, multiprocessors: settings.blockSms };
+  const { blockSizesBytes, blockCounts, blockSms } = settings;
+  const blocks = {
+    blocks: blockSizesBytes,
+    "block counts": blockCounts,
+    "ways to copy blocks": settings.blockWays,
+    multiprocessors: blockSms,
+  };
   const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches, ...kinds, ...blocks };
   for (const [name, values] of Object.entries(axes)) {
     if (values?.length === 0) throw new PinbenchError("usage", `The list of ${name} is empty.`);

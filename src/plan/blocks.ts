@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
+import { coarseBytes, latticeBytes } from "../results/cutoffs/block-lattice.js";
 import type { Cell } from "../results/schema.js";
-import { type BlockWay, blockWays, type Memory } from "../settings/choices.js";
+import { type BlockWay, blockWays, inOrder, type Memory } from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { formatSize, MiB } from "../settings/units.js";
@@ -17,6 +18,14 @@ export interface Blocks {
   sizeBytes: number;
 }
 
+/** Of a plan's axes those that say which copies in blocks it has. */
+export interface BlockAxes {
+  blocks: readonly Blocks[];
+  blockWays: readonly BlockWay[];
+  /** Of the kernel, beside the one on all: on so many multiprocessors. */
+  blockSms: readonly number[];
+}
+
 /** Kernels copy 16 bytes at a time. */
 const blockUnitBytes = 16;
 
@@ -29,10 +38,11 @@ const usualCopyBytes = 256 * MiB;
  * cannot be, and for settings that make no sense with or without them.
  */
 export function blocksAskedFor(settings: RunSettings): Blocks[] {
-  const { blockSizesBytes, blockCount, blockSms, sizesBytes } = settings;
+  const { blockSizesBytes, blockCounts, blockWays: ways, blockSms, sizesBytes } = settings;
   if (blockSizesBytes === null) {
     const [flag] = [
-      ...(blockCount === null ? [] : ["--block-count"]),
+      ...(blockCounts === null ? [] : ["--block-count"]),
+      ...(ways === null ? [] : ["--block-ways"]),
       ...(blockSms === null ? [] : ["--block-sms"]),
     ];
     if (flag === undefined) return [];
@@ -47,14 +57,31 @@ export function blocksAskedFor(settings: RunSettings): Blocks[] {
       { hint: "Leave --sizes out; --block-count sets the number of blocks in a copy." },
     );
   }
-  for (const bytes of blockSizesBytes) checkBlock(bytes);
-  return [...new Set(blockSizesBytes)]
+  for (const count of blockCounts ?? []) checkCount(count);
+  if (searchesBlocks(settings)) return blocksOf(coarseBytes, () => blockCounts ?? searchedCounts);
+  const sizes = blockSizesBytes as readonly number[];
+  for (const bytes of sizes) checkBlock(bytes);
+  return blocksOf(sizes, (bytes) => blockCounts ?? [usualBlocks(bytes)]);
+}
+
+function blocksOf(sizes: readonly number[], countsOf: (bytes: number) => readonly number[]): Blocks[] {
+  return [...new Set(sizes)]
     .sort((a, b) => a - b)
-    .map((bytes) => ({ bytes, sizeBytes: bytes * (blockCount ?? usualBlocks(bytes)) }));
+    .flatMap((bytes) => [...new Set(countsOf(bytes))].map((count) => ({ bytes, sizeBytes: bytes * count })));
 }
 
 function usualBlocks(bytes: number): number {
   return Math.max(1, Math.min(usualCount, Math.floor(usualCopyBytes / bytes)));
+}
+
+/** More are most likely a slip: their addresses alone take a while to list. */
+const mostBlocks = 1e6;
+
+function checkCount(count: number): void {
+  if (Number.isSafeInteger(count) && count >= 1 && count <= mostBlocks) return;
+  throw new PinbenchError("usage", `A copy cannot have ${count} blocks: it has from 1 to ${mostBlocks}.`, {
+    hint: "Write for example --block-count 16,64,256.",
+  });
 }
 
 function checkBlock(bytes: number): void {
@@ -66,13 +93,33 @@ function checkBlock(bytes: number): void {
   );
 }
 
+/** Whether the sizes of blocks are searched for at which the best way changes. */
+export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">): boolean {
+  return blockSizesBytes === "auto";
+}
+
+/** What servers move at once. The largest copies have 256 MiB. */
+const searchedCounts = [16, 64, 256];
+
+/** Time for a search: by the estimate of a plan the first sizes take about half of it on a GPU. */
+export const searchBudgetNs = 30e9;
+
+/** What a search may ask for: of these cells, those in blocks in every size that it knows. */
+export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): Planned[] {
+  const smallest = cells.filter(({ blockBytes }) => blockBytes === coarseBytes[0]);
+  return smallest.flatMap((cell) =>
+    latticeBytes.map((bytes) => ({ ...cell, blockBytes: bytes, sizeBytes: bytes * blocksOfCopy(cell) })),
+  );
+}
+
 /** With blocks, what a preset fills in of the rest: what is copied is what the blocks say. */
-export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[]): Preset {
+export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[], isSearch: boolean): Preset {
   const { latency: _, togetherMemory: __, ...rest } = preset;
   return {
     ...rest,
     sizesBytes: blocks.map(({ sizeBytes }) => sizeBytes),
-    memory: ["pageable", "pinned"],
+    // Servers keep what they move in pinned memory.
+    memory: isSearch ? ["pinned"] : ["pageable", "pinned"],
     workers: [1],
     directions: ["h2d", "d2h"],
   };
@@ -85,14 +132,11 @@ const waysOfMemory: Partial<Record<Memory, readonly BlockWay[]>> = {
 };
 
 /** The cells in blocks that belong beside a plain one of the same bytes: every way, and the kernel on few multiprocessors too. */
-export function blockCells(
-  plain: Cell,
-  { blocks, blockSms }: { blocks: readonly Blocks[]; blockSms: readonly number[] },
-): Cell[] {
+export function blockCells(plain: Cell, { blocks, blockWays: ways, blockSms }: BlockAxes): Cell[] {
   if (!canBeBlocks(plain)) return [];
   const ofSize = blocks.filter(({ sizeBytes }) => sizeBytes === plain.sizeBytes);
   return ofSize.flatMap(({ bytes: blockBytes }) =>
-    waysOfMemory[plain.memory]!.flatMap((blockWay): Cell[] => {
+    inOrder(waysOfMemory[plain.memory]!, ways).flatMap((blockWay): Cell[] => {
       const cell = { ...plain, blockBytes, blockWay };
       return blockWay === "kernel" ? [cell, ...blockSms.map((sms) => ({ ...cell, blockSms: sms }))] : [cell];
     }),

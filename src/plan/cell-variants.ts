@@ -42,7 +42,7 @@ function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes):
 /** An upper limit of how many cells variantsOf() gives. */
 export function mostVariants(axes: Axes): number {
   const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
-  const inBlocks = axes.blocks.length * (blockWays.length + axes.blockSms.length);
+  const inBlocks = axes.blocks.length * (axes.blockWays.length + axes.blockSms.length);
   const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + inBlocks;
   const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
   const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;

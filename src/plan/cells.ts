@@ -6,6 +6,7 @@ import {
   caches,
   copiesHostMemory,
   directions,
+  isBatch,
   type Mode,
   memories,
   modes,
@@ -131,7 +132,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
     return `mapped memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
   if ((memory === "mapped" || cell.blockWay === "kernel") && !device.canMapHostMemory)
     return `device ${device.ordinal} (${device.name}) cannot map host memory`;
-  if (cell.blockWay === "batch" && facts.batchCopiesOff !== null)
+  if (isBatch(cell.blockWay) && facts.batchCopiesOff !== null)
     return `a batch copies blocks by one call of the driver: ${facts.batchCopiesOff}`;
   if (cell.blockSms !== undefined && cell.blockSms > device.multiprocessors)
     return `device ${device.ordinal} (${device.name}) has fewer than ${cell.blockSms} multiprocessors: ${device.multiprocessors}`;

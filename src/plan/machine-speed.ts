@@ -1,6 +1,6 @@
 import type { ArenaKind } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
-import { copiesHostMemory, type Memory } from "../settings/choices.js";
+import { copiesHostMemory, isBatch, type Memory } from "../settings/choices.js";
 import type { PlanFacts } from "./facts.js";
 
 /**
@@ -124,14 +124,14 @@ function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): nu
  */
 function gpuBlockNs({ blockWay }: Cell): number {
   if (blockWay === "loop") return 2_800;
-  return blockWay === "batch" ? 1_000 : 0;
+  return isBatch(blockWay) ? 1_000 : 0;
 }
 
 /** Where the host's threads copy, samples are all over; where copy engines do, these alone tell how long one takes. */
 function gpuSampleSpread({ memory, mode, direction, beside, together, blockWay }: Cell): number {
   if (mode === "latency") return 0.05;
   if (blockWay === "gather") return 0.1;
-  if (blockWay === "loop" || blockWay === "batch") return memory === "pageable" ? 0.1 : 0.02;
+  if (blockWay === "loop" || isBatch(blockWay)) return memory === "pageable" ? 0.1 : 0.02;
   if (memory === "pageable" || memory === "staged" || memory === "host") return 0.1;
   return direction === "bidir" || beside === "host" || together !== undefined ? 0.03 : 0.003;
 }

@@ -3,12 +3,14 @@ import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
+import { searchBudgetNs, searchedCells, searchesBlocks } from "./blocks.js";
 import {
   combine,
   devicesOf,
   listCells,
   measurableCells,
   type PlannedCell,
+  plannedCell,
   takesSeveralDevices,
   withHostControls,
 } from "./cells.js";
@@ -45,6 +47,8 @@ export interface Plan {
   preset: PresetName | null;
   /** In the order of measuring; those with a `skipReason` are only listed. */
   cells: PlannedCell[];
+  /** Cells that a search for block sizes may ask for besides; none without one. */
+  candidates: PlannedCell[];
   /** What every device's session reserves; the skipped cells have no part in it. */
   arenas: PlannedArenas;
   /** What each worker process of a device reserves; empty where no process copies. */
@@ -72,9 +76,12 @@ export interface Plan {
 export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const { preset, devices, notes, draft } =
     settings.cells === null ? fromAxes(settings, facts) : fromList(settings, settings.cells, facts);
-  const { cells, measurable, arenas, processArenas, need } = draft;
+  const { cells, candidates, measurable, arenas, processArenas, need } = draft;
   const { precision, samplesPerCell } = settings;
-  const budgetNs = settings.budgetNs ?? presets[settings.preset ?? "default"].budgetNs;
+  const usualBudgetNs = searchesBlocks(settings)
+    ? searchBudgetNs
+    : presets[settings.preset ?? "default"].budgetNs;
+  const budgetNs = settings.budgetNs ?? usualBudgetNs;
   const stopping = { precision, budgetNs, samplesPerCell };
   const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
   const pinningSizesBytes = pinningSizes(measurable, maxPinnedBytes);
@@ -93,6 +100,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     settings,
     preset,
     cells,
+    candidates,
     arenas,
     processArenas,
     estimate: { ...need, ...estimateDuration(work, facts) },
@@ -107,6 +115,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
 
 interface Draft {
   cells: PlannedCell[];
+  candidates: PlannedCell[];
   measurable: PlannedCell[];
   arenas: PlannedArenas;
   processArenas: PlannedArenas[];
@@ -213,7 +222,11 @@ function draftOfExactly(
 ): Draft {
   const measurable = measurableCells(cells);
   const staging = { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots };
-  const reserved = measurable.map((cell) => withSpareBuffer(cell, settings.verify));
+  const deviceOf = (cell: PlannedCell) => devices.find(({ ordinal }) => ordinal === cell.device)!;
+  const candidates = searchesBlocks(settings)
+    ? searchedCells(measurable).map((cell) => plannedCell(cell, deviceOf(cell), facts))
+    : [];
+  const reserved = [...measurable, ...candidates].map((cell) => withSpareBuffer(cell, settings.verify));
   const ofThreads = reserved.filter(({ workerKind }) => workerKind !== "process");
   const arenas = planArenas(ofThreads, staging);
   const processArenas = planProcessArenas(reserved, staging);
@@ -227,5 +240,5 @@ function draftOfExactly(
   };
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
-  return { cells, measurable, arenas, processArenas, need, excess, notes: [] };
+  return { cells, candidates, measurable, arenas, processArenas, need, excess, notes: [] };
 }

@@ -13,7 +13,10 @@ import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.j
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
-export function planDocument({ settings, ...plan }: Plan, processes: number): Record<string, unknown> {
+export function planDocument(
+  { settings, candidates: _, ...plan }: Plan,
+  processes: number,
+): Record<string, unknown> {
   const { stagingChunkBytes: chunkBytes, stagingSlots: slots, verify, seed } = settings;
   const estimate = { ...plan.estimate, ...wholeDuration(plan.estimate, processes) };
   return { ...plan, estimate, processes, staging: { chunkBytes, slots }, verify, seed, settings };
@@ -96,7 +99,7 @@ function workerFacts({ cells, processArenas, estimate }: Plan): Fact[] {
 }
 
 /** What the cells have beyond those of plain copies; none where they have nothing. */
-function variantFacts({ cells }: Plan): Fact[] {
+function variantFacts({ cells, candidates }: Plan): Fact[] {
   const fact = (name: string, pick: (cell: PlannedCell) => string | number | undefined): Fact[] => {
     const values = new Set(cells.flatMap((cell) => pick(cell) ?? []));
     return values.size === 0 ? [] : [[name, [...values].join(", ")]];
@@ -108,6 +111,9 @@ function variantFacts({ cells }: Plan): Fact[] {
     ...fact("Chunks", ({ chunks }) => chunks),
     ...fact("Blocks", ({ sizeBytes, blockBytes }) => blockBytes && blocksText(sizeBytes, blockBytes)),
     ...wayFacts(cells),
+    ...(candidates.length === 0
+      ? []
+      : [["Search", "more block sizes between these, where the best way changes"] as const]),
   ];
 }
 

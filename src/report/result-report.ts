@@ -1,15 +1,26 @@
 import type { DocumentKind, Show } from "../draw/document-kind.js";
-import { type Block, details, environment, note, type Report, texts } from "../draw/report.js";
+import {
+  type Block,
+  details,
+  environment,
+  note,
+  type Report,
+  section,
+  tables,
+  texts,
+} from "../draw/report.js";
 import { timeText } from "../draw/words.js";
 import { type ResultDocument, resultSchema } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import { cellNotes, urgentNotes } from "./cell-notes.js";
 import { answer, closingLines } from "./findings/answer.js";
 import { mainRates } from "./findings/main-rates.js";
+import { serverConstants } from "./findings/server-constants.js";
 import { resultRows } from "./result-csv.js";
 import { briefFacts, headerAlerts, headerFacts } from "./result-header.js";
 import { cellGrids, rowsInBrief } from "./tables/cell-grids.js";
 import { coldStartReports } from "./tables/cold-start-report.js";
+import { cutoffGrids } from "./tables/cutoff-grids.js";
 
 /** The result of a run, as a kind of document. */
 export const resultKind: DocumentKind<ResultDocument> = {
@@ -27,12 +38,14 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
   const urgent = new Set(urgentNotes(document, screen).map(({ text }) => text));
   const isPlain = document.cells.every((cell) => variantOf(cell) === "plain");
   const rates = mainRates(document);
+  const lines = serverConstants(document);
+  const constants: Block | null = lines === null ? null : { type: "code", language: "sh", text: lines };
   return {
     command: "",
     version: tool.version,
     hasTerms: true,
     endsWithAnswer: true,
-    tableLines: isPlain ? 27 : 38,
+    tableLines: isPlain ? 27 : document.blockCutoffs == null ? 38 : 44,
     name: `${names}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", headerAlerts(document)),
@@ -41,6 +54,8 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
         ? []
         : texts("answer", [note(`${rates.text}.`)]).map((block) => ({ ...block, headline: rates.headline }))),
       environment(headerFacts(document), briefFacts(document)),
+      ...tables(cutoffGrids(document)),
+      ...(constants === null ? [] : [section("For inference servers, to paste:", [constants], true)]),
       ...cellGrids(document).map(({ isDetail, ...grid }): Block => {
         const table: Block = { type: "table", grid };
         return isDetail ? { ...table, isDetail } : table;

@@ -178,12 +178,16 @@ export const termGroups: readonly TermGroup[] = [
         "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
       ),
       term("count", "number of blocks in one copy"),
+      term("cut-off", "block sizes between which another way becomes the fastest (--blocks auto)"),
       term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
       term("loop", "blocks are copied by a call of the driver each"),
       term(
         "batch",
         "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
       ),
+      term("batch-any", "a batch that may read its sources before earlier work of its stream is done"),
+      term("batch-during", "a batch that has read its sources when its call returns"),
+      term("batch-ce", "a batch that is asked to leave the GPU's multiprocessors to kernels"),
       term(
         ["kernel SMs", "SM", "SMs"],
         "blocks are copied by a kernel on this many multiprocessors of the GPU; the others stay free",

@@ -1,7 +1,7 @@
 import type { Memory } from "../settings/choices.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { recordedSpread } from "./recorded-spread.js";
-import type { Distribution } from "./schema.js";
+import type { Cell, Distribution } from "./schema.js";
 
 /** A median, and the interval in which other processes of the same machine find it, in the unit of what was measured. */
 export interface IntervalEstimate {
@@ -35,6 +35,28 @@ export function claimedInterval(
     low: median / widened(Math.log(median / low)),
     high: median * widened(Math.log(high / median)),
   };
+}
+
+/**
+ * The same of a rate of scattered blocks. How far processes differ depends on what it waits for: a kernel waits for the link
+ * alone, as pinned copies do; gathering for what a CPU copies, as staged ones do. Calls for blocks of pinned memory wait for a
+ * CPU as far as they are slower than the link: that share has the spread of pageable copies. `linkGBps` is what large copies
+ * reach; undefined where that is not known.
+ */
+export function claimedBlockRate(
+  { blockWay, memory }: Pick<Cell, "blockWay" | "memory">,
+  rate: Distribution,
+  linkGBps: number | undefined,
+): IntervalEstimate | null {
+  if (rate.median <= 0) return null;
+  if (blockWay === "gather") return claimedInterval("staged", rate);
+  if (blockWay === "kernel") return claimedInterval("pinned", rate);
+  const ofCpu = claimedInterval("pageable", rate);
+  const ofLink = claimedInterval("pinned", rate);
+  if (memory !== "pinned" || linkGBps === undefined || ofCpu === null || ofLink === null) return ofCpu;
+  const cpuShare = Math.min(1, Math.max(0, 1 - rate.median / linkGBps));
+  const between = (link: number, cpu: number) => link * (cpu / link) ** cpuShare;
+  return { median: rate.median, low: between(ofLink.low, ofCpu.low), high: between(ofLink.high, ofCpu.high) };
 }
 
 function around(median: number, logHalfWidth: number): IntervalEstimate {

@@ -12,6 +12,7 @@ import {
   type samplesSchema,
   type statsSchema,
 } from "./cell-schema.js";
+import { blockCutoffsSchema } from "./cutoffs/cutoff-schema.js";
 import { count, errorSchema, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
 import { sharingSchema } from "./sharing-schema.js";
 
@@ -240,6 +241,8 @@ export const resultSchema = z.object({
   /** What starting the worker processes of a device took; absent where there were none. */
   workerProcesses: z.array(workerProcessesSchema).nullish(),
   cells: z.array(cellResultSchema),
+  /** What `--blocks auto` found, from the cells above; absent without it. */
+  blockCutoffs: z.array(blockCutoffsSchema).nullish(),
 });
 
 /** The result document: one run. */

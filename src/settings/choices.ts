@@ -61,10 +61,27 @@ export type PeerPath = (typeof peerPaths)[number];
 /**
  * How blocks that lie scattered on both sides are copied: by a call of the driver each, by one call that takes all of them,
  * by a kernel that reads or writes mapped host memory, or together as one copy, which the CPU gathers in pinned slots and a
- * kernel scatters (device to host the other way round).
+ * kernel scatters (device to host the other way round). The one call reads pinned memory in stream order, or whenever the
+ * driver likes (`batch-any`), or before it returns (`batch-during`), or is asked to overlap with kernels (`batch-ce`).
  */
-export const blockWays = ["loop", "batch", "kernel", "gather"] as const;
+export const blockWays = [
+  "loop",
+  "batch",
+  "batch-any",
+  "batch-during",
+  "batch-ce",
+  "kernel",
+  "gather",
+] as const;
 export type BlockWay = (typeof blockWays)[number];
+
+/** Those that are measured if nobody says: the others differ from one of them in what the driver is told alone. */
+export const usualBlockWays: readonly BlockWay[] = ["loop", "batch", "kernel", "gather"];
+
+/** Whether a way is one call of the driver for all blocks. */
+export function isBatch(way: BlockWay | undefined): boolean {
+  return way?.startsWith("batch") ?? false;
+}
 
 /**
  * How a pool of pinned memory is obtained: cuMemHostAlloc; malloc() and cuMemHostRegister; the same of transparent huge

@@ -50,6 +50,14 @@ export const sizes: Kind<readonly number[], List<Quantity>> = {
   read: readSizes,
 };
 
+/** Bytes of several sizes of blocks, or "auto" to search for those at which the best way changes. */
+export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
+  ...sizes,
+  allowed: "sizes such as 4KiB or 4KiB..1MiB*4, or auto",
+  json: { type: "integer", isList: true, orWord: "auto" },
+  read: (given) => (listEntries(given).join() === "auto" ? "auto" : readSizes(given)),
+};
+
 /** A share above 0 and at most a half. */
 export const share: Kind<number, Quantity> = {
   form: "value",

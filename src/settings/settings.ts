@@ -87,7 +87,7 @@ export function overrideSettings(earlier: RunSettings, source: Source): RunSetti
   return settings;
 }
 
-const blockSettings = ["blockSizesBytes", "blockCount", "blockSms"] as const;
+const blockSettings = ["blockSizesBytes", "blockCounts", "blockWays", "blockSms"] as const;
 
 function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)[]): void {
   for (const key of keys) {

@@ -1,11 +1,13 @@
 import {
   backendChoices,
   besides,
+  blockWays,
   caches,
   directions,
   memories,
   modes,
   timers,
+  usualBlockWays,
   workerKinds,
 } from "./choices.js";
 import * as kind from "./kinds.js";
@@ -50,7 +52,8 @@ export const saidByCellIds = [
   "besides",
   "pipelineChunks",
   "blockSizesBytes",
-  "blockCount",
+  "blockCounts",
+  "blockWays",
   "blockSms",
 ] as const;
 
@@ -112,15 +115,20 @@ export const cellSettings = {
   ),
   blockSizesBytes: setting(
     "--blocks <list>",
-    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB (replaces --sizes)",
-    kind.sizes,
+    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
+    kind.blockSizes,
   ),
   /** Null is for the plan to say. */
-  blockCount: setting(
-    "--block-count <count>",
-    "blocks per copy (4096, at most 256 MiB in all)",
-    kind.wholeNumber("number of blocks"),
-    { bounds: wholeFrom("number of blocks", 1, 1e6, "from 1 to 1 000 000") },
+  blockCounts: setting(
+    "--block-count <list>",
+    "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
+    kind.counts("blocks"),
+  ),
+  /** Null takes the usual ones. */
+  blockWays: setting(
+    "--block-ways <list>",
+    `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
+    kind.choicesOf("way of copying blocks", blockWays),
   ),
   blockSms: setting(
     "--block-sms <list>",

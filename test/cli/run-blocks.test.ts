@@ -63,6 +63,17 @@ describe("pinbench run --blocks", () => {
     expect(parseResult(stdout).cells).toMatchObject([{ id, workers: 2, stats: [{ samples: 6 }] }]);
   });
 
+  it("has a row for each of several counts, and a column for each way that was asked for", async () => {
+    const { stdout } = await callCli([
+      "run",
+      ...quick,
+      ...pinned,
+      ...["--block-count", "8,32", "--block-ways", "batch,kernel", "--verbose"],
+    ]);
+    expect(stdout).toMatch(/block {2,}count {2,}memory {2,}\S+ {2,}batch {2,}kernel\n/);
+    expect(stdout).toMatch(/4 KiB +8 +pinned .*\n +32 +pinned /);
+  });
+
   it("draws curves over the size of a block", async () => {
     const { stdout } = await callCli(["run", ...quick, "--blocks", "1KiB,4KiB", ...pinned, "--plot"]);
     expect(stdout).toContain("Host to device (H2D) in scattered blocks, pinned: GB/s by size of a block");

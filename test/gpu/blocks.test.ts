@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { BlockCopy } from "../../src/native/contract.js";
-import { type BlockWay, blockWays, type HostMemory } from "../../src/settings/choices.js";
+import { parseResult } from "../../src/results/parse.js";
+import { type BlockWay, blockWays, type HostMemory, isBatch } from "../../src/settings/choices.js";
+import { runCli } from "../helpers/run-cli.js";
+import { backendName } from "./backend.js";
 import { KiB, MiB, requestOf, useSession } from "./session.js";
 
 const opened = useSession({ workers: 2, chunkBytes: 128 * MiB });
@@ -27,7 +30,7 @@ describe("every block arrives", () => {
     for (const memory of memoriesOf(way)) {
       for (const direction of ["h2d", "d2h"] as const) {
         it.each([1, 2])(`${memory} ${direction} by ${way}, %i workers`, async (workers) => {
-          if (way === "batch" && !hasBatchCopies()) return;
+          if (isBatch(way) && !hasBatchCopies()) return;
           for (const [bytes, count] of [
             [16, 100],
             [48, 1000],
@@ -66,7 +69,7 @@ describe("every block arrives", () => {
   });
 
   it.each(blockWays)("of every copy by %s, where each brings new bytes", async (way) => {
-    if (way === "batch" && !hasBatchCopies()) return;
+    if (isBatch(way) && !hasBatchCopies()) return;
     for (const direction of ["h2d", "d2h"] as const) {
       const blocks = { bytes: 4 * KiB, way, multiprocessors: null };
       const { result } = await measureBlocks(blocks, 512, {
@@ -81,4 +84,27 @@ describe("every block arrives", () => {
       expect(result.verification.provenCopies).toBe(9);
     }
   });
+});
+
+describe("the search for cut-offs", () => {
+  it("ends within a minute, with every block right, and has intervals that lie within the sizes", async () => {
+    const args = ["run", "--backend", backendName, "--blocks", "auto", "--block-count", "16,256"];
+    const { exitCode, stdout } = await runCli([
+      ...args,
+      ...["--block-ways", "batch,kernel", "--budget", "5s", "--json", "--quiet"],
+    ]);
+    expect(exitCode).toBe(0);
+    const { blockCutoffs, cells, run } = parseResult(stdout);
+    expect(run.wallNs!).toBeLessThan(60e9);
+    expect(blockCutoffs).toHaveLength(2 * 2);
+    for (const { outcome, id } of cells) expect(["converged", "budget", "skipped"], id).toContain(outcome);
+    for (const { cutoffs } of blockCutoffs!) {
+      for (const { leastBytes, mostBytes, bytes } of cutoffs) {
+        expect(leastBytes).toBeGreaterThanOrEqual(4 * KiB);
+        expect(mostBytes).toBeLessThanOrEqual(MiB);
+        expect(bytes).toBeGreaterThanOrEqual(leastBytes);
+        expect(bytes).toBeLessThanOrEqual(mostBytes);
+      }
+    }
+  }, 120_000);
 });

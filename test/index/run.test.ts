@@ -117,6 +117,7 @@ it("the options are the keys of a configuration's plan", () => {
     pipeline: true,
     blocks: true,
     blockCount: true,
+    blockWays: true,
     blockSms: true,
     precision: true,
     budget: true,

@@ -1,5 +1,6 @@
 // cuMemcpyBatchAsync and the kernels that work on lists of blocks, and what goes wrong with them on command.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "emulated_library.hpp"
@@ -41,7 +42,7 @@ class Blocks {
   cu::Result batch(By by, std::vector<cu::DevicePtr> destinations, std::vector<cu::DevicePtr> sources,
                    cu::Stream stream) {
     std::vector<std::size_t> sizes(destinations.size(), kBytes);
-    cu::CopyAttributes attributes{order, {}, {}, 0};
+    cu::CopyAttributes attributes{order, {}, {}, flags};
     if (by == By::kNewBatch)
       return device_.memcpyBatchAsyncV2(destinations.data(), sources.data(), sizes.data(), sizes.size(),
                                         &attributes, &first_with_attributes, attribute_count, stream);
@@ -65,9 +66,10 @@ class Blocks {
   }
 
   cu::DevicePtr memory() const { return memory_; }
-  const unsigned char* pinned() const { return pinned_; }
+  unsigned char* pinned() const { return pinned_; }
 
   int order = cu::kSourceAccessOrderStream;
+  unsigned flags = 0;
   std::size_t first_with_attributes = 0;
   std::size_t attribute_count = 1;
   std::size_t failed = 77;
@@ -138,12 +140,31 @@ TEST_CASE("a batch that cannot be made says at which copy, and copies nothing") 
   blocks.order = 0;
   CHECK(blocks.send(Blocks::By::kNewBatch, device.stream) == cu::kErrorInvalidValue);
   blocks.order = cu::kSourceAccessOrderAny;
+  blocks.flags = 2;
+  CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
+  blocks.flags = cu::kCopyPreferOverlapWithCompute;
   blocks.first_with_attributes = 1;
   CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
   blocks.first_with_attributes = 0;
   blocks.attribute_count = 0;
   CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
   CHECK(blocks.arrived() == std::vector{-1, -1, -1, -1, -1});
+}
+
+TEST_CASE("a batch that reads during the call has read all when it returns, and another one has not") {
+  // All five take a quarter of a second.
+  const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "1e4"}});
+  Blocks blocks(device);
+  const auto is_idle_after = [&](int order) {
+    blocks.order = order;
+    REQUIRE(blocks.send(Blocks::By::kBatch, device.stream) == cu::kSuccess);
+    const bool is_idle = device.streamQuery(device.stream) == cu::kSuccess;
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+    return is_idle;
+  };
+  CHECK(is_idle_after(cu::kSourceAccessOrderDuringCall));
+  CHECK_FALSE(is_idle_after(cu::kSourceAccessOrderAny));
+  CHECK_FALSE(is_idle_after(cu::kSourceAccessOrderStream));
 }
 
 TEST_CASE("each block of a list is a copy, which faults hit by its number") {
@@ -197,10 +218,40 @@ TEST_CASE("copies that follow one another can be mixed up, but not with one that
   CHECK(contents("twice", true) == first_alone);
 }
 
+TEST_CASE("small blocks of a list take longer where that is asked for, of a batch or of a kernel") {
+  const auto taken_ms = [](Blocks::By by, const std::string& fault) {
+    // All five take a quarter of a millisecond.
+    const EmulatedDevice device({{"PINBENCH_EMULATED_LINK", "1e7"}, {"PINBENCH_EMULATED_FAULTS", fault}});
+    Blocks blocks(device);
+    const auto start = std::chrono::steady_clock::now();
+    REQUIRE(blocks.send(by, device.stream) == cu::kSuccess);
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+    REQUIRE(device.contextSynchronize() == cu::kSuccess);
+    const auto end = std::chrono::steady_clock::now();
+    CHECK(blocks.arrived() == std::vector{4, 3, 2, 1, 0});
+    return std::chrono::duration<double, std::milli>(end - start).count();
+  };
+  const std::string batch = R"([{"list":"h2d","by":"batch","slowdown":400,"below":)";
+  const std::string kernel = R"([{"list":"all","by":"kernel","slowdown":400,"below":)";
+  constexpr double kSlowMs = 100;
+  for (const auto by : kWays) {
+    CAPTURE(static_cast<int>(by));
+    const bool is_kernel = by == Blocks::By::kKernel;
+    CHECK(taken_ms(by, (is_kernel ? kernel : batch) + "513}]") >= kSlowMs);
+    CHECK(taken_ms(by, (is_kernel ? kernel : batch) + "512}]") < kSlowMs);
+    CHECK(taken_ms(by, (is_kernel ? batch : kernel) + "513}]") < kSlowMs);
+  }
+  CHECK(taken_ms(Blocks::By::kBatch, R"([{"list":"h2d","by":"batch","slowdown":400}])") >= kSlowMs);
+  CHECK(taken_ms(Blocks::By::kBatch, R"([{"list":"d2h","by":"batch","slowdown":400}])") < kSlowMs);
+}
+
 TEST_CASE("faults of blocks that make no sense are refused") {
   for (const char* const fault :
        {R"([{"block":"up","fault":"drop"}])", R"([{"block":"h2d","fault":"flip"}])", R"([{"block":"h2d"}])",
-        R"([{"block":"h2d","fault":"drop","at":"x"}])", R"([{"block":"h2d","fault":"drop","times":2}])"}) {
+        R"([{"block":"h2d","fault":"drop","at":"x"}])", R"([{"block":"h2d","fault":"drop","times":2}])",
+        R"([{"list":"h2d","slowdown":2}])", R"([{"list":"h2d","by":"loop","slowdown":2}])",
+        R"([{"list":"h2d","by":"batch"}])", R"([{"list":"h2d","by":"batch","slowdown":0.5}])",
+        R"([{"list":"up","by":"batch","slowdown":2}])"}) {
     CAPTURE(std::string(fault));
     const EmulatedLibrary library;
     CHECK(library.initialize({{"PINBENCH_EMULATED_FAULTS", fault}}) != cu::kSuccess);

@@ -27,7 +27,11 @@ constexpr Way kWays[] = {{BlockWay::kLoop, CopyMemory::kPinned, "loop"},
                          {BlockWay::kBatch, CopyMemory::kPageable, "batch, pageable"},
                          {BlockWay::kKernel, CopyMemory::kPinned, "kernel"},
                          {BlockWay::kGather, CopyMemory::kPinned, "gather"},
-                         {BlockWay::kGather, CopyMemory::kPageable, "gather, pageable"}};
+                         {BlockWay::kGather, CopyMemory::kPageable, "gather, pageable"},
+                         {BlockWay::kBatchAny, CopyMemory::kPinned, "batch-any"},
+                         {BlockWay::kBatchDuring, CopyMemory::kPinned, "batch-during"},
+                         {BlockWay::kBatchDuring, CopyMemory::kPageable, "batch-during, pageable"},
+                         {BlockWay::kBatchCopyEngine, CopyMemory::kPinned, "batch-ce"}};
 
 constexpr Direction kDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost};
 
@@ -258,6 +262,37 @@ TEST_CASE("where the driver has the newer batch call alone, that one is used") {
     check_clean(session.measure(request_in_blocks(direction, kWays[2])), kBuffers * kSize);
 }
 
+TEST_CASE("a batch is asked for with the order and the flag of its way") {
+  static cu::CopyAttributes asked;
+  static std::shared_ptr<const CudaDriver> original;
+  const auto driver = emulated_driver();
+  original = std::make_shared<const CudaDriver>(*driver);
+  driver->memcpyBatchAsync.function =
+      [](cu::DevicePtr* destinations, cu::DevicePtr* sources, std::size_t* sizes, std::size_t count,
+         cu::CopyAttributes* attributes, std::size_t* indices, std::size_t attribute_count,
+         std::size_t* failed, cu::Stream stream) {
+        asked = attributes[0];
+        return original->memcpyBatchAsync.function(destinations, sources, sizes, count, attributes, indices,
+                                                   attribute_count, failed, stream);
+      };
+  BlockSession session(driver);
+  const auto check = [&](BlockWay way, CopyMemory memory, Direction direction, int order, unsigned flags) {
+    CAPTURE(static_cast<int>(way));
+    session.measure(request_in_blocks(direction, {way, memory, ""}));
+    CHECK(asked.source_access_order == order);
+    CHECK(asked.flags == flags);
+  };
+  constexpr auto kTo = Direction::kHostToDevice;
+  constexpr auto kFrom = Direction::kDeviceToHost;
+  check(BlockWay::kBatch, CopyMemory::kPinned, kTo, cu::kSourceAccessOrderStream, 0);
+  check(BlockWay::kBatch, CopyMemory::kPageable, kTo, cu::kSourceAccessOrderAny, 0);
+  check(BlockWay::kBatch, CopyMemory::kPageable, kFrom, cu::kSourceAccessOrderStream, 0);
+  check(BlockWay::kBatchAny, CopyMemory::kPinned, kFrom, cu::kSourceAccessOrderAny, 0);
+  check(BlockWay::kBatchDuring, CopyMemory::kPageable, kTo, cu::kSourceAccessOrderDuringCall, 0);
+  check(BlockWay::kBatchCopyEngine, CopyMemory::kPinned, kTo, cu::kSourceAccessOrderStream,
+        cu::kCopyPreferOverlapWithCompute);
+}
+
 TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver or the build lacks") {
   BlockSession session;
   const auto code_of = [&](const auto& change) {
@@ -302,6 +337,7 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   old_driver->memcpyBatchAsync = {};
   old_driver->memcpyBatchAsyncV2 = {};
   CHECK(refusal(old_driver, BlockWay::kBatch) == "NO_BATCH_COPIES");
+  CHECK(refusal(old_driver, BlockWay::kBatchDuring) == "NO_BATCH_COPIES");
   TestSession without_ring;
   without_ring.reserve(CopyMemory::kPinned, kArena);
   CHECK(error_of([&] {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
+import type { BlockWay } from "../../src/settings/choices.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { errorOf, facts, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
@@ -41,8 +42,8 @@ describe("copies of scattered blocks", () => {
   });
 
   it("are 4096 blocks, but no more than 256 MiB, and one at least, unless somebody says", () => {
-    const countsOf = (blockSizesBytes: number[], blockCount: number | null = null) =>
-      planOf({ blockSizesBytes, blockCount, memory: ["pinned"], directions: ["h2d"] })
+    const countsOf = (blockSizesBytes: number[], blockCounts: number[] | null = null) =>
+      planOf({ blockSizesBytes, blockCounts, memory: ["pinned"], directions: ["h2d"] })
         .cells.filter(({ blockWay }) => blockWay === "loop")
         .map(({ sizeBytes, blockBytes }) => [sizeBytes / blockBytes!, blockBytes! / KiB]);
     expect(countsOf([4 * KiB, 64 * KiB, 256 * KiB, MiB, 512 * MiB])).toEqual([
@@ -52,9 +53,35 @@ describe("copies of scattered blocks", () => {
       [256, 1024],
       [1, 512 * 1024],
     ]);
-    expect(countsOf([4 * KiB, MiB], 100)).toEqual([
+    expect(countsOf([4 * KiB, MiB], [100])).toEqual([
       [100, 4],
       [100, 1024],
+    ]);
+  });
+
+  it("are made by the variants of a batch only if these are asked for", () => {
+    const asked = { blockSizesBytes: [4 * KiB], memory: ["pinned"], directions: ["h2d"] } as const;
+    const variants = ["batch-any", "batch-during", "batch-ce"] as const;
+    const waysOf = (blockWays: readonly BlockWay[] | null) =>
+      planOf({ ...asked, blockWays }).cells.flatMap(({ blockWay }) => blockWay ?? []);
+    expect(waysOf(null)).toEqual(["loop", "batch", "kernel", "gather"]);
+    expect(waysOf([...variants, "batch"])).toEqual(["batch", ...variants]);
+    const id = planOf({ ...asked, blockWays: ["batch-ce"] }).cells.at(-1)!.id;
+    expect(id).toMatch(/\/blocks-4096-batch-ce$/);
+    expect(cellId(parseCellId(id))).toBe(id);
+    const reasons = reasonsOf({ ...asked, blockWays: variants }, { batchCopiesOff: "the driver is old" });
+    expect(reasons.map(([part]) => part)).toEqual(variants.map((way) => `blocks-4096-${way}`));
+  });
+
+  it("have each of several counts, and are made in the ways that were asked for", () => {
+    const asked = { blockSizesBytes: [4 * KiB], blockCounts: [64, 16], memory: ["pinned"] } as const;
+    expect(cellsOf({ ...asked, directions: ["h2d"], blockWays: ["kernel", "batch"] })).toEqual([
+      "h2d pinned 64",
+      "h2d pinned 64 blocks-4096-batch",
+      "h2d pinned 64 blocks-4096-kernel",
+      "h2d pinned 256",
+      "h2d pinned 256 blocks-4096-batch",
+      "h2d pinned 256 blocks-4096-kernel",
     ]);
   });
 
@@ -91,10 +118,61 @@ describe("copies of scattered blocks", () => {
   });
 });
 
+describe("a search for block sizes", () => {
+  it("begins with powers of four of pinned memory, in numbers that servers move", () => {
+    const { cells, candidates, stopping } = planOf({ blockSizesBytes: "auto", directions: ["h2d"] });
+    const blocks = cells.filter(({ blockWay }) => blockWay === "batch");
+    expect(blocks.map(({ sizeBytes, blockBytes }) => [sizeBytes / blockBytes!, blockBytes! / KiB])).toEqual(
+      expect.arrayContaining([
+        [16, 4],
+        [64, 64],
+        [256, 1024],
+      ]),
+    );
+    expect(blocks).toHaveLength(5 * 3);
+    expect(new Set(cells.map(({ memory }) => memory))).toEqual(new Set(["pinned"]));
+    expect(stopping.budgetNs).toBe(30e9);
+    // Each of four ways and three numbers of blocks, in every size that may be asked for.
+    expect(candidates).toHaveLength(4 * 3 * 33);
+    expect(planOf({ blockSizesBytes: [4 * KiB] }).candidates).toEqual([]);
+  });
+
+  it("takes other numbers, ways, memory and time if they are given, and skips what the machine lacks", () => {
+    const given = {
+      blockCounts: [8],
+      blockWays: ["batch", "kernel"],
+      memory: ["pinned", "pageable"],
+    } as const;
+    const asked = { ...given, blockSizesBytes: "auto", directions: ["d2h"], budgetNs: 5e9 } as const;
+    const { candidates, stopping } = planOf(asked);
+    expect(candidates).toHaveLength(3 * 33);
+    expect(stopping.budgetNs).toBe(5e9);
+    const without = planOf(asked, { kernelsOff: "built without nvcc" }).candidates;
+    expect(new Set(without.map(({ blockWay }) => blockWay))).toEqual(new Set(["batch"]));
+  });
+
+  it("reserves what the neediest of its cells takes", () => {
+    const given = { directions: ["h2d"], memory: ["pinned"], blockWays: ["batch"] } as const;
+    const searched = planOf({ ...given, blockSizesBytes: "auto", blockCounts: [256] });
+    for (const cell of searched.candidates) {
+      const alone = planOf({ ...given, cells: [cell.id] });
+      expect(searched.arenas.device.chunkBytes).toBeGreaterThanOrEqual(alone.arenas.device.chunkBytes);
+      const fitting = Math.floor(searched.arenas.device.chunkBytes / cell.sizeBytes);
+      expect(searched.arenas.device.chunksOfWorker[0]! * fitting).toBeGreaterThanOrEqual(
+        cell.buffersPerWorker,
+      );
+    }
+  });
+});
+
 describe("what is wrong with a request for blocks", () => {
   it.each([
     [{ blockSizesBytes: [4096], sizesBytes: [MiB] }, "--blocks and --sizes exclude each other"],
-    [{ blockCount: 10 }, "--block-count has no effect without blocks"],
+    [{ blockCounts: [10] }, "--block-count has no effect without blocks"],
+    [{ blockWays: ["loop"] }, "--block-ways has no effect without blocks"],
+    [{ blockSizesBytes: [4096], blockCounts: [] }, "The list of block counts is empty"],
+    [{ blockSizesBytes: [4096], blockCounts: [16, 1e6 + 1] }, "A copy cannot have 1000001 blocks"],
+    [{ blockSizesBytes: [4096], blockWays: ["loop"], blockSms: [4] }, "--block-sms measures kernels"],
     [{ blockSms: [4] }, "--block-sms has no effect without blocks"],
     [{ blockSizesBytes: [] }, "The list of blocks is empty"],
     [{ blockSizesBytes: [1000] }, "A block cannot have 1000 B: its size must be a multiple of 16 bytes"],
@@ -131,7 +209,7 @@ describe("blocks and sizes that came from two places", () => {
   const flag = (given: object) => ({ origin: "flag", given }) as const;
 
   it("hold by the later one: flags win over a configuration", () => {
-    const blocks = { blockSizesBytes: [4096], blockCount: 7 };
+    const blocks = { blockSizesBytes: [4096], blockCounts: [7] };
     const sizes = { sizesBytes: [MiB] };
     expect(fillRunSettings(configuration(sizes), flag(blocks))).toMatchObject({
       ...blocks,
@@ -140,7 +218,7 @@ describe("blocks and sizes that came from two places", () => {
     expect(fillRunSettings(configuration(blocks), flag(sizes))).toMatchObject({
       ...sizes,
       blockSizesBytes: null,
-      blockCount: null,
+      blockCounts: null,
     });
   });
 });
@@ -203,7 +281,7 @@ describe("what blocks take", () => {
     const needOf = (blockBytes: number) => {
       const { arenas, estimate } = of({
         blockSizesBytes: [blockBytes],
-        blockCount: (16 * MiB) / blockBytes,
+        blockCounts: [(16 * MiB) / blockBytes],
         memory: ["pinned"],
         maxPinnedBytes: 8 * GiB,
       });
@@ -215,12 +293,12 @@ describe("what blocks take", () => {
     expect(small.pinned - large.pinned).toBe((small.listed - large.listed) * 16);
     const limited = {
       blockSizesBytes: [32],
-      blockCount: MiB / 2,
+      blockCounts: [MiB / 2],
       memory: ["pinned"],
       maxPinnedBytes: large.pinned,
     };
     expect(errorOf(() => of(limited))).toMatchObject({ kind: "limit" });
-    expect(() => of({ ...limited, blockSizesBytes: [64 * KiB], blockCount: 256 })).not.toThrow();
+    expect(() => of({ ...limited, blockSizesBytes: [64 * KiB], blockCounts: [256] })).not.toThrow();
   });
 
   it("is the sum over the workers, each with the lists of the neediest cell that it takes part in", () => {

@@ -37,12 +37,12 @@ describe("the settings of a run", () => {
 
   it("have sizes or blocks, whichever came later", () => {
     const sizes = fromFile({ sizesBytes: [MiB] });
-    const blocks = fromFlags({ blockSizesBytes: [4096], blockCount: 7 });
+    const blocks = fromFlags({ blockSizesBytes: [4096], blockCounts: [7] });
     const withBlocks = fillRunSettings(sizes, blocks);
-    expect(withBlocks).toMatchObject({ sizesBytes: null, blockSizesBytes: [4096], blockCount: 7 });
-    expect(withBlocks.origins).toEqual({ blockSizesBytes: "flag", blockCount: "flag" });
+    expect(withBlocks).toMatchObject({ sizesBytes: null, blockSizesBytes: [4096], blockCounts: [7] });
+    expect(withBlocks.origins).toEqual({ blockSizesBytes: "flag", blockCounts: "flag" });
     const withSizes = fillRunSettings(blocks, sizes);
-    expect(withSizes).toMatchObject({ sizesBytes: [MiB], blockSizesBytes: null, blockCount: null });
+    expect(withSizes).toMatchObject({ sizesBytes: [MiB], blockSizesBytes: null, blockCounts: null });
     expect(withSizes.origins).toEqual({ sizesBytes: "configuration" });
     const both = { sizesBytes: [MiB], blockSizesBytes: [4096] };
     expect(fillRunSettings(fromFlags(both))).toMatchObject(both);

@@ -11,7 +11,7 @@ import { type Configuration, configurationNote, loadConfiguration } from "../../
 import { labelsOf } from "../../settings/labels.js";
 import type { RunSettings } from "../../settings/settings.js";
 import { formatDuration } from "../../settings/units.js";
-import { askedSettings, flagsGiven, type Invocation } from "../asked-settings.js";
+import { askedSettings, flagsGiven, type Invocation, refuseSearch } from "../asked-settings.js";
 import {
   type BaselineFlags,
   GrowingBaseline,
@@ -102,6 +102,7 @@ async function prepareNew(
 ): Promise<Prepared> {
   const asked = await askedSettings(flags, invocation, { isForPrograms: true });
   const { configuration } = asked;
+  refuseSearch(asked.settings, "a baseline");
   await checkNewFolder(folder, holdsSomething);
   const prepared = await prepareRun(asked.settings);
   const { plan, backend } = prepared;

@@ -24,7 +24,7 @@ import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
 import { type Labels, labelsOf } from "../../settings/labels.js";
 import type { RunSettings } from "../../settings/settings.js";
-import { askedSettings, type Invocation } from "../asked-settings.js";
+import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
 import { Interruption } from "../interruption.js";
 import { deliverFleet, fleetOutputs } from "../output/fleet-delivery.js";
 import { checkNewFolder } from "../output/output-paths.js";
@@ -56,6 +56,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   const outputs = await fleetOutputs(report, []);
   if (flags.reference !== null) await readSiteReference(flags.reference);
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
+  refuseSearch(settings, "fleet run");
   if (configuration.path !== null) note(configurationNote(configuration.path));
   await checkNewFolder(folder, holdsSomething);
   const order: LaunchOrder = {

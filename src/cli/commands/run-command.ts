@@ -18,7 +18,7 @@ import { documentFormats, type FormatOf } from "../../settings/document-formats.
 import { type Labels, labelsOf } from "../../settings/labels.js";
 import type { Call, RunSettings } from "../../settings/settings.js";
 import { parseJson } from "../../text-file.js";
-import { askedSettings, chosenFormat, type Invocation } from "../asked-settings.js";
+import { askedSettings, chosenFormat, type Invocation, refuseSearch } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "../live-run.js";
@@ -45,6 +45,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const { settings, configuration } = await askedSettings(flags, invocation, {
     isForPrograms: format === "json" && !flags.dryRun,
   });
+  if (flags.processes > 1) refuseSearch(settings, "--processes");
   const interruption = new Interruption();
   let sharing: DeviceSharing | null = null;
   try {

@@ -1,6 +1,6 @@
 import { formatRatio, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
 import type { CellResult } from "../../results/schema.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
@@ -74,24 +74,12 @@ function blocksOf(
   });
 }
 
-/**
- * What may be claimed of the rate of blocks. How far processes differ depends on what it waits for: a kernel waits for the
- * link alone, as pinned copies do; gathering for what a CPU copies, as staged ones do. Calls for blocks of pinned memory wait
- * for a CPU as far as they take longer than the copy in one piece: that share has the spread of pageable copies.
- */
+/** What may be claimed of the rate of blocks, beside that of the same bytes in one piece. */
 function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
   const direction = cell.direction === "d2h" ? "d2h" : "h2d";
   const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
   const [rate, wholeRate] = [of(cell), of(whole)].map((stats) => stats?.bandwidthGBps);
-  if (rate === undefined || rate.median <= 0) return null;
-  if (cell.blockWay === "gather") return claimedInterval("staged", rate);
-  if (cell.blockWay === "kernel") return claimedInterval("pinned", rate);
-  const ofCpu = claimedInterval("pageable", rate);
-  const ofLink = claimedInterval("pinned", rate);
-  if (cell.memory !== "pinned" || wholeRate === undefined || ofCpu === null || ofLink === null) return ofCpu;
-  const cpuShare = Math.min(1, Math.max(0, 1 - rate.median / wholeRate.median));
-  const between = (link: number, cpu: number) => link * (cpu / link) ** cpuShare;
-  return { median: rate.median, low: between(ofLink.low, ofCpu.low), high: between(ofLink.high, ofCpu.high) };
+  return rate === undefined ? null : claimedBlockRate(cell, rate, wholeRate?.median);
 }
 
 /** A way with all that the device has. */
@@ -152,9 +140,13 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
   return `a loop of copies is enough from ${first.size} on${atLatest}, ${reaches}`;
 }
 
-const wayName: Readonly<Record<BlockWay, string>> = {
+/** A way as the subject of a sentence. */
+export const wayName: Readonly<Record<BlockWay, string>> = {
   loop: "a loop",
   batch: "a batch",
+  "batch-any": "a batch in any order",
+  "batch-during": "a batch that reads during the call",
+  "batch-ce": "a batch that is to overlap with kernels",
   kernel: "a kernel",
   gather: "gathering",
 };

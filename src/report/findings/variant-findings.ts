@@ -12,6 +12,7 @@ import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { namedDevices, sharingSentence } from "../shared-topology.js";
 import { joinDirections } from "../tables/join-directions.js";
 import { blockFindings } from "./block-findings.js";
+import { cutoffFindings } from "./cutoff-findings.js";
 import {
   compareIntervals,
   type IntervalOrder,
@@ -50,7 +51,11 @@ function questionsOf(document: ResultDocument, equalWidth: number): Question[] {
     firstOf(devicesAtOnce(of("together"), terms)),
     { lines: besideLoads, main: worst },
     firstOf(overlap(ofFirstDevice(of("pipeline")), terms)),
-    firstOf(blockFindings(ofFirstDevice(of("blocks")), terms)),
+    firstOf(
+      document.blockCutoffs == null
+        ? blockFindings(ofFirstDevice(of("blocks")), terms)
+        : cutoffFindings(document),
+    ),
     firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneClock(betweenThem))]),
   ];
 }

@@ -19,11 +19,18 @@ export function blockCharts(document: ResultDocument): CurveChart[] {
   const blocks = document.cells.filter((cell) => variantOf(cell) === "blocks");
   const kinds = groupBy(
     blocks.sort((a, b) => a.device - b.device || memoryPlace(a) - memoryPlace(b)),
-    ({ device, direction, memory }) => [device, direction, memory].join("/"),
+    (cell) => [cell.device, cell.direction, cell.memory, countIn(blocks, cell)].join("/"),
   );
   return [...kinds.values()].flatMap((cells) =>
-    chartOf(document, cells, (cell) => byId.get(idOfAlone(cell))),
+    chartOf(document, cells, countIn(blocks, cells[0]!), (cell) => byId.get(idOfAlone(cell))),
   );
+}
+
+/** How many blocks a copy has, if one size of blocks was copied in several numbers: each has a chart then. */
+function countIn(blocks: readonly CellResult[], { sizeBytes, blockBytes = 1 }: CellResult): number | null {
+  const kinds = new Set(blocks.map((cell) => `${cell.blockBytes}/${cell.sizeBytes}`));
+  const isVaried = kinds.size > new Set(blocks.map((cell) => cell.blockBytes)).size;
+  return isVaried ? sizeBytes / blockBytes : null;
 }
 
 function memoryPlace({ direction, memory }: CellResult): number {
@@ -33,6 +40,7 @@ function memoryPlace({ direction, memory }: CellResult): number {
 function chartOf(
   document: ResultDocument,
   all: readonly CellResult[],
+  count: number | null,
   aloneOf: (cell: CellResult) => CellResult | undefined,
 ): CurveChart[] {
   const workers = Math.min(...all.map((cell) => cell.workers));
@@ -75,8 +83,11 @@ function chartOf(
   return [
     {
       kind: "curves",
-      name: chartName(document, first, { before: [first.direction, first.memory], shows: "by-block" }),
-      title: `${directionSubject(document, first)} in scattered blocks, ${first.memory}: GB/s by size of a block, ${counted(workers, "worker")}`,
+      name: chartName(document, first, {
+        before: [first.direction, first.memory, ...(count === null ? [] : [`${count}-blocks`])],
+        shows: "by-block",
+      }),
+      title: `${directionSubject(document, first)} in scattered blocks, ${first.memory}: GB/s by size of a block, ${[...(count === null ? [] : [counted(count, "block")]), counted(workers, "worker")].join(", ")}`,
       description:
         describeCurves(curves, "GB/s", formatGBps, formatSize) +
         otherWorkers(

@@ -54,8 +54,10 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
             }
           : {}),
         ...(shown === undefined ? {} : { footnote: shown }),
-        // What single devices do by themselves is known from plain runs.
-        ...((!isPlain && group.variant === "plain") || index > 0 ? { isDetail: true } : {}),
+        // What single devices do by themselves is known from plain runs, and what a search found has a table of its own.
+        ...((!isPlain && group.variant === "plain") || index > 0 || document.blockCutoffs != null
+          ? { isDetail: true }
+          : {}),
       };
     });
   });

@@ -1,0 +1,80 @@
+import { latticeBytes } from "../../results/cutoffs/block-lattice.js";
+import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
+import type { ResultDocument } from "../../results/schema.js";
+import { formatSize, KiB } from "../../settings/units.js";
+
+/*
+ * What `--blocks auto` found as the settings of inference servers, by their own names.
+ */
+
+/** What a direction asks for: a kernel below a block size, or one way at every size. */
+type Choice = { fromBytes: number; leastCount: number; multiprocessors: number | null } | "kernel" | "direct";
+
+/**
+ * Lines to paste for the servers that choose between a kernel and copies by block size; null if nothing is certain. They
+ * have one setting for both directions or one for H2D alone, which a request waits for: H2D decides, and D2H if that
+ * was not measured.
+ */
+export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCutoffs">): string | null {
+  const [first] = blockCutoffs ?? [];
+  if (first === undefined) return null;
+  const own = (blockCutoffs ?? []).filter(
+    ({ device, memory, workers }) =>
+      device === first.device && memory === "pinned" && workers === first.workers,
+  );
+  const [h2d, d2h] = (["h2d", "d2h"] as const).map((one) =>
+    choiceOf(own.filter(({ direction }) => direction === one)),
+  );
+  const choice = h2d ?? d2h;
+  if (choice == null) return null;
+  return [...(h2d == null ? [] : vllmLines(h2d)), ...sglangLines(choice), ...lmcacheLines(choice)].join("\n");
+}
+
+/** Of the most blocks that have a cut-off; null where it cannot be told. */
+function choiceOf(columns: readonly BlockCutoffs[]): Choice | null {
+  const changes = columns.flatMap(({ blockCount, cutoffs }) => {
+    const cutoff = cutoffs.find(({ below, above }) => below.way === "kernel" && isDirect(above.way));
+    return cutoff === undefined ? [] : [{ blockCount, cutoff }];
+  });
+  const main = changes.at(-1);
+  if (main !== undefined) {
+    const { bytes, below } = main.cutoff;
+    return { fromBytes: bytes, leastCount: changes[0]!.blockCount, multiprocessors: below.multiprocessors };
+  }
+  const sizes = columns.flatMap((one) => one.sizes);
+  if (sizes.length === 0 || !sizes.every(({ isCertain }) => isCertain)) return null;
+  if (sizes.every(({ fastest }) => fastest.way === "kernel")) return "kernel";
+  return sizes.every(({ fastest }) => isDirect(fastest.way)) ? "direct" : null;
+}
+
+function isDirect(way: BlockCutoffs["sizes"][number]["fastest"]["way"]): boolean {
+  return way !== "kernel" && way !== "gather";
+}
+
+const largest = latticeBytes.at(-1)!;
+
+function vllmLines(choice: Choice): string[] {
+  const head = "# vLLM, kv_offload/cpu/swap_blocks_triton.py (H2D)";
+  if (choice === "direct") return [head, "THRESHOLD_BYTES = 0"];
+  if (choice === "kernel") return [head, `THRESHOLD_BYTES = ${largest / KiB} * 1024  # at least`];
+  const { fromBytes, leastCount, multiprocessors } = choice;
+  return [
+    head,
+    `THRESHOLD_BYTES = ${fromBytes / KiB} * 1024`,
+    `MIN_N = ${leastCount}`,
+    ...(multiprocessors === null ? [] : [`NUM_SMS = ${multiprocessors}`]),
+  ];
+}
+
+function sglangLines(choice: Choice): string[] {
+  const flag = (backend: "kernel" | "direct") => `--hicache-io-backend ${backend}`;
+  if (typeof choice === "string") return ["# SGLang", flag(choice)];
+  const size = formatSize(choice.fromBytes);
+  return [`# SGLang, for blocks below ${size}; from there on: ${flag("direct")}`, flag("kernel")];
+}
+
+function lmcacheLines(choice: Choice): string[] {
+  const mode = (name: string) => `--transfer-copy-mode ${name}`;
+  if (typeof choice === "string") return ["# LMCache", mode(choice)];
+  return ["# LMCache", `${mode("auto")} --direct-copy-min-block-bytes ${choice.fromBytes}`];
+}

@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { type BlockCell, blockColumns } from "../../../src/results/cutoffs/block-columns.js";
+import { cutoffsOf, sizesToMeasure, verdictsOf } from "../../../src/results/cutoffs/block-cutoffs.js";
+import { coarseBytes, latticeBytes } from "../../../src/results/cutoffs/block-lattice.js";
+import { blockCutoffsSchema } from "../../../src/results/cutoffs/cutoff-schema.js";
+import { findBlockCutoffs } from "../../../src/results/cutoffs/find-cutoffs.js";
+import type { BlockWay } from "../../../src/settings/choices.js";
+import { buildCell, KiB, MiB } from "../../helpers/result-document.js";
+import { seeded } from "../../helpers/seeded.js";
+
+/** GB/s of a way at a block size. */
+type Rates = Partial<Record<BlockWay | `kernel on ${number}`, (bytes: number) => number>>;
+
+interface Machine {
+  rates: Rates;
+  /** Relative noise of a median, and the half-width that its interval has. */
+  noise?: number;
+  halfWidth?: number;
+  seed?: number;
+  counts?: readonly number[];
+}
+
+/** Searches as a run does, on a machine with these rates; resolves to the cells that were measured. */
+function search({ rates, noise = 0, halfWidth = 0.01, seed = 1, counts = [64] }: Machine): BlockCell[] {
+  const { uniform } = seeded(seed);
+  const cells: BlockCell[] = [];
+  const measure = (blockBytes: number, count: number, name: string) => {
+    const [blockWay, sms] = name.split(" on ") as [BlockWay, string | undefined];
+    const GBps = rates[name as BlockWay]!(blockBytes) * (1 + noise * (2 * uniform() - 1));
+    const blocks = { blockBytes, blockWay, ...(sms !== undefined && { blockSms: Number(sms) }) };
+    const part = { sizeBytes: blockBytes * count, memory: "pinned", relativeHalfWidth: halfWidth } as const;
+    cells.push(buildCell({ ...part, ...blocks, GBps }));
+  };
+  for (const count of counts)
+    for (const bytes of coarseBytes) for (const name of Object.keys(rates)) measure(bytes, count, name);
+  for (let generation = 0; ; ++generation) {
+    expect(generation, "the search ends").toBeLessThan(10);
+    const asked = blockColumns(cells).flatMap((column) =>
+      sizesToMeasure(column).map((size) => ({ ...size, blockCount: column.blockCount })),
+    );
+    if (asked.length === 0) return cells;
+    for (const { bytes, ways, blockCount } of asked) {
+      for (const { blockWay, blockSms } of ways) {
+        measure(bytes, blockCount, blockSms === undefined ? blockWay! : `${blockWay} on ${blockSms}`);
+      }
+    }
+  }
+}
+
+const foundIn = (machine: Machine) =>
+  blockColumns(search(machine)).map((column) => cutoffsOf(verdictsOf(column)));
+
+/** A batch that is slow below a size, beside a kernel that is not. */
+const cliff = (atBytes: number): Rates => ({
+  batch: (bytes) => (bytes < atBytes ? 10 : 54),
+  kernel: () => 30,
+});
+
+describe("the sizes that are searched", () => {
+  it("are four an octave from 4 KiB to 1 MiB, and powers of four at first", () => {
+    expect(latticeBytes).toHaveLength(33);
+    expect(latticeBytes.slice(0, 6).map((bytes) => bytes / KiB)).toEqual([4, 5, 6, 7, 8, 10]);
+    expect(latticeBytes).toContain(28 * KiB);
+    expect(latticeBytes.at(-1)).toBe(MiB);
+    expect(coarseBytes.map((bytes) => bytes / KiB)).toEqual([4, 16, 64, 256, 1024]);
+  });
+
+  it("halve the gap in which the best way changes, with the ways that may be the best there alone", () => {
+    const rates = { ...cliff(48 * KiB), loop: () => 2, gather: () => 8 };
+    const sizes = [...new Set(search({ rates }).map(({ blockBytes }) => blockBytes! / KiB))];
+    expect(sizes).toEqual([4, 16, 64, 256, 1024, 32, 48, 40]);
+    const fine = search({ rates }).filter(({ blockBytes }) => !coarseBytes.includes(blockBytes!));
+    expect(new Set(fine.map(({ blockWay }) => blockWay))).toEqual(new Set(["batch", "kernel"]));
+  });
+
+  it("are the first ones alone where one way is the best everywhere", () => {
+    expect(search({ rates: { batch: () => 10, kernel: () => 50 } })).toHaveLength(2 * coarseBytes.length);
+  });
+
+  it("close in on both ends of a stretch in which neither is better", () => {
+    const rates: Rates = {
+      batch: (bytes) => (bytes < 24 * KiB ? 10 : bytes < 200 * KiB ? 30 : 50),
+      kernel: () => 30,
+    };
+    expect(foundIn({ rates })).toEqual([
+      [expect.objectContaining({ leastBytes: 20 * KiB, mostBytes: 224 * KiB })],
+    ]);
+  });
+});
+
+describe("a cut-off", () => {
+  it.each([4.5, 6, 16, 17, 28, 48, 64, 100, 256, 300, 512, 900])(
+    "at %d KiB lies in its interval",
+    (atKiB) => {
+      for (let seed = 1; seed <= 20; ++seed) {
+        const atBytes = atKiB * KiB;
+        const [cutoffs] = foundIn({ rates: cliff(atBytes), noise: 0.05, halfWidth: 0.06, seed });
+        // At the ends of the lattice a single size is not taken for a change.
+        if (atKiB < 5 || atKiB > 896) {
+          expect(cutoffs!.length).toBeLessThanOrEqual(1);
+          continue;
+        }
+        expect(cutoffs, `seed ${seed}`).toHaveLength(1);
+        const { leastBytes, mostBytes, bytes, below, above } = cutoffs![0]!;
+        expect(leastBytes).toBeLessThan(atBytes);
+        expect(mostBytes).toBeGreaterThanOrEqual(atBytes);
+        // As narrow as the lattice.
+        expect(mostBytes / leastBytes).toBeLessThanOrEqual(1.25);
+        expect(bytes % KiB).toBe(0);
+        expect([below.cell.blockWay, above.cell.blockWay]).toEqual(["kernel", "batch"]);
+      }
+    },
+  );
+
+  it("of ways whose rates cross slowly lies in an interval that is as wide as the noise makes it", () => {
+    // A batch has a cost for each block: 16 KiB take as long as the link, so that it passes the kernel at 24 KiB.
+    const rates: Rates = { batch: (bytes) => (50 * bytes) / (bytes + 16 * KiB), kernel: () => 30 };
+    let [inside, told] = [0, 0];
+    for (let seed = 1; seed <= 100; ++seed) {
+      const [cutoffs] = foundIn({ rates, noise: 0.03, halfWidth: 0.04, seed });
+      for (const { leastBytes, mostBytes } of cutoffs!) {
+        ++told;
+        if (leastBytes <= 24 * KiB && 24 * KiB <= mostBytes) ++inside;
+      }
+    }
+    expect(told).toBe(100);
+    expect(inside).toBe(100);
+  });
+
+  it("is not claimed where ways are alike, whatever chance makes of single sizes", () => {
+    let claimed = 0;
+    for (let seed = 1; seed <= 300; ++seed) {
+      // Intervals that hold the truth in 95 of 100 processes: the noise is drawn evenly, and they reach 0.95 of it.
+      const rates: Rates = { batch: () => 40, kernel: () => 40, gather: () => 5 };
+      claimed += foundIn({ rates, noise: 0.04, halfWidth: 0.038, seed }).flat().length;
+    }
+    expect(claimed).toBeLessThanOrEqual(3);
+  });
+
+  it("is found of each number of blocks by itself, in columns by device, direction and count", () => {
+    const rates: Rates = { batch: (bytes) => (bytes < 32 * KiB ? 5 : 50), kernel: () => 20 };
+    const columns = findBlockCutoffs(search({ rates, counts: [256, 16] }));
+    expect(columns.map(({ blockCount }) => blockCount)).toEqual([16, 256]);
+    for (const column of columns) {
+      expect(blockCutoffsSchema.parse(column)).toEqual(column);
+      expect(column.cutoffs).toEqual([
+        {
+          leastBytes: 28 * KiB,
+          mostBytes: 32 * KiB,
+          bytes: 30 * KiB,
+          below: { way: "kernel", multiprocessors: null },
+          above: { way: "batch", multiprocessors: null },
+        },
+      ]);
+    }
+  });
+
+  it("is one between movers: a loop that is as fast as a batch, or a kernel on few, is no rival of its own kind", () => {
+    const rates: Rates = {
+      ...cliff(64 * KiB),
+      loop: (bytes) => (bytes < 256 * KiB ? 4 : 54),
+      "kernel on 12": () => 29.9,
+    };
+    const [cutoffs] = foundIn({ rates });
+    expect(cutoffs).toHaveLength(1);
+    expect(cutoffs![0]).toMatchObject({ leastBytes: 56 * KiB, mostBytes: 64 * KiB });
+  });
+
+  it("is one between ways where all have one mover", () => {
+    const rates: Rates = { loop: (bytes) => (bytes < 64 * KiB ? 4 : 54), batch: () => 20 };
+    const [cutoffs] = foundIn({ rates });
+    expect(cutoffs!.map(({ below, above }) => [below.cell.blockWay, above.cell.blockWay])).toEqual([
+      ["batch", "loop"],
+    ]);
+  });
+
+  it("may be one of several", () => {
+    const rates: Rates = {
+      batch: (bytes) => (bytes >= 16 * KiB && bytes < 256 * KiB ? 50 : 10),
+      kernel: () => 30,
+    };
+    const [cutoffs] = foundIn({ rates });
+    expect(cutoffs!.map(({ mostBytes }) => mostBytes / KiB)).toEqual([16, 256]);
+  });
+
+  it("needs cells that were measured right", () => {
+    const cells = search({ rates: cliff(64 * KiB) });
+    const wrong = cells.map((cell) => ({ ...cell, outcome: "mismatch" as const }));
+    expect(findBlockCutoffs(wrong)).toEqual([]);
+    expect(findBlockCutoffs(cells.filter(({ blockWay }) => blockWay === "batch"))[0]).toMatchObject({
+      cutoffs: [],
+    });
+  });
+});
