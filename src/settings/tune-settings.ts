@@ -4,7 +4,7 @@ import { onDemand, setting } from "./setting.js";
 import { cellSettings } from "./table.js";
 
 /** Time for a search where nobody says: of a data set by itself, and in a running job from its first batches on. */
-export const usualBudgetNs = { alone: 60e9, live: 36e9 } as const;
+export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
 
 /** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
@@ -64,7 +64,7 @@ export const tuneSettings = {
     "most workers (the CPUs of each rank)",
     kind.count("number of workers", 0, 1024),
   ),
-  budgetNs: setting("--budget <time>", "time for the search (60s; 36s in a running job)", kind.time),
+  budgetNs: setting("--budget <time>", "time for the search (60s; 33s in a running job)", kind.time),
   go: onDemand("--go", "in a running job: let it train on to its end, with the best setting"),
   loader: setting(
     "--loader <number>",

@@ -45,6 +45,8 @@ interface SpawnOptions {
   cwd?: string;
   /** With a process group of its own, as a shell at a terminal gives each command. */
   detached?: boolean;
+  /** How long it may run, for hooks that have more time than a test. */
+  limitMs?: number;
 }
 
 /** Twice what the longest plan of a test takes. */
@@ -70,7 +72,7 @@ export function start(command: string, args: readonly string[], options: SpawnOp
   const end = () => kill(child, options);
   running.add(end);
   child.once("close", () => running.delete(end));
-  const limitMs = untilTimeoutMs() - beforeTimeoutMs;
+  const limitMs = options.limitMs ?? untilTimeoutMs() - beforeTimeoutMs;
   const finished = new Promise<Finished>((resolve, reject) => {
     let stdout = "";
     let stderr = "";
