@@ -16,7 +16,7 @@ import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { median } from "../stats/order-statistics.js";
 import { nowNs } from "./output/progress-line.js";
 

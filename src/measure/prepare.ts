@@ -17,7 +17,7 @@ import type { PlanFacts } from "../plan/facts.js";
 import { type Plan, plan } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 
 /** A run that is ready to be measured. */
 export interface PreparedRun {

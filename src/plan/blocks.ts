@@ -3,7 +3,7 @@ import { coarseBytes, latticeBytes } from "../results/cutoffs/block-lattice.js";
 import type { Cell } from "../results/schema.js";
 import { type BlockWay, blockWays, inOrder, type Memory } from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
 
 /*

@@ -1,6 +1,6 @@
 import { parseCellId } from "../results/cell-id.js";
 import { type PresetName, presets } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
 import { searchBudgetNs, searchedCells, searchesBlocks } from "./blocks.js";

@@ -1,6 +1,6 @@
 import type { BackendName } from "../settings/choices.js";
-import { defaultsOf, type RunSettings } from "../settings/settings.js";
-import { runSettings } from "../settings/table.js";
+import { defaultsOf } from "../settings/settings.js";
+import { type RunSettings, runSettings } from "../settings/table.js";
 import type { ResultDocument } from "./schema.js";
 
 /** A run's settings with what it came to measure with: the backend, and as much time as the preset gave. */

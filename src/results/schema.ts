@@ -2,8 +2,7 @@ import { z } from "zod";
 import { backendNames } from "../settings/choices.js";
 import { isLabelValue, labelKey } from "../settings/labels.js";
 import { presetNames } from "../settings/presets.js";
-import { origins, type RunSettings } from "../settings/settings.js";
-import { runSettings } from "../settings/table.js";
+import { origins, type RunSettings, runSettings } from "../settings/table.js";
 import {
   cellResultSchema,
   type cellSchema,

@@ -9,7 +9,7 @@ import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
 import { launchSettings } from "./launch-settings.js";
 import { pinSettings } from "./pin-settings.js";
-import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
+import { type Kind, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
   cellSettings,
@@ -23,24 +23,27 @@ import { tuneSettings } from "./tune-settings.js";
 
 /* What commands share that say nothing of what is measured. */
 
-const json = onDemand("--json", "short for --format json");
-const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const json = kind.onDemand("--json", "short for --format json");
+const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
 const progress = setting("--no-progress", "no progress on stderr, only notes", kind.trueOrFalse, {
   default: true,
 });
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
-const ascii = onDemand("--ascii", "print only ASCII (default if the locale has no UTF-8)");
-const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
-const plot = (curves: string) => onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
-const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
-const verbose = onDemand("--verbose", "show all rows, notes and how it was measured");
-const debug = onDemand("--debug", "show where an error came from");
+const ascii = kind.onDemand("--ascii", "print only ASCII (default if the locale has no UTF-8)");
+const plain = kind.onDemand(
+  "--plain",
+  "tables for awk and screen readers: no rules, all labels in every row",
+);
+const plot = (curves: string) => kind.onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
+const ids = kind.onDemand("--ids", "call cells by their ids, as --cells takes them");
+const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
+const debug = kind.onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
 const config = setting(
   "--config <file>",
   "read this configuration instead of the nearest pinbench.config.json",
-  kind.text as kind.Kind<string | false, string>,
+  kind.text as Kind<string | false, string>,
   { helpOfNo: "read no configuration" },
 );
 
@@ -53,7 +56,7 @@ const deadlineNs = setting(
 
 /* Of the commands that measure on a device. */
 const turn = {
-  wait: onDemand("--wait", "wait until the devices are free (first come, first served)"),
+  wait: kind.onDemand("--wait", "wait until the devices are free (first come, first served)"),
   waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
 } as const;
 
@@ -101,7 +104,7 @@ export const commandSettings = {
     ...turn,
     deadlineNs,
     config,
-    dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
+    dryRun: kind.onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     ...written("result"),
     chart,
     plot: plot("bandwidth and latency against size"),
@@ -226,7 +229,7 @@ export const commandSettings = {
       kind.text,
     ),
     chart,
-    open: onDemand("--open", "show the page in a browser"),
+    open: kind.onDemand("--open", "show the page in a browser"),
     quiet: { ...quiet, help: "no notes on stderr" },
     debug,
   },
@@ -235,7 +238,7 @@ export const commandSettings = {
     devices: setting("--device <list>", "devices to examine: 0, 0,1 or all (all)", kind.devices, {
       default: "all",
     }),
-    quick: onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
+    quick: kind.onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
     reference: setting(
       "--reference <file>",
       "compare with machines that this site has recorded (form: docs/doctor.md)",
@@ -273,7 +276,7 @@ export const commandSettings = {
     debug,
   },
   explain: {
-    all: onDemand("--all", "answer all questions, in about a minute"),
+    all: kind.onDemand("--all", "answer all questions, in about a minute"),
     backend: cellSettings.backend,
     devices: setting(
       "--device <list>",
@@ -313,13 +316,13 @@ export const commandSettings = {
     debug,
   },
   build: {
-    verbose: onDemand("--verbose", "show the output of CMake and the compiler"),
+    verbose: kind.onDemand("--verbose", "show the output of CMake and the compiler"),
     ascii,
     debug,
   },
   completion: {},
   help: {
-    all: onDemand("--all", "show rare flags too"),
+    all: kind.onDemand("--all", "show rare flags too"),
     ascii,
     color,
     debug,

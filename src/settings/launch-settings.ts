@@ -1,5 +1,5 @@
 import * as kind from "./kinds.js";
-import { onDemand, setting } from "./setting.js";
+import { setting } from "./setting.js";
 
 /** How `fleet run` starts one process a node, and how long it waits for them. */
 export const launchSettings = {
@@ -27,7 +27,7 @@ export const launchSettings = {
     "command of pinbench on the nodes (this one's path): 'npx pinbench', or a bundle's path",
     kind.text,
   ),
-  confirm: onDemand("--confirm", "measure slow nodes again in fresh processes before reporting them"),
+  confirm: kind.onDemand("--confirm", "measure slow nodes again in fresh processes before reporting them"),
   nodeDeadlineNs: setting(
     "--node-deadline <time>",
     "how long a node may take from its own start (60s)",

@@ -14,8 +14,7 @@ import {
   timers,
 } from "../../src/settings/choices.js";
 import { commandSettings } from "../../src/settings/command-settings.js";
-import type { Kind } from "../../src/settings/kinds.js";
-import { optionName, type SettingTable } from "../../src/settings/setting.js";
+import { type Kind, optionName, type SettingTable } from "../../src/settings/setting.js";
 import { readOptions } from "../../src/settings/settings.js";
 import { maxSizes, readSizes } from "../../src/settings/sizes.js";
 import { matchesPattern, parseThreshold } from "../../src/settings/thresholds.js";

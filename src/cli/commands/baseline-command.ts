@@ -9,7 +9,7 @@ import { progressLine } from "../../report/progress.js";
 import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import { labelsOf } from "../../settings/labels.js";
-import type { RunSettings } from "../../settings/settings.js";
+import type { RunSettings } from "../../settings/table.js";
 import { formatDuration } from "../../settings/units.js";
 import { askedSettings, flagsGiven, type Invocation, refuseSearch } from "../asked-settings.js";
 import {

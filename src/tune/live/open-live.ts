@@ -1,6 +1,5 @@
 import { PinbenchError } from "../../errors.js";
-import type { TuneSettings } from "../../settings/settings.js";
-import { tuneSettings, usualBudgetNs } from "../../settings/tune-settings.js";
+import { type TuneSettings, tuneSettings, usualBudgetNs } from "../../settings/tune-settings.js";
 import { formatDuration } from "../../settings/units.js";
 import type { ProbeFacts } from "../loader-probe.js";
 import { refuse } from "../open-probe.js";

@@ -8,7 +8,7 @@ import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js"
 import { openPlacedSession } from "../../native/placed-session.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
-import type { TuneSettings } from "../../settings/settings.js";
+import type { TuneSettings } from "../../settings/tune-settings.js";
 import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Probe, ProbeFacts } from "../loader-probe.js";
