@@ -1,4 +1,6 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
+export type { CellResult } from "./results/cell-schema.js";
+
 import { forCallers } from "./library/announced.js";
 import {
   explain as answer,
@@ -28,7 +30,7 @@ export type { PlanOptions, RunOptions, RunProgress } from "./library/run-copies.
 export type { TuneOptions } from "./library/tune-loading.js";
 export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
 export type { DeviceEntry, DevicesReport } from "./report/describe-devices.js";
-export type { CellResult, ResultDocument } from "./results/schema.js";
+export type { ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
 

@@ -1,4 +1,4 @@
-import type { CellComparison, GroupComparison } from "./comparison.js";
+import { type CellComparison, type GroupComparison, isFailingGroup } from "./comparison.js";
 import { lossThatWouldShow } from "./evidence/change-estimate.js";
 import type { GatheredEvidence, GroupEvidence } from "./evidence/evidence.js";
 import type { Series } from "./series.js";
@@ -54,11 +54,6 @@ export function awaitsGroups(gathered: Gathered, rule: Rule, ids: ReadonlySet<st
       group.members.every(({ cell }) => ids.has(cell.id)) &&
       isUnsettledGroup(groupToJudge(group, gathered), rule),
   );
-}
-
-/** Whether a group fails the comparison. */
-export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): boolean {
-  return verdict === "slower" || verdict === "probably slower";
 }
 
 /**

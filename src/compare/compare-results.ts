@@ -2,14 +2,15 @@ import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { usualThreshold } from "../settings/thresholds.js";
 import { compareCell } from "./compare-cell.js";
+import { awaitsGroups, compareGroups, idsOfSuspiciousGroups, withVerdictOfGroup } from "./compare-group.js";
 import {
-  awaitsGroups,
-  compareGroups,
-  idsOfSuspiciousGroups,
+  type CellComparison,
+  type Comparison,
+  type ComparisonOutcome,
+  isFailing,
   isFailingGroup,
-  withVerdictOfGroup,
-} from "./compare-group.js";
-import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
+  verdicts,
+} from "./comparison.js";
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
@@ -19,7 +20,7 @@ import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { type JoinedRuns, joinRuns, type Series } from "./series.js";
-import { confirmingRuns, isFailing, isUnsettled, type Rule } from "./verdict.js";
+import { confirmingRuns, isUnsettled, type Rule } from "./verdict.js";
 
 /**
  * Compares two sets of results: a verdict on each cell, and an outcome. Measures and writes nothing. Throws a

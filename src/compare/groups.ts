@@ -1,5 +1,6 @@
+import { kindOf } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
-import { kindOf, logSpeeds, type RunFigure, type Series } from "./series.js";
+import { logSpeeds, type RunFigure, type Series } from "./series.js";
 
 /** The cells of one kind, device and direction. A change of all of them is more certain than that of one. */
 export interface GroupSeries {

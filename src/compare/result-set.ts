@@ -1,18 +1,12 @@
 import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
+import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
 import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
 import type { MachineNames } from "../results/history-entry.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
-import type {
-  Cell,
-  CellResult,
-  DeviceRecord,
-  Distribution,
-  LoadRecord,
-  ResultDocument,
-} from "../results/schema.js";
+import type { DeviceRecord, LoadRecord, ResultDocument } from "../results/schema.js";
 import type { SharingRecord } from "../results/sharing-schema.js";
 import { variantFields } from "../results/variant.js";
 import { readTextFile } from "../text-file.js";

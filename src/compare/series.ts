@@ -1,4 +1,3 @@
-import { type VariantFields, variantName } from "../results/variant.js";
 import type { CellComparison } from "./comparison.js";
 import { hostRates } from "./evidence/host-rate.js";
 import { groupByOccasion } from "./occasions.js";
@@ -106,20 +105,4 @@ export function logSpeeds(series: Pick<Series, "unit">, figures: readonly RunFig
 /** The inverse of `logSpeed()`, in the series' unit. */
 export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): number {
   return Math.exp(unit === "us" ? -logSpeed : logSpeed);
-}
-
-/**
- * The kind of a series, whose members share their noise: the kind of memory, and latency apart from throughput ("pinned
- * latency"). Variants are kinds of their own ("pageable process", "pinned together"), because what runs with them adds
- * to their noise.
- */
-export function kindOf({
-  cell,
-  unit,
-}: {
-  cell: VariantFields & { memory: string };
-  unit: Series["unit"];
-}): string {
-  const variant = variantName(cell);
-  return [cell.memory, ...(unit === "us" ? ["latency"] : []), ...(variant === "" ? [] : [variant])].join(" ");
 }

@@ -1,4 +1,3 @@
-import { isSteady, type VariantFields } from "../results/variant.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
 import { median } from "../stats/order-statistics.js";
 import { intervalOfShare } from "../stats/shares.js";
@@ -332,16 +331,6 @@ function whySlowRunsNotConfirmed({ first, fresh }: SlowRuns): string {
       ? "fresh processes could not measure it again"
       : `none of ${fresh.runs} fresh processes was`;
   return `${first.slow} of ${first.runs} runs were far slower, and ${again}`;
-}
-
-/** Whether a verdict fails a comparison. Slow runs are a fault of steady cells only; others may have them by nature. */
-export function isFailing(
-  cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
-  { strict }: Pick<Rule, "strict">,
-): boolean {
-  const { verdict } = cell;
-  if (verdict === "slower" || verdict === "probably slower") return true;
-  return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
 }
 
 /** Whether enough of the candidate's runs are slower to call the cell slower instead of unsteady. */

@@ -13,7 +13,7 @@ import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import { openPlacedSession } from "../native/placed-session.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
-import type { LinkRecord } from "../results/schema.js";
+import type { LinkRecord } from "../results/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
 import type { Rates } from "./examination.js";
 

@@ -1,6 +1,7 @@
 import { formatGBps } from "../draw/numbers.js";
+import type { CellResult } from "../results/cell-schema.js";
 import { directionName } from "../results/naming/wording.js";
-import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
+import type { DeviceRecord, ResultDocument } from "../results/schema.js";
 import { isPlain } from "../results/variant.js";
 import { type Expectation, expectationOf, leastReferenceBytes } from "./expectation.js";
 

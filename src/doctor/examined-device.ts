@@ -2,7 +2,7 @@ import type { DeviceSharing } from "../host/device-sharing.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeDriver } from "../native/contract.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import type { LinkRecord } from "../results/schema.js";
+import type { LinkRecord } from "../results/schema-parts.js";
 import type { OtherProgram } from "../results/sharing-schema.js";
 import { isRefuted } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";

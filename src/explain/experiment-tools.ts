@@ -12,9 +12,9 @@ import { selectDevices } from "../plan/facts.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { fillRunSettings } from "../settings/settings.js";
-import { type RunSettings, runSettings } from "../settings/table.js";
-import { formatDuration, formatSize, KiB } from "../settings/units.js";
-import type { Question, RunRequest, Tools } from "./question.js";
+import type { RunSettings } from "../settings/table.js";
+import { formatSize } from "../settings/units.js";
+import { commandOf, type RunRequest, type Tools } from "./question.js";
 import type { TorchBench } from "./torch/torch-bench.js";
 
 /** On what all questions are answered. */
@@ -144,54 +144,4 @@ export function wholeResult(document: ResultDocument): ResultDocument {
     if (cell.error !== null) throw new PinbenchError("measurement", cell.error.message);
   }
   return document;
-}
-
-const inBytes: readonly string[] = ["sizesBytes", "lastLevelCacheBytes", "stagingChunkBytes"];
-const inNanoseconds: readonly string[] = ["budgetNs"];
-
-/** `pinbench run` with the flags of a request. */
-export function commandOf(request: RunRequest, isEmulated: boolean): string {
-  const flags = Object.entries(request).flatMap(([key, value]) => {
-    const [name] = runSettings[key as keyof typeof runSettings].flag.split(" ");
-    if (value === true) return [name];
-    const write = (one: unknown) =>
-      inBytes.includes(key)
-        ? sizeText(one as number)
-        : inNanoseconds.includes(key)
-          ? formatDuration(one as number).replace(" ", "")
-          : String(one);
-    return [name, [value].flat().map(write).join(",")];
-  });
-  return ["pinbench run", ...(isEmulated ? ["--backend emulated"] : []), ...flags].join(" ");
-}
-
-/** A size as a flag has it: decimal where it was meant so, as in 40MB. */
-function sizeText(bytes: number): string {
-  const isDecimal = bytes % 1e6 === 0 && bytes % KiB !== 0;
-  return isDecimal ? `${bytes / 1e6}MB` : formatSize(bytes).replace(" ", "");
-}
-
-/** `pinbench explain` with the flags that ask a question again. */
-export function explainCommand(
-  { name, needs }: Pick<Question, "name" | "needs">,
-  {
-    backend,
-    devices: [first],
-    torch: { python },
-  }: Pick<Tools, "devices"> & {
-    backend: Pick<Tools["backend"], "name">;
-    torch: Pick<Tools["torch"], "python">;
-  },
-): string {
-  const isOther = first !== undefined && first.ordinal !== 0;
-  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
-  return [
-    `pinbench explain ${name}`,
-    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
-    ...(needs === "devices" ? ["--device all"] : isOther ? [`--device ${first.ordinal}`] : []),
-    // Whatever a path has in it, a shell takes it as it is.
-    ...(needs !== "torch" || python === "python3"
-      ? []
-      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
-  ].join(" ");
 }

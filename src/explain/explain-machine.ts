@@ -7,9 +7,9 @@ import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { formatDuration } from "../settings/units.js";
 import { usualPython } from "../tune/training-python.js";
-import { type Bench, explainCommand, keepContexts, toolsOn } from "./experiment-tools.js";
+import { type Bench, keepContexts, toolsOn } from "./experiment-tools.js";
 import type { ExplainedAnswer, Explanation } from "./explanation.js";
-import type { Question } from "./question.js";
+import { explainCommand, type Question } from "./question.js";
 import { TorchBench } from "./torch/torch-bench.js";
 
 /** What is asked, on what, since when, and who hears of it. */

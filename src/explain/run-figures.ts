@@ -1,5 +1,6 @@
+import type { CellResult } from "../results/cell-schema.js";
 import { ratioInterval } from "../results/claimed-interval.js";
-import type { CellResult, ResultDocument } from "../results/schema.js";
+import type { ResultDocument } from "../results/schema.js";
 import { median, medianInterval } from "../stats/order-statistics.js";
 import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
 

@@ -1,4 +1,4 @@
-import { factName } from "./fleet-wording.js";
+import { factName } from "./fleet-document.js";
 import { type DeviceFigures, type Link, linkText, type NodeFigures } from "./node-figures.js";
 import { type NodeGroup, tellingFacts, usualFact } from "./node-groups.js";
 

@@ -1,6 +1,6 @@
 import { type Expectation, type expectationOf, leastReferenceBytes } from "../doctor/expectation.js";
 import { parseCellId } from "../results/cell-id.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import { variantOf } from "../results/variant.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";

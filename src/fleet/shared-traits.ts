@@ -1,6 +1,6 @@
 import { hypergeometricTail } from "../stats/hypothesis-tests.js";
-import type { FleetDocument, FleetOutlier } from "./fleet-document.js";
-import { countOf, factName } from "./fleet-wording.js";
+import { type FleetDocument, type FleetOutlier, factName } from "./fleet-document.js";
+import { countOf } from "./fleet-wording.js";
 import type { NodeFigures } from "./node-figures.js";
 import { tellingFacts } from "./node-groups.js";
 

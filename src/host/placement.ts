@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { NumaChoice } from "../settings/kinds.js";
+import type { NumaChoice } from "../settings/choices.js";
 import { allowedCpus, usableCpuCount } from "./cpus.js";
 import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "./topology.js";
 

@@ -1,4 +1,4 @@
-import type { PlannedCell } from "../plan/cells.js";
+import type { PlannedCell } from "../plan/geometry.js";
 import { cellId } from "../results/cell-id.js";
 import { type BlockColumn, blockColumns } from "../results/cutoffs/block-columns.js";
 import { sizesToMeasure, verdictsOf } from "../results/cutoffs/block-cutoffs.js";

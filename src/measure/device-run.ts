@@ -15,11 +15,12 @@ import type {
 import type { DeviceFacts } from "../native/device-contract.js";
 import { openPlacedSession } from "../native/placed-session.js";
 import { programPath } from "../package-facts.js";
-import { type PlannedCell, takesKernel } from "../plan/cells.js";
-import { arenaKind, usesStagingRing } from "../plan/geometry.js";
+import { takesKernel } from "../plan/cells.js";
+import { arenaKind, type PlannedCell, usesStagingRing } from "../plan/geometry.js";
 import { loadLimits } from "../plan/load-need.js";
 import type { Plan } from "../plan/plan.js";
-import type { Cell, ColdStart, WorkerProcessCosts } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
+import type { ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { BesideLoads } from "./beside-load.js";
 import { CellProgress } from "./cell-progress.js";

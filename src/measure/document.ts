@@ -5,20 +5,14 @@ import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
-import { computeNs } from "../plan/cell-variants.js";
-import { arenaKind } from "../plan/geometry.js";
+import { arenaKind, computeNs } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
+import type { CellResult } from "../results/cell-schema.js";
 import { findBlockCutoffs } from "../results/cutoffs/find-cutoffs.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
 import { fingerprint } from "../results/fingerprint.js";
-import type {
-  CellResult,
-  DeviceRecord,
-  ErrorRecord,
-  HostRecord,
-  LinkRecord,
-  ResultDocument,
-} from "../results/schema.js";
+import type { DeviceRecord, HostRecord, ResultDocument } from "../results/schema.js";
+import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
 import { copiesHostMemory } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
 import type { Call } from "../settings/settings.js";

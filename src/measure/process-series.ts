@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
-import type { ErrorRecord, ResultDocument } from "../results/schema.js";
+import type { ResultDocument } from "../results/schema.js";
+import type { ErrorRecord } from "../results/schema-parts.js";
 import type { RunIdentity } from "./document.js";
 import { measureInFreshProcesses } from "./fresh-process.js";
 import { mergeProcesses } from "./merge-processes.js";

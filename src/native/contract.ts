@@ -5,9 +5,9 @@
  * has, after `abort()`.
  */
 
-import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
-import type { Beside, BlockWay, DirectionMoved, PeerPath } from "../settings/choices.js";
-import type { Verifying } from "../settings/kinds.js";
+import type { Cell, CellResult } from "../results/cell-schema.js";
+import type { ErrorRecord, LinkRecord, PinningCost } from "../results/schema-parts.js";
+import type { Beside, BlockWay, DirectionMoved, PeerPath, Verifying } from "../settings/choices.js";
 import type { DeviceActivity, DeviceHealth, DeviceProcess, DriverFacts } from "./device-contract.js";
 import type { LoaderOptions, NativeLoader } from "./loader-contract.js";
 import type { NativePool, PoolOptions } from "./pool-contract.js";

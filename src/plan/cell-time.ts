@@ -1,8 +1,6 @@
-import type { Verifying } from "../settings/kinds.js";
+import type { Verifying } from "../settings/choices.js";
 import { blocksOfCopy } from "./blocks.js";
-import { computeNs } from "./cell-variants.js";
-import type { PlannedCell } from "./cells.js";
-import { mostCopiesOfSample, threadCount } from "./geometry.js";
+import { computeNs, mostCopiesOfSample, type PlannedCell, threadCount } from "./geometry.js";
 import type { MachineSpeed } from "./machine-speed.js";
 import {
   copiesPerSample,

@@ -1,9 +1,8 @@
 import type { ArenaKind } from "../native/contract.js";
-import type { Verifying } from "../settings/kinds.js";
+import type { Verifying } from "../settings/choices.js";
 import { cellTime } from "./cell-time.js";
-import type { PlannedCell } from "./cells.js";
 import type { PlanFacts } from "./facts.js";
-import { arenaBytes, type PlannedArenas } from "./geometry.js";
+import { arenaBytes, type PlannedArenas, type PlannedCell } from "./geometry.js";
 import { type MachineSpeed, machineSpeed, type SpeedFacts } from "./machine-speed.js";
 import { pinningRepetitions } from "./pinning.js";
 import { loadSettlingNs } from "./sampling.js";

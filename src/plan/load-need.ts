@@ -1,7 +1,6 @@
 import type { LoadOptions } from "../native/contract.js";
-import type { PlannedCell } from "./cells.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
-import { threadCount } from "./geometry.js";
+import { type PlannedCell, threadCount } from "./geometry.js";
 
 /** What a load of the host's memory takes. */
 export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {

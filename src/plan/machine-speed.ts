@@ -1,5 +1,5 @@
 import type { ArenaKind } from "../native/contract.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, isBatch, type Memory } from "../settings/choices.js";
 import type { PlanFacts } from "./facts.js";
 

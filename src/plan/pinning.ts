@@ -1,5 +1,5 @@
 import { MiB } from "../settings/units.js";
-import type { PlannedCell } from "./cells.js";
+import type { PlannedCell } from "./geometry.js";
 
 /** Sizes at most: what pinning costs grows in proportion, so that a few tell all of a long sweep. */
 const mostSizes = 6;

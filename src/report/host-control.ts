@@ -1,9 +1,10 @@
 import { formatGBps } from "../draw/numbers.js";
 import { counted } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
+import type { CellResult } from "../results/cell-schema.js";
 import { measuredStats } from "../results/naming/cell-figure.js";
 import { directionName } from "../results/naming/wording.js";
-import type { CellResult, ResultDocument } from "../results/schema.js";
+import type { ResultDocument } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
 
 /**

@@ -6,7 +6,7 @@ import { indent } from "../draw/terminal/terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { counted, listed } from "../draw/words.js";
 import type { DeviceFacts } from "../native/device-contract.js";
-import type { PlannedCell } from "../plan/cells.js";
+import type { PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { besideName, blocksText, blockWayText } from "../results/naming/wording.js";
 import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";

@@ -1,7 +1,7 @@
 import type { Memory } from "../settings/choices.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
+import type { Cell, Distribution } from "./cell-schema.js";
 import { recordedSpread } from "./recorded-spread.js";
-import type { Cell, Distribution } from "./schema.js";
 
 /** A median, and the interval in which other processes of the same machine find it, in the unit of what was measured. */
 export interface IntervalEstimate {

@@ -1,8 +1,9 @@
 import { PinbenchError } from "../errors.js";
 import { documentWords } from "../settings/document-formats.js";
 import { checkShape, parseJson } from "../text-file.js";
+import type { CellResult, Distribution } from "./cell-schema.js";
 import type { HistoryFigure } from "./history-entry.js";
-import { type CellResult, type Distribution, type ResultDocument, resultSchema } from "./schema.js";
+import { type ResultDocument, resultSchema } from "./schema.js";
 import { leastFigure } from "./schema-parts.js";
 
 const knownVersion = 1;

@@ -172,3 +172,9 @@ function editDistance(a: string, b: string): number {
   }
   return previous[b.length]!;
 }
+
+/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
+export type Verifying = boolean | "every";
+
+/** "local" is each device's own NUMA node; a number is the node's. */
+export type NumaChoice = "local" | number;

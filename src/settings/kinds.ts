@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { isObject } from "../text-file.js";
-import { inOrder, nearestWord } from "./choices.js";
+import { inOrder, type NumaChoice, nearestWord, type Verifying } from "./choices.js";
 import { type Kind, setting } from "./setting.js";
 import { readSizes } from "./sizes.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
@@ -214,9 +214,6 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   },
 };
 
-/** "local" is each device's own NUMA node; a number is the node's. */
-export type NumaChoice = "local" | number;
-
 /** Where workers run and take memory from. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
@@ -265,9 +262,6 @@ export const onDemand = <const Flag extends string>(
   help: string,
   excludes: readonly string[] = [],
 ) => setting(flag, help, trueOrFalse, { default: false, excludes });
-
-/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
-export type Verifying = boolean | "every";
 
 /** A switch that can also be asked for more. */
 export const verifying: Kind<Verifying, Verifying | "last"> = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { compare, history, run } from "../../src/index.js";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
-import type { Cell } from "../../src/results/schema.js";
+import type { Cell } from "../../src/results/cell-schema.js";
 import {
   besides,
   caches,

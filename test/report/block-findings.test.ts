@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answer } from "../../src/report/findings/answer.js";
 import { findings } from "../../src/report/findings/findings.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { type BlockRates, blockCells, buildBlocks } from "../helpers/blocks.js";
 import {
   buildDocument,

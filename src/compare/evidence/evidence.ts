@@ -1,8 +1,9 @@
 import { areRecorded, recordedSpread } from "../../results/recorded-spread.js";
+import { kindOf } from "../../results/variant.js";
 import { holm } from "../../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../../stats/variance.js";
 import { type GroupSeries, groupsOf, wholeOf } from "../groups.js";
-import { type JoinedRuns, kindOf, type Series } from "../series.js";
+import type { JoinedRuns, Series } from "../series.js";
 import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell-evidence.js";
 import { judgedTogether } from "./change-estimate.js";
 import { controlForHost, hasControl } from "./host-covariate.js";

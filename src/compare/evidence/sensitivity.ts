@@ -1,7 +1,8 @@
+import { kindOf } from "../../results/variant.js";
 import { thresholdOf } from "../../settings/thresholds.js";
 import { studentQuantile } from "../../stats/hypothesis-tests.js";
 import type { RunFigures } from "../result-set.js";
-import { joinRuns, kindOf } from "../series.js";
+import { joinRuns } from "../series.js";
 import type { Rule } from "../verdict.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { sumOfVariances, tailOfOne } from "./change-estimate.js";

@@ -1,7 +1,12 @@
 import type { Tone } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
-import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../comparison.js";
-import { machineFacts } from "../differences.js";
+import {
+  type CellComparison,
+  type Comparison,
+  type ComparisonOutcome,
+  machineFacts,
+  type Verdict,
+} from "../comparison.js";
 import { comparedNames, type NameOfCompared } from "./cell-text.js";
 import { failuresOf } from "./failures.js";
 import { whatWouldShow } from "./what-would-show.js";

@@ -1,8 +1,8 @@
 import { formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { capital, listed } from "../../draw/words.js";
+import { kindOf } from "../../results/variant.js";
 import type { Comparison, GroupComparison } from "../comparison.js";
-import { kindOf } from "../series.js";
 
 /** One sentence on the losses that a comparison could have detected. */
 

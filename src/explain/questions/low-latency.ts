@@ -1,4 +1,5 @@
-import type { CellResult, PinningCost } from "../../results/schema.js";
+import type { CellResult } from "../../results/cell-schema.js";
+import type { PinningCost } from "../../results/schema-parts.js";
 import type { MeasuredFigure } from "../explanation.js";
 import { figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";

@@ -14,8 +14,13 @@ import {
 } from "../../draw/report.js";
 import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
 import { absentFigure, shareFigure } from "../../results/naming/cell-figure.js";
-import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../fleet-document.js";
-import { factName } from "../fleet-wording.js";
+import {
+  type FleetDocument,
+  type FleetGroup,
+  type FleetNode,
+  type FleetOutlier,
+  factName,
+} from "../fleet-document.js";
 import {
   countGpus,
   figureText,

@@ -1,8 +1,8 @@
 import { formatRatio, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
-import type { CellResult } from "../../results/schema.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { joinDirections } from "../tables/join-directions.js";

@@ -6,8 +6,8 @@ import {
   roundUp,
 } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
-import type { CellResult } from "../../results/schema.js";
 import type { WorkerKind } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import {

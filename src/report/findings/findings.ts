@@ -1,5 +1,6 @@
 import { type Note, note } from "../../draw/report.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { CellResult } from "../../results/cell-schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { joinDirections } from "../tables/join-directions.js";
 import { comparableCells, equalWidth } from "./finding-evidence.js";
 import {

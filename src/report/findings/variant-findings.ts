@@ -1,10 +1,11 @@
 import { formatGBps, formatRange } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
 import { besideName } from "../../results/naming/wording.js";
-import type { CellResult, CellStats, Distribution, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { besides, type DirectionMoved, memories, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";

@@ -1,4 +1,5 @@
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { CellResult } from "../../results/cell-schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 
 /*
  * What a question on cells that are not plain is answered with.

@@ -1,8 +1,8 @@
 import type { Axis, Bar, BarGroup } from "../../draw/chart/chart.js";
 import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { measuredStats, shareOfSpeed } from "../../results/naming/cell-figure.js";
-import type { CellResult, CellStats } from "../../results/schema.js";
 import { formatTick } from "./cell-points.js";
 
 /*

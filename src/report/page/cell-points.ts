@@ -1,8 +1,8 @@
 import type { Axis, ChartPoint, Curve, Rule } from "../../draw/chart/chart.js";
 import { formatGBps, formatHalfWidth, formatMicroseconds } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
 import { measuredStats } from "../../results/naming/cell-figure.js";
-import type { CellResult, CellStats, Distribution } from "../../results/schema.js";
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 

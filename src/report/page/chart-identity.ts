@@ -1,5 +1,6 @@
+import type { CellResult } from "../../results/cell-schema.js";
 import { directionTitle } from "../../results/naming/wording.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 
 /*
  * What the charts of a result are called. Names do not depend on what else was measured, but for the number of devices:

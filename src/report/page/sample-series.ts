@@ -1,8 +1,9 @@
 import type { SampleSeries } from "../../draw/page/chapter.js";
+import type { CellResult, CellSamples } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
 import { cellNames } from "../../results/naming/cell-name.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult, CellSamples, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { leastFigure, mostFigure } from "../../results/schema-parts.js";
 import { isPlain, variantOf } from "../../results/variant.js";
 import { memories } from "../../settings/choices.js";

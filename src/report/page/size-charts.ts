@@ -2,8 +2,9 @@ import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart
 import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";

@@ -10,8 +10,8 @@ import {
   wordColumn,
 } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { absentFigure, isMeasured, measuredStats, medianFigure } from "../../results/naming/cell-figure.js";
-import type { CellResult } from "../../results/schema.js";
 import { blockWays } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import type { CellGroup, GridContext } from "./cell-group.js";

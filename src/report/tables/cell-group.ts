@@ -1,7 +1,8 @@
 import { type Column, type Figure, figure, groupBy, numberColumn } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { besideName, directionTitle } from "../../results/naming/wording.js";
-import type { CellResult, DeviceRecord, ResultDocument } from "../../results/schema.js";
+import type { DeviceRecord, ResultDocument } from "../../results/schema.js";
 import { type Variant, variantOf, variants } from "../../results/variant.js";
 import { besides, caches, directions, memories, modes, timers, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";

@@ -1,5 +1,5 @@
+import type { CellResult } from "../cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate } from "../claimed-interval.js";
-import type { CellResult } from "../schema.js";
 
 /** What of a cell tells how fast a way copies blocks. */
 export type BlockCell = Pick<

@@ -1,6 +1,6 @@
 import { formatSize } from "../../settings/units.js";
 import { parseCellId } from "../cell-id.js";
-import type { Cell } from "../schema.js";
+import type { Cell } from "../cell-schema.js";
 import { blocksText, blockWayText, directionName } from "./wording.js";
 
 /** What a document calls the cell of an id. */

@@ -1,8 +1,9 @@
 import { counted, listed } from "../../draw/words.js";
 import type { Beside, BlockWay, Direction } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
+import type { CellStats } from "../cell-schema.js";
 import { noticeOf } from "../device-facts.js";
-import type { CellStats, HostRecord, ResultDocument } from "../schema.js";
+import type { HostRecord, ResultDocument } from "../schema.js";
 
 /*
  * The terms that every output uses for the same things.

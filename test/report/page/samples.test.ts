@@ -5,7 +5,7 @@ import { type SampleData, sampleData } from "../../../src/draw/page/sample-data.
 import { printableText } from "../../../src/draw/printable-text.js";
 import { sampleCharts } from "../../../src/report/page/sample-charts.js";
 import { sampleSeries } from "../../../src/report/page/sample-series.js";
-import type { CellResult, CellSamples } from "../../../src/results/schema.js";
+import type { CellResult, CellSamples } from "../../../src/results/cell-schema.js";
 import {
   buildCell,
   buildDocument,
