@@ -20,10 +20,10 @@ import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver } from "./output/delivery.js";
-import { outputFiles } from "./output/document-output.js";
+import { documentDrawer, outputFiles } from "./output/document-output.js";
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
-import { hasScore, tuningExitCode, tuningRenderer } from "./output/tuning-delivery.js";
+import { hasScore, tuningExitCode } from "./output/tuning-delivery.js";
 
 type Flags = CommandSettings<"tune">;
 
@@ -187,7 +187,7 @@ function describeTrial(trial: Trial): string {
 const filesOf = (flags: Flags) => outputFiles(documentFormats.tuning, flags);
 
 async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
-  const render = await tuningRenderer(tuning, flags);
+  const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
   await deliver(render, { format: null, files: filesOf(flags) }, flags);

@@ -1,4 +1,5 @@
 import { type CellComparison, type GroupComparison, isFailingGroup } from "./comparison.js";
+import type { Rule } from "./comparison-request.js";
 import { lossThatWouldShow } from "./evidence/change-estimate.js";
 import type { GatheredEvidence, GroupEvidence } from "./evidence/evidence.js";
 import type { Series } from "./series.js";
@@ -8,7 +9,6 @@ import {
   isSuspiciousGroup,
   isUnsettledGroup,
   judgeGroup,
-  type Rule,
   type Terms,
 } from "./verdict.js";
 

@@ -12,7 +12,7 @@ import {
   verdicts,
 } from "./comparison.js";
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
-import type { ComparisonRequest } from "./comparison-request.js";
+import type { ComparisonRequest, Rule } from "./comparison-request.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
 import { historyCentres } from "./history/history-series.js";
@@ -20,7 +20,7 @@ import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { type JoinedRuns, joinRuns, type Series } from "./series.js";
-import { confirmingRuns, isUnsettled, type Rule } from "./verdict.js";
+import { confirmingRuns, isUnsettled } from "./verdict.js";
 
 /**
  * Compares two sets of results: a verdict on each cell, and an outcome. Measures and writes nothing. Throws a

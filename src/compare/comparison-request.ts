@@ -1,7 +1,16 @@
 import type { HistoryEntry } from "../results/history-entry.js";
+import type { Thresholds } from "../settings/thresholds.js";
 import type { Comparison } from "./comparison.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
-import type { Rule } from "./verdict.js";
+
+/** The rule that judges changes. */
+export interface Rule {
+  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
+  significance: number;
+  thresholds: Thresholds;
+  allowMismatch: boolean;
+  strict: boolean;
+}
 
 /** What to compare, and by which rule. */
 export interface ComparisonRequest {

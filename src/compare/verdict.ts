@@ -1,7 +1,8 @@
-import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
+import { thresholdOf } from "../settings/thresholds.js";
 import { median } from "../stats/order-statistics.js";
 import { intervalOfShare } from "../stats/shares.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
+import type { Rule } from "./comparison-request.js";
 import type { Evidence } from "./evidence/cell-evidence.js";
 import type { LogChange } from "./evidence/change-estimate.js";
 import {
@@ -14,15 +15,6 @@ import {
 } from "./evidence/slow-runs.js";
 import { findUnevenRuns, type UnevenRuns } from "./evidence/uneven-runs.js";
 import { figureOf, type Series } from "./series.js";
-
-/** The rule that judges changes. */
-export interface Rule {
-  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
-  significance: number;
-  thresholds: Thresholds;
-  allowMismatch: boolean;
-  strict: boolean;
-}
 
 /** Terms of all cells of a comparison. */
 export interface Terms {

@@ -1,4 +1,5 @@
-import type { LoaderSetting, TuningScore } from "../results/tuning.js";
+import type { LoaderSetting, Tuning, TuningScore } from "../results/tuning.js";
+import { median } from "../stats/order-statistics.js";
 import { cycleBatches, droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
 /** The score by which settings are compared: the document's, with 0 and infinity for unknown ends. */
@@ -60,4 +61,15 @@ function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | n
   }
   const scale = batchesPerSecond / steady.batchesPerSecond;
   return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
+}
+
+/**
+ * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
+ * as a job's first, counts only if there is no other.
+ */
+export function waitingShare({ trials, score }: Tuning["tried"][number]): number | null {
+  const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
+  const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
+  if (waits.length === 0 || score === null) return null;
+  return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
 }

@@ -1,12 +1,11 @@
 import { defaultPrefetchFactor, settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
-import { median } from "../stats/order-statistics.js";
 import { type EpochCost, epochCost, jobScore } from "./epoch-cost.js";
 import type { Probe, TrialControl } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
 import { withOpenWait } from "./open-wait.js";
 import { comparable, pooledScore, trialSpread } from "./pooled-score.js";
-import { type Score, scoreOf } from "./score.js";
+import { type Score, scoreOf, waitingShare } from "./score.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./search/choice.js";
 import { supplySlack } from "./search/rate-bounds.js";
 import { enoughFor, type StoppingRule } from "./search/stopping.js";
@@ -267,17 +266,6 @@ export function loopRate(trials: Trials, measured: Measured | null): number | nu
   return measured === null || waiting === null || waiting >= 1
     ? null
     : measured.score.batchesPerSecond / (1 - waiting);
-}
-
-/**
- * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
- * as a job's first, counts only if there is no other.
- */
-export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedSetting): number | null {
-  const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
-  const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
-  if (waits.length === 0 || score === null) return null;
-  return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
 }
 
 /** The score of a trial that read from storage counts until there is one from the page cache. */

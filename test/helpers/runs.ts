@@ -1,8 +1,7 @@
 import { compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
-import type { ComparisonRequest } from "../../src/compare/comparison-request.js";
+import type { ComparisonRequest, Rule } from "../../src/compare/comparison-request.js";
 import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
-import type { Rule } from "../../src/compare/verdict.js";
 import type { CellResult, Distribution } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";

@@ -5,6 +5,7 @@ import { type RunFigures, readResultSet } from "../../compare/result-set.js";
 import { counted } from "../../draw/words.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { prepareRun } from "../../measure/prepare.js";
+import { notesOn } from "../../report/plan-report.js";
 import { progressLine } from "../../report/progress.js";
 import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
@@ -27,7 +28,6 @@ import { checkNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
-import { notesOn } from "./run-command.js";
 
 /**
  * `pinbench baseline`: returns the exit code; throws PinbenchError. What an interruption leaves are the runs that came

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ExitCode, errorCode, PinbenchError } from "../../errors.js";
-import { type FoundDocument, readDocuments } from "../../kinds/read-documents.js";
+import type { FoundDocument } from "../../kinds/document-kinds.js";
+import { readDocuments } from "../../kinds/read-documents.js";
 import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { pictureFormats } from "../../settings/document-formats.js";
@@ -34,7 +35,10 @@ export async function reportCommand(
   const documents: FoundDocument[] = [];
   for (const path of operands) documents.push(...(await readDocuments(path)));
 
-  const draw = (format: string) => drawPictures(documents, format, flags.chart);
+  // What compares results is loaded for two documents alone.
+  const difference =
+    documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
+  const draw = (format: string) => drawPictures(documents, format, flags.chart, difference);
   await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // What goes to stdout itself must not have a line of ours behind it.

@@ -7,8 +7,7 @@ import { shortageHint } from "../../machine-shortage.js";
 import { type PreparedRun, prepareRun, shareDevices } from "../../measure/prepare.js";
 import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
-import { describeFailed } from "../../native/load-failure.js";
-import { budgetNote, planDocument, planReport } from "../../report/plan-report.js";
+import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
 import { checkWritable } from "../../results/files/store.js";
 import { cellNames } from "../../results/naming/cell-name.js";
 import type { ResultDocument } from "../../results/schema.js";
@@ -86,12 +85,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     };
     const measured = { ...prepared, sharing, labels };
     return await carryOut(measured, invocation.call, interruption, shown, async (document) => {
-      const drawPlots = flags.plot ? await (await import("../output/plots.js")).resultPlots() : undefined;
-      const draw = await documentDrawer(
-        { kind: "result", document },
-        flags,
-        drawPlots === undefined ? {} : { drawPlots },
-      );
+      const draw = await documentDrawer({ kind: "result", document }, flags);
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(draw, { format, files: outputs }, flags);
       }
@@ -149,27 +143,6 @@ async function carryOut(
   await handOver(document).finally(() => reportFailures(document, shown.screen));
   if (!shown.quiet) await adviseDoctor(document);
   return interruption.exitCode ?? exitCodeOf(document);
-}
-
-/** What is to be said of a run before it measures. */
-export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): string[] {
-  return [
-    ...backendNotes(opened, isDryRun ? "planning for" : "measuring"),
-    ...plan.notes,
-    ...[budgetNote(plan)].filter((note) => note !== null),
-  ];
-}
-
-/** Of these, what there is to say of the driver that was opened, and of builds that were not. */
-export function backendNotes(
-  { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
-  doing = "measuring",
-): string[] {
-  const { fallbackReason } = backend;
-  return [
-    ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
-    ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
-  ];
 }
 
 /** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */

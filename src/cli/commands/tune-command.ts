@@ -16,9 +16,9 @@ import { chosenFormat, type Invocation } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { deliver } from "../output/delivery.js";
-import { outputFiles } from "../output/document-output.js";
+import { documentDrawer, outputFiles } from "../output/document-output.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
-import { hasScore, tuningExitCode, tuningRenderer } from "../output/tuning-delivery.js";
+import { hasScore, tuningExitCode } from "../output/tuning-delivery.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
@@ -81,7 +81,7 @@ export async function tuneCommand(
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const render = await tuningRenderer(tuning, flags);
+  const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   if (interruption.exitCode !== null && !hasScore(tuning)) {
     sayNothingMeasured(saved);
     await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);

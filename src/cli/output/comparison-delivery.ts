@@ -1,7 +1,7 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../../compare/comparison.js";
+import type { Rule } from "../../compare/comparison-request.js";
 import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
-import type { Rule } from "../../compare/verdict.js";
 import { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import { checkWritable } from "../../results/files/store.js";

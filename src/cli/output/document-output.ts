@@ -1,9 +1,9 @@
 import { type DocumentKind, drawDocument } from "../../draw/document-kind.js";
+import type { Chapter } from "../../draw/page/chapter.js";
 import { printableDocument } from "../../draw/printable-text.js";
 import type { Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
-import { type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
-import type { FoundDocument } from "../../kinds/read-documents.js";
+import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
 import { checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
 import type { Output } from "./delivery.js";
 
@@ -46,8 +46,6 @@ export function isPicture(format: string): boolean {
 /** What a command says of how its document is shown, beside the screen. */
 interface ShowOptions<Document> {
   showsAll?: boolean;
-  /** Draws curves below the tables of a terminal. */
-  drawPlots?: (document: Document, screen: Screen) => string[][];
   /** The kind where it is another one than the document's usual one. */
   kind?: DocumentKind<Document>;
 }
@@ -55,16 +53,22 @@ interface ShowOptions<Document> {
 /** What renders a document in whatever format is asked for. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
-  { chart = null }: Partial<OutputFlags>,
-  { showsAll = false, drawPlots, kind: given }: ShowOptions<Known["document"]> = {},
-): Promise<(format: string, screen: Screen) => string | Promise<string>> {
+  { chart = null, plot = false }: Partial<OutputFlags> & { plot?: boolean },
+  { showsAll = false, kind: given }: ShowOptions<Known["document"]> = {},
+): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
-  return (format, screen) => {
-    const found = { kind: name, document, path: null } as unknown as FoundDocument;
-    if (isPicture(format)) return drawPictures([found], format, chart);
-    const plots = format === "table" ? (drawPlots?.(printableDocument(document), screen) ?? []) : [];
+  return async (format, screen) => {
+    const known = (shown: typeof document) =>
+      ({ kind: name, document: shown, path: null }) as unknown as FoundDocument;
+    if (isPicture(format)) return drawPictures([known(document)], format, chart);
+    const plots = plot && format === "table" ? await plotsOf(known(printableDocument(document)), screen) : [];
     return drawDocument(kind, document, format, { screen, showsAll, plots });
   };
+}
+
+async function plotsOf(document: FoundDocument, screen: Screen): Promise<string[][]> {
+  const { drawPlots } = await import("./plots.js");
+  return drawPlots(document, screen);
 }
 
 /** All charts and tables of documents as a page, or one of their charts. Rejects as chartOfDocuments() does. */
@@ -72,7 +76,10 @@ export async function drawPictures(
   documents: readonly FoundDocument[],
   format: string,
   chart: string | null,
+  difference: Chapter | null = null,
 ): Promise<string> {
   const { pageOfDocuments, chartOfDocuments } = await import("../../kinds/draw-documents.js");
-  return format === "html" ? pageOfDocuments(documents) : chartOfDocuments(documents, chart ?? "");
+  return format === "html"
+    ? pageOfDocuments(documents, difference)
+    : chartOfDocuments(documents, chart ?? "");
 }

@@ -1,7 +1,6 @@
 import type { Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
-import type { ResultDocument } from "../../results/schema.js";
-import type { Tuning } from "../../results/tuning.js";
+import type { KnownDocument } from "../../kinds/document-kinds.js";
 
 /*
  * `--plot`. This is loaded only for those who want it, and what draws when there is something to draw: the scales of its
@@ -16,24 +15,18 @@ export function refusePlotsNowhere(formats: readonly string[], hint: string): vo
   });
 }
 
-/** What draws a result's figures against size. */
-export async function resultPlots() {
-  const [{ sizeCharts }, { blockCharts }, { terminalPlots }] = await Promise.all([
+/** Draws a result's figures against size, or a tuning's rates against workers; nothing of other documents. */
+export async function drawPlots({ kind, document }: KnownDocument, screen: Screen): Promise<string[][]> {
+  const { terminalPlots } = await import("../../draw/terminal/terminal-plot.js");
+  if (kind === "tuning") {
+    const { rateCharts } = await import("../../tune/report/tuning-charts.js");
+    return terminalPlots(rateCharts(document), screen, "no setting has a rate");
+  }
+  if (kind !== "result") return [];
+  const [{ sizeCharts }, { blockCharts }] = await Promise.all([
     import("../../report/page/size-charts.js"),
     import("../../report/page/block-charts.js"),
-    import("../../draw/terminal/terminal-plot.js"),
   ]);
   const need = "a curve needs figures at two sizes or more, of copies that ran alone";
-  return (document: ResultDocument, screen: Screen) =>
-    terminalPlots([...sizeCharts(document), ...blockCharts(document)], screen, need);
-}
-
-/** What draws a tuning's rates against workers. */
-export async function tuningPlots() {
-  const [{ rateCharts }, { terminalPlots }] = await Promise.all([
-    import("../../tune/report/tuning-charts.js"),
-    import("../../draw/terminal/terminal-plot.js"),
-  ]);
-  return (tuning: Tuning, screen: Screen) =>
-    terminalPlots(rateCharts(tuning), screen, "no setting has a rate");
+  return terminalPlots([...sizeCharts(document), ...blockCharts(document)], screen, need);
 }

@@ -1,17 +1,5 @@
 import { ExitCode, PinbenchError } from "../../errors.js";
 import type { Tuning } from "../../results/tuning.js";
-import type { CommandSettings } from "../../settings/command-settings.js";
-import { documentDrawer } from "./document-output.js";
-
-/** Writes a tuning in whatever format, with plots below its table where they are asked for. */
-export async function tuningRenderer(tuning: Tuning, flags: CommandSettings<"tune">) {
-  const drawPlots = flags.plot ? await (await import("./plots.js")).tuningPlots() : undefined;
-  return documentDrawer(
-    { kind: "tuning", document: tuning },
-    flags,
-    drawPlots === undefined ? {} : { drawPlots },
-  );
-}
 
 /** Whether a search has measured any setting. */
 export function hasScore({ tried }: Tuning): boolean {

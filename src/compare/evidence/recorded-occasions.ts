@@ -1,6 +1,6 @@
 import { areRecorded } from "../../results/recorded-spread.js";
 import type { VarianceEstimate } from "../../stats/variance.js";
-import type { Series } from "../series.js";
+import type { CellComparison } from "../comparison.js";
 import type { OccasionNoise } from "./occasion-noise.js";
 
 /**
@@ -45,7 +45,7 @@ const degreesOfBound = 4;
  * The recorded kind that replaces a kind of cells. Copies that the device makes by itself are like pinned ones. In
  * single-copy latencies and beside a load, the CPU takes part as in pageable ones.
  */
-export function standInFor(cell: { memory: string; beside?: unknown }, unit: Series["unit"]): string {
+export function standInFor(cell: { memory: string; beside?: unknown }, unit: CellComparison["unit"]): string {
   if (cell.memory === "staged" || cell.memory === "host") return cell.memory;
   const isOfCpu =
     cell.memory === "pageable" || cell.memory === "mapped" || unit === "us" || cell.beside !== undefined;
@@ -57,7 +57,7 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
  * kind.
  */
 export function startingOccasionNoise(
-  series: Pick<Series, "cell" | "unit">,
+  series: Pick<CellComparison, "unit"> & { cell: Parameters<typeof standInFor>[0] },
   deviceNames: readonly string[],
 ): OccasionNoise {
   const kind = standInFor(series.cell, series.unit);

@@ -1,9 +1,9 @@
 import { kindOf } from "../../results/variant.js";
 import { thresholdOf } from "../../settings/thresholds.js";
 import { studentQuantile } from "../../stats/hypothesis-tests.js";
+import type { Rule } from "../comparison-request.js";
 import type { RunFigures } from "../result-set.js";
 import { joinRuns } from "../series.js";
-import type { Rule } from "../verdict.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { sumOfVariances, tailOfOne } from "./change-estimate.js";
 import { chancesOf } from "./evidence.js";

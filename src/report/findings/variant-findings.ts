@@ -12,8 +12,7 @@ import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { namedDevices, sharingSentence } from "../shared-topology.js";
 import { joinDirections } from "../tables/join-directions.js";
-import { blockFindings } from "./block-findings.js";
-import { cutoffFindings } from "./cutoff-findings.js";
+import { blockFindings, cutoffFindings } from "./block-findings.js";
 import {
   compareIntervals,
   type IntervalOrder,
