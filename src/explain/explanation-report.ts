@@ -1,6 +1,6 @@
 import type { DocumentKind } from "../draw/document-kind.js";
+import { escapeMarkdown } from "../draw/draw-markdown.js";
 import { jsonReport } from "../draw/json.js";
-import { escapeMarkdown } from "../draw/markdown-text.js";
 import {
   type Block,
   environment,

@@ -17,7 +17,7 @@ import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { isEvidence } from "./findings/finding-evidence.js";
 import { otherUnevenNotes } from "./findings/uneven-cells.js";
-import { cellsAskedFor } from "./host-control.js";
+import { cellsAskedFor } from "./tables/cell-group.js";
 
 /**
  * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was

@@ -3,7 +3,7 @@ import { headTexts } from "../../src/draw/report.js";
 import { answer } from "../../src/report/findings/answer.js";
 import { serverConstants } from "../../src/report/findings/server-constants.js";
 import { resultKind } from "../../src/report/result-report.js";
-import { cutoffGrids } from "../../src/report/tables/cutoff-grids.js";
+import { cutoffGrids } from "../../src/report/tables/block-grids.js";
 import { termsNamed } from "../../src/report/terms.js";
 import { coarseBytes } from "../../src/results/cutoffs/block-lattice.js";
 import type { BlockCutoffs } from "../../src/results/cutoffs/cutoff-schema.js";

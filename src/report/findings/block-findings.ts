@@ -7,10 +7,8 @@ import { statsOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { joinDirections } from "../tables/join-directions.js";
 import { compareIntervals } from "./finding-evidence.js";
-import { ratioRange, shareRange } from "./finding-topics.js";
-import type { Terms, VariantFinding } from "./variant-question.js";
+import { joinDirections, ratioRange, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*
  * The closing lines on copies in scattered blocks: from which size of a block on a plain loop of copies is enough, and what

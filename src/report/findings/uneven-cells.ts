@@ -8,7 +8,7 @@ import { directionName } from "../../results/naming/wording.js";
 import { leastLostShare, lostShare } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
-import { cellsAskedFor } from "../host-control.js";
+import { cellsAskedFor } from "../tables/cell-group.js";
 
 /** A direction of a cell in which slow copies took much of the time. */
 interface UnevenCell {

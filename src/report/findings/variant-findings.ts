@@ -11,7 +11,6 @@ import { besides, type DirectionMoved, memories, peerPaths } from "../../setting
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { namedDevices, sharingSentence } from "../shared-topology.js";
-import { joinDirections } from "../tables/join-directions.js";
 import { blockFindings, cutoffFindings } from "./block-findings.js";
 import {
   compareIntervals,
@@ -20,8 +19,15 @@ import {
   ofFirstDevice,
   ofOneClock,
 } from "./finding-evidence.js";
-import { ratioRange, shareRange } from "./finding-topics.js";
-import { firstOf, type Question, type Terms, type VariantFinding } from "./variant-question.js";
+import {
+  firstOf,
+  joinDirections,
+  type Question,
+  ratioRange,
+  shareRange,
+  type Terms,
+  type VariantFinding,
+} from "./finding-topics.js";
 
 /*
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.

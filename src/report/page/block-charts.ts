@@ -8,8 +8,16 @@ import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { blockWays, directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { ascending, describeCurves, otherWorkers, rateAxis, ratePoint, sizeAxis } from "./cell-points.js";
-import { chartName, directionSubject } from "./chart-identity.js";
+import {
+  ascending,
+  chartName,
+  describeCurves,
+  directionSubject,
+  otherWorkers,
+  rateAxis,
+  ratePoint,
+  sizeAxis,
+} from "./cell-points.js";
 
 /**
  * Bandwidth against the size of a block, where several were measured: a chart for each direction and kind of memory, a

@@ -9,16 +9,21 @@ import type { ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
 import { directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { cellsAskedFor } from "../host-control.js";
-import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
+import { cellsAskedFor } from "../tables/cell-group.js";
 import { besideCharts } from "./beside-charts.js";
 import { blockCharts } from "./block-charts.js";
-import { wholeOf } from "./cell-points.js";
-import { chartName, clockSuffix, devicePrefix } from "./chart-identity.js";
-import { pinnedGainCharts } from "./pinned-gain-charts.js";
-import { pinningCharts } from "./pinning-charts.js";
-import { sampleCharts } from "./sample-charts.js";
-import { sampleSeries } from "./sample-series.js";
+import {
+  barAxis,
+  barOf,
+  chartName,
+  clockSuffix,
+  describeBars,
+  devicePrefix,
+  mainCells,
+  wholeOf,
+} from "./cell-points.js";
+import { pinnedGainCharts, pinningCharts } from "./pinning-charts.js";
+import { sampleCharts, sampleSeries } from "./sample-charts.js";
 import { severalDevicesCharts } from "./several-devices-charts.js";
 import { sizeCharts } from "./size-charts.js";
 import { workerCharts } from "./worker-charts.js";

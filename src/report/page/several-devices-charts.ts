@@ -11,9 +11,7 @@ import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
-import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
-import { wholeOf } from "./cell-points.js";
-import { chartName, clockSuffix } from "./chart-identity.js";
+import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells, wholeOf } from "./cell-points.js";
 
 /** What devices reach at once, each against what it reaches alone, and what each pair of devices reaches. */
 export function severalDevicesCharts(document: ResultDocument): BarChart[] {

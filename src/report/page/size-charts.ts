@@ -11,8 +11,11 @@ import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
 import {
   ascending,
+  chartName,
+  clockSuffix,
   describeCurves,
   describeRules,
+  directionSubject,
   formatTick,
   latencyPoint,
   otherWorkers,
@@ -21,7 +24,6 @@ import {
   sizeAxis,
   wholeOf,
 } from "./cell-points.js";
-import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
 
 /** Bandwidth or latency against size: a chart for each table of plain cells, and one for each way between devices. */
 export function sizeCharts(document: ResultDocument): CurveChart[] {

@@ -9,8 +9,16 @@ import type { ResultDocument } from "../../results/schema.js";
 import { memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
-import { ascending, describeCurves, rateAxis, ratePoint, wholeOf } from "./cell-points.js";
-import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
+import {
+  ascending,
+  chartName,
+  clockSuffix,
+  describeCurves,
+  directionSubject,
+  rateAxis,
+  ratePoint,
+  wholeOf,
+} from "./cell-points.js";
 
 /**
  * Bandwidth against workers, threads and processes each with curves of their own: for each table of rates a chart of the
