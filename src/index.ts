@@ -1,7 +1,6 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
 export type { CellResult } from "./results/cell-schema.js";
 
-import { forCallers } from "./library/announced.js";
 import {
   explain as answer,
   doctor as examine,
@@ -9,7 +8,7 @@ import {
   pin as obtain,
 } from "./library/examine-machine.js";
 import { history as follow, compare as judge, fleet as judgeFleet } from "./library/judge-documents.js";
-import { run as measure } from "./library/run-copies.js";
+import { forCallers, run as measure } from "./library/run-copies.js";
 import { tune as search } from "./library/tune-loading.js";
 
 export type { CellComparison, Comparison } from "./compare/comparison.js";

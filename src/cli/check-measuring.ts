@@ -9,7 +9,7 @@ import { type ResultSet, type RunFigures, runFigures } from "../compare/result-s
 import { jsonReport } from "../draw/json.js";
 import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
-import { SeriesTime } from "../measure/series-time.js";
+import { SeriesTime } from "../measure/remaining-time.js";
 import { programPath } from "../package-facts.js";
 import type { ProgressState, Told } from "../report/progress.js";
 import { parseCellId } from "../results/cell-id.js";

@@ -1,6 +1,5 @@
 import type { HistoryEntry } from "../results/history-entry.js";
-import { describeSharing, joinSharing } from "../results/other-programs.js";
-import type { SharingRecord } from "../results/sharing-schema.js";
+import { describeSharing, joinSharing, type SharingRecord } from "../results/other-programs.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";

@@ -1,8 +1,7 @@
 import type { MachineNames } from "../results/history-entry.js";
-import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { type Difference, factNames, type LinkLoss, machineFacts } from "./comparison.js";
-import type { DeviceLink, RunFigures } from "./result-set.js";
+import type { DeviceLink, MeasuredSettings, RunFigures } from "./result-set.js";
 
 /**
  * The differences between two sets of runs. These make them not comparable, unless `allowMismatch`: another backend

@@ -1,6 +1,6 @@
 import { thresholdOf } from "../settings/thresholds.js";
+import { intervalOfShare } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
-import { intervalOfShare } from "../stats/shares.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
 import type { Rule } from "./comparison-request.js";
 import type { Evidence } from "./evidence/cell-evidence.js";

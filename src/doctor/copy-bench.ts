@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Placement } from "../host/placement.js";
-import type { Backend } from "../native/backend.js";
+import type { Placement } from "../host/topology.js";
+import { type Backend, openPlacedSession } from "../native/backend.js";
 import type {
   MeasureRequest,
   MeasureResult,
@@ -10,7 +10,6 @@ import type {
   PinningKind,
 } from "../native/contract.js";
 import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import { openPlacedSession } from "../native/placed-session.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { LinkRecord } from "../results/schema-parts.js";

@@ -31,7 +31,7 @@ import {
   explanationSchema,
   type QuestionText,
 } from "./explanation.js";
-import { figureText, intervalText } from "./figure-text.js";
+import { figureText, intervalText } from "./run-figures.js";
 
 /** An explanation, as a kind of document. */
 export const explanationKind: DocumentKind<Explanation> = {

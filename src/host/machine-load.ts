@@ -1,6 +1,6 @@
 import type { LoadRecord } from "../results/schema.js";
 import { countIn, readText } from "./files.js";
-import { readProcessStat } from "./process-stat.js";
+import { readProcessStat } from "./process-groups.js";
 
 /** The resources whose pressure the kernel tells. */
 const pressures = ["cpu", "memory", "io"] as const;

@@ -1,5 +1,5 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
-import { pinningRepetitions } from "../plan/pinning.js";
+import { pinningRepetitions } from "../plan/duration.js";
 import type { CellResult } from "../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { ColdStart, PayOff } from "../results/schema.js";

@@ -3,9 +3,9 @@ import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/host-record.js";
-import type { MemorySpeed } from "../host/memory-speed.js";
-import { choosePlacement } from "../host/placement.js";
+import type { MemorySpeed } from "../host/memory.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/process-room.js";
+import { choosePlacement } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
@@ -124,7 +124,7 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<P
 /** Of the host that plays the device; a GPU's run takes most of its time on the GPU. */
 async function memorySpeedOf({ facts }: Backend): Promise<MemorySpeed | null> {
   if (!facts.emulated) return null;
-  return (await import("../host/memory-speed.js")).measureMemorySpeed();
+  return (await import("../host/memory.js")).measureMemorySpeed();
 }
 
 /** Why this build has no kernels; null where it has, or needs none. */

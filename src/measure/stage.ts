@@ -4,8 +4,12 @@ import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/
 import { flowThreads, type PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cellId } from "../results/cell-id.js";
-import { type BlockColumn, blockColumns } from "../results/cutoffs/block-columns.js";
-import { sizesToMeasure, verdictsOf } from "../results/cutoffs/block-cutoffs.js";
+import {
+  type BlockColumn,
+  blockColumns,
+  sizesToMeasure,
+  verdictsOf,
+} from "../results/cutoffs/block-cutoffs.js";
 import type { PeerPath } from "../settings/choices.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";

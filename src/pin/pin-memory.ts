@@ -7,8 +7,8 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "../host/memory.js";
-import { choosePlacement, type Placement } from "../host/placement.js";
 import { hostname, transparentHugePages, virtualization } from "../host/system.js";
+import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, openBackend } from "../native/backend.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";

@@ -13,7 +13,7 @@ import {
   takesSeveralDevices,
   withHostControls,
 } from "./cells.js";
-import { type DurationEstimate, estimateDuration } from "./duration.js";
+import { type DurationEstimate, estimateDuration, pinningSizes } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import {
   type MemoryNeed,
@@ -24,10 +24,16 @@ import {
   planProcessArenas,
   withSpareBuffer,
 } from "./geometry.js";
-import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
-import { type HostLoad, hostLoad, loadNeed } from "./load-need.js";
+import {
+  doesNotFit,
+  type Excess,
+  findExcess,
+  type HostLoad,
+  hostLoad,
+  loadNeed,
+  pinnedLimitBytes,
+} from "./limits.js";
 import type { SpeedFacts } from "./machine-speed.js";
-import { pinningSizes } from "./pinning.js";
 
 /** When a cell has been measured enough. */
 export interface Stopping {

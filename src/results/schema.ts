@@ -5,8 +5,8 @@ import { presetNames } from "../settings/presets.js";
 import { origins, type RunSettings, runSettings } from "../settings/table.js";
 import { cellResultSchema } from "./cell-schema.js";
 import { blockCutoffsSchema } from "./cutoffs/cutoff-schema.js";
+import { sharingSchema } from "./other-programs.js";
 import { count, errorSchema, linkSchema, nanoseconds, pinningCostSchema, ratio } from "./schema-parts.js";
-import { sharingSchema } from "./sharing-schema.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not

@@ -2,7 +2,6 @@ import { PinbenchError } from "../errors.js";
 import { isObject } from "../text-file.js";
 import { inOrder, type NumaChoice, nearestWord, type Verifying } from "./choices.js";
 import { type Kind, setting } from "./setting.js";
-import { readSizes } from "./sizes.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
   hintOfShare,
@@ -13,6 +12,7 @@ import {
   parseSize,
   type Quantity,
   readCounts,
+  readSizes,
 } from "./units.js";
 
 /** Bytes of one size. */

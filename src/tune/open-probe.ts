@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { DeviceSharing } from "../host/device-sharing.js";
-import { choosePlacement } from "../host/placement.js";
+import { choosePlacement } from "../host/topology.js";
 import { openBackend, sharedDevices } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { emulatedNotice } from "../results/device-facts.js";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
-import { explainMachine } from "../../src/explain/explain-machine.js";
+import { explainMachine, openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
 import { explanationSchema } from "../../src/explain/explanation.js";
 import { type Answer, commandOf, type Question, type Tools } from "../../src/explain/question.js";
 import { questions } from "../../src/explain/questions.js";

@@ -16,10 +16,17 @@ import {
 import { commandSettings } from "../../src/settings/command-settings.js";
 import { type Kind, optionName, type SettingTable } from "../../src/settings/setting.js";
 import { readOptions } from "../../src/settings/settings.js";
-import { maxSizes, readSizes } from "../../src/settings/sizes.js";
 import { matchesPattern, parseThreshold } from "../../src/settings/thresholds.js";
 import { tuneSettings } from "../../src/settings/tune-settings.js";
-import { formatSize, parseDuration, parsePercent, parseSize, readCounts } from "../../src/settings/units.js";
+import {
+  formatSize,
+  maxSizes,
+  parseDuration,
+  parsePercent,
+  parseSize,
+  readCounts,
+  readSizes,
+} from "../../src/settings/units.js";
 import {
   acceptedBy,
   expectNoPollution,

@@ -1,6 +1,5 @@
 import { ExitCode, PinbenchError } from "../../errors.js";
-import { openDevices } from "../../explain/experiment-tools.js";
-import { explainMachine } from "../../explain/explain-machine.js";
+import { explainMachine, openDevices } from "../../explain/experiment-tools.js";
 import { renderQuestions } from "../../explain/explanation-report.js";
 import type { Question } from "../../explain/question.js";
 import { questions, questionsNamed } from "../../explain/questions.js";

@@ -9,7 +9,7 @@ import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
 import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
 import { checkWritable } from "../../results/files/store.js";
-import { cellNames } from "../../results/naming/cell-name.js";
+import { cellNames } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";

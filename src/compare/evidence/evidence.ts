@@ -1,4 +1,4 @@
-import { areRecorded, recordedSpread } from "../../results/recorded-spread.js";
+import { areRecorded, recordedSpread } from "../../results/claimed-interval.js";
 import { kindOf } from "../../results/variant.js";
 import { holm } from "../../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../../stats/variance.js";

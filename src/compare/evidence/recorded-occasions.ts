@@ -1,4 +1,4 @@
-import { areRecorded } from "../../results/recorded-spread.js";
+import { areRecorded } from "../../results/claimed-interval.js";
 import type { VarianceEstimate } from "../../stats/variance.js";
 import type { CellComparison } from "../comparison.js";
 import type { OccasionNoise } from "./occasion-noise.js";

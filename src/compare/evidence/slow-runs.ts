@@ -1,7 +1,7 @@
 import { isSteady } from "../../results/variant.js";
 import { steadyThreshold } from "../../settings/thresholds.js";
+import { differenceOfShares } from "../../stats/hypothesis-tests.js";
 import { median } from "../../stats/order-statistics.js";
-import { differenceOfShares } from "../../stats/shares.js";
 import { robustVariance } from "../../stats/variance.js";
 import type { RunFigures } from "../result-set.js";
 import { joinRuns, logSpeeds, type Series } from "../series.js";

@@ -1,7 +1,6 @@
 import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { cellNames } from "../../results/naming/cell-name.js";
-import { directionName, noticeIn } from "../../results/naming/wording.js";
+import { cellNames, directionName, noticeIn } from "../../results/naming/wording.js";
 import {
   type CellComparison,
   type Comparison,

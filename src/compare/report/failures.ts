@@ -1,7 +1,6 @@
 import { formatChange } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { cellNameParts } from "../../results/naming/cell-name.js";
-import { directionName } from "../../results/naming/wording.js";
+import { cellNameParts, directionName } from "../../results/naming/wording.js";
 import { formatSize } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import {

@@ -1,7 +1,6 @@
 import { countIn, exists, readBytes, readCount, readText } from "../../host/files.js";
-import { upstreamPath } from "../../host/pci-topology.js";
 import { virtualization } from "../../host/system.js";
-import { numaNodeOfPciDevice, sysfsPciName } from "../../host/topology.js";
+import { numaNodeOfPciDevice, sysfsPciName, upstreamPath } from "../../host/topology.js";
 import { type AspmState, type PortSettings, parsePciConfig } from "./pci-config.js";
 
 /**

@@ -2,7 +2,7 @@ import { type Note, note } from "../../draw/report.js";
 import { capital, counted, listed } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
-import { cellNames } from "../../results/naming/cell-name.js";
+import { cellNames } from "../../results/naming/wording.js";
 import { describeSharing } from "../../results/other-programs.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { variantOf } from "../../results/variant.js";

@@ -11,8 +11,7 @@ import {
 } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
-import { coarseBytes } from "../../results/cutoffs/block-lattice.js";
-import type { BlockCutoffs, BlockWayRecord } from "../../results/cutoffs/cutoff-schema.js";
+import { type BlockCutoffs, type BlockWayRecord, coarseBytes } from "../../results/cutoffs/cutoff-schema.js";
 import { absentFigure, isMeasured, measuredStats, medianFigure } from "../../results/naming/cell-figure.js";
 import { blockWayText, directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";

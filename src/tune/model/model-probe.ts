@@ -1,11 +1,11 @@
 import { PinbenchError } from "../../errors.js";
 import { listNames, readText } from "../../host/files.js";
 import { memoryTotalBytes } from "../../host/memory.js";
-import type { Placement } from "../../host/placement.js";
+import type { Placement } from "../../host/topology.js";
+import { openPlacedSession } from "../../native/backend.js";
 import type { NativeDriver, NativeError, NativeSession } from "../../native/contract.js";
 import type { DeviceFacts } from "../../native/device-contract.js";
 import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
-import { openPlacedSession } from "../../native/placed-session.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
