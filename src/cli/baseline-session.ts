@@ -1,6 +1,6 @@
 import { findDifferences, findLinkLosses } from "../compare/differences.js";
 import { sensitivityOf } from "../compare/evidence/sensitivity.js";
-import { countSlowRuns } from "../compare/evidence/slow-runs.js";
+import { countSlowRuns } from "../compare/evidence/uneven-runs.js";
 import { groupByOccasion } from "../compare/occasions.js";
 import { describeLinkLosses } from "../compare/report/outcome.js";
 import { type RunFigures, runFigures } from "../compare/result-set.js";

@@ -3,7 +3,7 @@ import { awaitsMoreRuns, compareResults, findSuspects } from "../compare/compare
 import type { Comparison } from "../compare/comparison.js";
 import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
-import { mostConfirmingRuns } from "../compare/evidence/slow-runs.js";
+import { mostConfirmingRuns } from "../compare/evidence/uneven-runs.js";
 import { checkRecord } from "../compare/history/check-record.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
 import { jsonReport } from "../draw/json.js";

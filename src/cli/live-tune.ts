@@ -21,8 +21,7 @@ import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver } from "./output/delivery.js";
 import { documentDrawer, outputFiles } from "./output/document-output.js";
-import { stderrScreen } from "./output/screens.js";
-import { noter, reportError } from "./output/terminal.js";
+import { noter, reportError, stderrScreen } from "./output/terminal.js";
 import { hasScore, tuningExitCode } from "./output/tuning-delivery.js";
 
 type Flags = CommandSettings<"tune">;

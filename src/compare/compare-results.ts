@@ -1,8 +1,13 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { usualThreshold } from "../settings/thresholds.js";
-import { compareCell } from "./compare-cell.js";
-import { awaitsGroups, compareGroups, idsOfSuspiciousGroups, withVerdictOfGroup } from "./compare-group.js";
+import {
+  awaitsGroups,
+  compareCell,
+  compareGroups,
+  idsOfSuspiciousGroups,
+  withVerdictOfGroup,
+} from "./compare-cell.js";
 import {
   type CellComparison,
   type Comparison,
@@ -11,12 +16,11 @@ import {
   isFailingGroup,
   verdicts,
 } from "./comparison.js";
-import { describeUnfinished, notesOn } from "./comparison-notes.js";
+import { describeUnfinished, findNewLoads, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest, Rule } from "./comparison-request.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
 import { historyCentres } from "./history/history-series.js";
-import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { type JoinedRuns, joinRuns, type Series } from "./series.js";

@@ -7,13 +7,14 @@ import type { Evidence } from "./evidence/cell-evidence.js";
 import type { LogChange } from "./evidence/change-estimate.js";
 import {
   findSlowRuns,
+  findUnevenRuns,
   needsMoreRuns,
   rateAgainstBaseline,
   runsToConfirm,
   type SlowRuns,
   slowOfCandidate,
-} from "./evidence/slow-runs.js";
-import { findUnevenRuns, type UnevenRuns } from "./evidence/uneven-runs.js";
+  type UnevenRuns,
+} from "./evidence/uneven-runs.js";
 import { figureOf, type Series } from "./series.js";
 
 /** Terms of all cells of a comparison. */

@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
+import { spread, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
 import type { TuneSettings } from "../settings/tune-settings.js";
@@ -8,10 +9,9 @@ import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import type { Measured } from "./search/choice.js";
 import { recommend, toDocument } from "./search/recommend.js";
-import { search } from "./search/search.js";
-import { measureGrid } from "./search/settings-grid.js";
+import { search, settingThatFits } from "./search/search.js";
 import { liveStopping, usualStopping } from "./search/stopping.js";
-import { Trials } from "./trials.js";
+import { neverRuledOut, Trials } from "./trials.js";
 
 /** Options of a search, its machine and its command line. */
 export interface TuneRequest
@@ -120,4 +120,19 @@ function statusOf(
 function probeRecord({ facts }: Probe): ProbeRecord {
   const { filesPerBatch: _, fileLimit: __, filesInUse: ___, processBytes: ____, ...record } = facts;
   return record;
+}
+
+/** Tries the whole grid of settings for `pinbench tune --exhaustive`, to check the search. */
+export async function measureGrid(trials: Trials): Promise<void> {
+  const { workersOff, pinningOff } = trials.probe.facts;
+  const counts = workersOff === null ? spread(trials.options.maxWorkers) : [0];
+  const kinds = pinningOff === null ? [false, true] : [false];
+  const settings = counts.flatMap((workers) =>
+    kinds.map((pinMemory) => settingThatFits(trials, workers, pinMemory)),
+  );
+  for (const setting of [trials.startingPoint, usualSetting(0, false), ...settings]) {
+    if (trials.isOver) return;
+    // A grid also shows slow settings.
+    if (trials.find(setting) === null) await trials.run(setting, { tolerance: neverRuledOut });
+  }
 }

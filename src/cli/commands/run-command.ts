@@ -24,8 +24,7 @@ import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "../live-run.js";
 import { adviseDoctor, deliver } from "../output/delivery.js";
 import { documentDrawer, isPicture, outputFiles } from "../output/document-output.js";
-import { outputScreen, stdoutScreen } from "../output/screens.js";
-import { noter, writeStdout } from "../output/terminal.js";
+import { noter, outputScreen, stdoutScreen, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {

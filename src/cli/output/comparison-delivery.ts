@@ -14,8 +14,7 @@ import { chosenFormat } from "../asked-settings.js";
 import { type Destinations, deliver } from "./delivery.js";
 import { documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
-import { type DisplayFlags, outputScreen } from "./screens.js";
-import { noter } from "./terminal.js";
+import { type DisplayFlags, noter, outputScreen } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
 type JudgingFlags = CommandSettings<"compare">;

@@ -1,8 +1,14 @@
 import type { Screen } from "../../draw/screen.js";
 import { finalize } from "../../results/files/store.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
-import { noter, reportError, writeStdout } from "./terminal.js";
+import {
+  type DisplayFlags,
+  noter,
+  outputScreen,
+  reportError,
+  stdoutScreen,
+  writeStdout,
+} from "./terminal.js";
 
 /** A file to write. */
 export interface Output<Format> {

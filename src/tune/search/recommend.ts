@@ -1,8 +1,7 @@
 import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, TuningScore } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
-import { uncertainty } from "../pooled-score.js";
-import { type Score, waitingShare } from "../score.js";
+import { type Score, uncertainty, waitingShare } from "../score.js";
 import { makeNsInProcess, type Trials } from "../trials.js";
 import { cheapestWithin, type Measured } from "./choice.js";
 
