@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
-import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
 import { mostConfirmingRuns } from "../compare/evidence/uneven-runs.js";
 import { checkRecord } from "../compare/history/check-record.js";
-import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
+import {
+  type ComparisonRequest,
+  type ResultSet,
+  type RunFigures,
+  runFigures,
+} from "../compare/result-set.js";
 import { jsonReport } from "../draw/json.js";
 import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";

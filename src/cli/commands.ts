@@ -142,7 +142,7 @@ Examples:
 Examples:
   pinbench show result.json                       as pinbench run printed it
   pinbench show diagnosis.json --format markdown  for an issue`,
-    load: async () => (await import("./commands/show-command.js")).showCommand,
+    load: async () => (await import("./commands/report-command.js")).showCommand,
   },
   report: {
     summary: "draw saved results of any command as one page of charts and tables",

@@ -17,7 +17,7 @@ import { writePartial } from "../results/files/store.js";
 import { cellNames, type NameOfCell } from "../results/naming/wording.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { FormatOf } from "../settings/document-formats.js";
-import type { Output } from "./output/delivery.js";
+import type { Output } from "./output/document-output.js";
 import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 

@@ -13,16 +13,13 @@ import { openLive } from "../tune/live/open-live.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
-import { scoreOf } from "../tune/score.js";
+import { droppedBatches, scoreOf } from "../tune/score.js";
 import { toDocument } from "../tune/search/recommend.js";
-import { droppedBatches } from "../tune/steady-state.js";
-import { tuneLoader } from "../tune/tune-loader.js";
+import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver } from "./output/delivery.js";
-import { documentDrawer, outputFiles } from "./output/document-output.js";
+import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "./output/document-output.js";
 import { noter, reportError, stderrScreen } from "./output/terminal.js";
-import { hasScore, tuningExitCode } from "./output/tuning-delivery.js";
 
 type Flags = CommandSettings<"tune">;
 
@@ -35,7 +32,7 @@ const patienceMs = 2000;
  */
 export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  if (flags.plot) (await import("./output/plots.js")).refusePlotsNowhere([format], "Leave one of them out.");
+  if (flags.plot) refusePlotsNowhere([format], "Leave one of them out.");
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",

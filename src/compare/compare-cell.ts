@@ -1,11 +1,11 @@
 import { thresholdOf } from "../settings/thresholds.js";
 import { mean } from "../stats/variance.js";
 import { type CellChange, type CellComparison, type GroupComparison, isFailingGroup } from "./comparison.js";
-import type { Rule } from "./comparison-request.js";
 import { centreOf, type Evidence } from "./evidence/cell-evidence.js";
 import { type LogChange, lossThatWouldShow } from "./evidence/change-estimate.js";
 import type { GatheredEvidence, GroupEvidence } from "./evidence/evidence.js";
 import { lostShares } from "./evidence/uneven-runs.js";
+import type { Rule } from "./result-set.js";
 import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
 import {
   changeOfFigure,

@@ -17,12 +17,11 @@ import {
   verdicts,
 } from "./comparison.js";
 import { describeUnfinished, findNewLoads, notesOn } from "./comparison-notes.js";
-import type { ComparisonRequest, Rule } from "./comparison-request.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
 import { historyCentres } from "./history/history-series.js";
 import { groupByOccasion } from "./occasions.js";
-import type { ResultSet, RunFigures } from "./result-set.js";
+import type { ComparisonRequest, ResultSet, Rule, RunFigures } from "./result-set.js";
 import { type JoinedRuns, joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isUnsettled } from "./verdict.js";
 

@@ -4,9 +4,8 @@ import type { LoadRecord } from "../results/schema.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
-import type { ComparisonRequest } from "./comparison-request.js";
 import { fewestOccasions, groupByOccasion } from "./occasions.js";
-import type { ResultSet, RunFigures } from "./result-set.js";
+import type { ComparisonRequest, ResultSet, RunFigures } from "./result-set.js";
 
 /** Notes besides the verdicts, a sentence each. */
 export function notesOn(

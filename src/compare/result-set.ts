@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
 import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
 import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
-import type { MachineNames } from "../results/history-entry.js";
+import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
 import type { SharingRecord } from "../results/other-programs.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
@@ -11,8 +11,9 @@ import { variantFields } from "../results/variant.js";
 import type { BackendName } from "../settings/choices.js";
 import { defaultsOf } from "../settings/settings.js";
 import { type RunSettings, runSettings } from "../settings/table.js";
+import type { Thresholds } from "../settings/thresholds.js";
 import { readTextFile } from "../text-file.js";
-import type { CellComparison } from "./comparison.js";
+import type { CellComparison, Comparison } from "./comparison.js";
 
 /** The runs of one side of a comparison, never empty. */
 export interface ResultSet {
@@ -331,4 +332,33 @@ export function settingsOfResult({ backend, plan, host }: ResultDocument): Measu
   const origin = lastLevelCacheSource === "--llc" ? "flag" : lastLevelCacheSource;
   if (origin !== "flag" && origin !== "configuration") return settings;
   return { ...settings, lastLevelCacheBytes, origins: { lastLevelCacheBytes: origin } };
+}
+
+/** The rule that judges changes. */
+export interface Rule {
+  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
+  significance: number;
+  thresholds: Thresholds;
+  allowMismatch: boolean;
+  strict: boolean;
+}
+
+/** What to compare, and by which rule. */
+export interface ComparisonRequest {
+  /** Version of pinbench. */
+  version: string;
+  command: Comparison["command"];
+  baseline: ResultSet;
+  candidate: ResultSet;
+  /** Runs of fresh processes that measured the suspects again; may be empty. */
+  fresh: readonly RunFigures[];
+  /** Ids of the cells that looked slower, from `findSuspects()`. */
+  suspects: readonly string[];
+  /** Most processes that the confirmation could take (default: the number of fresh runs). */
+  mostFresh?: number;
+  rule: Rule;
+  /** Earlier checks, for the noise between occasions. */
+  history?: readonly HistoryEntry[];
+  /** Failures that the runs themselves do not record. */
+  failures?: readonly string[];
 }

@@ -2,7 +2,6 @@ import { thresholdOf } from "../settings/thresholds.js";
 import { intervalOfShare } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
-import type { Rule } from "./comparison-request.js";
 import type { Evidence } from "./evidence/cell-evidence.js";
 import type { LogChange } from "./evidence/change-estimate.js";
 import {
@@ -15,6 +14,7 @@ import {
   slowOfCandidate,
   type UnevenRuns,
 } from "./evidence/uneven-runs.js";
+import type { Rule } from "./result-set.js";
 import { figureOf, type Series } from "./series.js";
 
 /** Terms of all cells of a comparison. */

@@ -3,7 +3,7 @@ import {
   standInFor,
   times,
   varianceFactorOfBound,
-} from "../compare/evidence/recorded-occasions.js";
+} from "../compare/evidence/occasion-noise.js";
 import { parseCellId } from "../results/cell-id.js";
 import { areRecorded, recordedSpread } from "../results/claimed-interval.js";
 import { logGamma, studentQuantile, studentTail } from "../stats/hypothesis-tests.js";

@@ -6,8 +6,7 @@ import type { CellLevels, KnownOf } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
-import { kindOf } from "./node-figures.js";
-import type { NodeGroup } from "./node-groups.js";
+import { kindOf, type NodeGroup } from "./node-figures.js";
 
 /** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
 export type ReferenceOf = typeof expectationOf;

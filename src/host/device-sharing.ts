@@ -9,7 +9,7 @@ import {
 import { formatDuration } from "../settings/units.js";
 import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
 import { readText } from "./files.js";
-import { readProcessStat } from "./process-groups.js";
+import { readProcessStat } from "./processes.js";
 
 /** A process with a context on a device, as NVML lists it. */
 interface DeviceProcess {

@@ -1,5 +1,5 @@
 import { totalmem } from "node:os";
-import { type Cgroup, cgroupsOf } from "./cgroup.js";
+import { type Cgroup, cgroupsOf } from "./cpus.js";
 import { countIn, fieldOf, readCount, readText } from "./files.js";
 
 /** Memory of the machine, MemTotal, in bytes. */

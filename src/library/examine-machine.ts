@@ -1,7 +1,6 @@
-import { diagnoseMachine } from "../doctor/diagnose-machine.js";
+import { diagnoseMachine, prepareExamination } from "../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../doctor/diagnosis.js";
 import { readSiteReference } from "../doctor/expectation.js";
-import { prepareExamination } from "../doctor/prepare-examination.js";
 import { PinbenchError } from "../errors.js";
 import { explainMachine, openDevices } from "../explain/experiment-tools.js";
 import type { Explanation } from "../explain/explanation.js";

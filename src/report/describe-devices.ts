@@ -1,4 +1,4 @@
-import { hostRecord } from "../host/host-record.js";
+import { hostRecord } from "../host/machine-load.js";
 import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
 import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";

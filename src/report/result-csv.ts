@@ -1,4 +1,4 @@
-import type { CsvValue } from "../draw/csv.js";
+import type { CsvValue } from "../draw/document-kind.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { labelsLine, noticeIn } from "../results/naming/wording.js";
 import type { ResultDocument } from "../results/schema.js";

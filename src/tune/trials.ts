@@ -9,12 +9,20 @@ import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
 import { type EpochCost, epochCost, jobScore } from "./epoch-cost.js";
 import type { Probe, Trial, TrialControl } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
-import { comparable, pooledScore, type Score, scoreOf, trialSpread, waitingShare } from "./score.js";
+import {
+  comparable,
+  cycleBatches,
+  droppedBatches,
+  pooledScore,
+  readsStorage,
+  type Score,
+  scoreOf,
+  trialSpread,
+  waitingShare,
+} from "./score.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./search/choice.js";
 import { supplySlack } from "./search/rate-bounds.js";
 import { enoughFor, type StoppingRule } from "./search/stopping.js";
-import { cycleBatches, droppedBatches } from "./steady-state.js";
-import { readsStorage } from "./storage-reads.js";
 
 /**
  * A tried setting: the document's record with the score of all its trials together. The score is null if none had

@@ -1,7 +1,11 @@
 import { compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
-import type { ComparisonRequest, Rule } from "../../src/compare/comparison-request.js";
-import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
+import {
+  type ComparisonRequest,
+  type ResultSet,
+  type Rule,
+  runFigures,
+} from "../../src/compare/result-set.js";
 import type { CellResult, Distribution } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";

@@ -1,8 +1,7 @@
 import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
-import { diagnoseMachine, rootOf } from "../../doctor/diagnose-machine.js";
+import { diagnoseMachine, prepareExamination, rootOf } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { readSiteReference } from "../../doctor/expectation.js";
-import { prepareExamination } from "../../doctor/prepare-examination.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { notesOn } from "../../report/plan-report.js";
 import { checkWritable, finalize } from "../../results/files/store.js";

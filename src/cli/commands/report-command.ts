@@ -7,11 +7,16 @@ import type { FoundDocument } from "../../kinds/document-kinds.js";
 import { readDocuments } from "../../kinds/read-documents.js";
 import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { pictureFormats } from "../../settings/document-formats.js";
+import { documentFormats, formatNames, pictureFormats } from "../../settings/document-formats.js";
 import { inheritedDescriptor, readTextFile } from "../../text-file.js";
-import type { Invocation } from "../asked-settings.js";
-import { deliver, type Output } from "../output/delivery.js";
-import { drawPictures, outputFiles } from "../output/document-output.js";
+import { chosenFormat, type Invocation } from "../asked-settings.js";
+import {
+  deliver,
+  documentDrawer,
+  drawPictures,
+  type Output,
+  outputFiles,
+} from "../output/document-output.js";
 import { keepInputs } from "../output/output-paths.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
@@ -89,4 +94,28 @@ async function showInBrowser(path: string): Promise<string | null> {
   }
   child.unref();
   return null;
+}
+
+/** `pinbench show`: prints documents as the commands did that made them. Returns the exit code; throws PinbenchError. */
+export async function showCommand(
+  flags: CommandSettings<"show">,
+  { operands }: Invocation,
+): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  for (const path of operands) {
+    for (const { kind, document } of await readDocuments(path)) {
+      if (!Object.hasOwn(documentFormats[kind], format)) {
+        throw new PinbenchError("usage", `${path} has no format ${format}.`, {
+          hint: `Use one of ${formatNames(kind).join(", ")}.`,
+        });
+      }
+      const { showsAll } = flags;
+      await deliver(
+        await documentDrawer({ kind, document } as Parameters<typeof documentDrawer>[0], {}, { showsAll }),
+        { format, files: [] },
+        flags,
+      );
+    }
+  }
+  return ExitCode.ok;
 }

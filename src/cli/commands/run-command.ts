@@ -22,8 +22,14 @@ import { askedSettings, chosenFormat, type Invocation, refuseSearch } from "../a
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "../live-run.js";
-import { adviseDoctor, deliver } from "../output/delivery.js";
-import { documentDrawer, isPicture, outputFiles } from "../output/document-output.js";
+import {
+  adviseDoctor,
+  deliver,
+  documentDrawer,
+  isPicture,
+  outputFiles,
+  refusePlotsNowhere,
+} from "../output/document-output.js";
 import { noter, outputScreen, stdoutScreen, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
@@ -37,7 +43,6 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   if (flags.dryRun) refuseForDryRun(flags, format, outputs);
   if (flags.plot) {
     const formats = [format, ...outputs.map((output) => output.format)];
-    const { refusePlotsNowhere } = await import("../output/plots.js");
     refusePlotsNowhere(formats, "Leave --plot out, or keep the tables too, with --output result.txt.");
   }
   for (const { path } of outputs) await checkWritable(path);

@@ -1,6 +1,6 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../../compare/comparison.js";
-import type { Rule } from "../../compare/comparison-request.js";
+import type { Rule } from "../../compare/result-set.js";
 import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
 import { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
@@ -11,8 +11,7 @@ import { documentFormats, type FormatOf } from "../../settings/document-formats.
 import { defaultSignificance } from "../../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { chosenFormat } from "../asked-settings.js";
-import { type Destinations, deliver } from "./delivery.js";
-import { documentDrawer, outputFiles } from "./document-output.js";
+import { type Destinations, deliver, documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
 import { type DisplayFlags, noter, outputScreen } from "./terminal.js";
 

@@ -8,8 +8,12 @@ import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell
 import { judgedTogether } from "./change-estimate.js";
 import { controlForHost, hasControl } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
-import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
-import { startingOccasionNoise } from "./recorded-occasions.js";
+import {
+  estimateOccasionNoise,
+  type OccasionCentres,
+  type OccasionNoise,
+  startingOccasionNoise,
+} from "./occasion-noise.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
 import { usualUnevenness } from "./uneven-runs.js";
 

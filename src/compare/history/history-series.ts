@@ -4,8 +4,7 @@ import { kindOf } from "../../results/variant.js";
 import { fitPieces } from "../../stats/piecewise-fit.js";
 import { mean } from "../../stats/variance.js";
 import { isControlledByHost } from "../evidence/host-covariate.js";
-import type { OccasionCentres } from "../evidence/occasion-noise.js";
-import { recordedHostSlopes } from "../evidence/recorded-occasions.js";
+import { type OccasionCentres, recordedHostSlopes } from "../evidence/occasion-noise.js";
 import { groupByOccasion } from "../occasions.js";
 import { logSpeed, type Series } from "../series.js";
 

@@ -21,6 +21,7 @@ import {
   type FleetOutlier,
   factName,
 } from "../fleet-document.js";
+import { isListable, nodeList } from "./drain-lines.js";
 import {
   countGpus,
   figureText,
@@ -34,7 +35,6 @@ import {
   worstCell,
   worstOutlier,
 } from "./fleet-text.js";
-import { isListable, nodeList } from "./node-list.js";
 
 /** The content that the table, the Markdown and the page of a fleet have in common, before it is drawn. */
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
 import { explainCommand } from "../../../src/explain/question.js";
-import { readProcessStat } from "../../../src/host/process-groups.js";
+import { readProcessStat } from "../../../src/host/processes.js";
 import { callCli } from "../../helpers/in-process.js";
 import { runCli, startCli } from "../../helpers/run-cli.js";
 import { testPython } from "../../helpers/test-python.js";

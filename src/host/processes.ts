@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../package-facts.js";
-import { countIn, readText } from "./files.js";
+import { countIn, fieldOf, listNames, readText } from "./files.js";
 
 /** Process groups that this process has started, and that are not to outlive it. */
 
@@ -108,4 +109,101 @@ export function readProcessStat(pid: number | string, root = "/"): ProcessStat |
     cpuNs: (userTicks + systemTicks) * nsPerTick,
     started: fields[19] ?? "",
   };
+}
+
+/** Threads that Node starts for itself. Without room for all of them it is aborted, or hangs, before it can say why. */
+const threadsOfNode = 12;
+
+/** Capabilities that the limit does not hold for (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE. */
+const exempting = (1n << 21n) | (1n << 24n);
+
+/**
+ * Whether this user may start so many processes of Node more: what RLIMIT_NPROC leaves, which counts the threads of all
+ * of a user's processes. True where there is no such limit, or /proc does not tell.
+ */
+export function hasRoomForProcesses(count: number, root = "/"): boolean {
+  const limit = /^Max processes +(\d+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
+  const own = readText(root, "proc/self/status");
+  const user = userOf(own);
+  if (limit === undefined || user === null || user === "0") return true;
+  if ((BigInt(`0x${fieldOf(own, "CapEff") ?? "0"}`) & exempting) !== 0n) return true;
+  return threadsOfUser(user, root) + count * threadsOfNode <= Number(limit);
+}
+
+/** What the system itself would refuse them with, for shortageOf() to say in words. */
+export function noRoomForProcesses(): Error {
+  return Object.assign(new Error("no room for another process"), { code: "EAGAIN" });
+}
+
+function threadsOfUser(user: string, root: string): number {
+  let threads = 0;
+  for (const name of listNames(root, "proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const status = readText(root, `proc/${name}/status`);
+    if (userOf(status) === user) threads += Number(fieldOf(status, "Threads") ?? 0);
+  }
+  return threads;
+}
+
+/** The real user's id in a text of /proc/PID/status. */
+function userOf(status: string | null): string | null {
+  return fieldOf(status, "Uid")?.split(/\s+/, 1)[0] ?? null;
+}
+
+const folder = "/dev/shm";
+
+/** Names that torch, multiprocessing, joblib and NCCL give their shared memory; a data set's files have others. */
+const knownNames = /^(torch_\d+_|psm_|nccl-|sem\.(mp-|loky-))/;
+
+/** Torch names what a process shares after that process. */
+const madeByTorch = /^torch_(\d+)_/;
+
+/**
+ * Whether a process is Python's resource tracker or torch's torch_shm_manager. They remove the shared memory of processes
+ * that have died and then end by themselves; killing them sooner would leave the memory behind.
+ */
+export function keepsSharedMemory(pid: number): boolean {
+  const command = readText("/", `proc/${pid}/cmdline`) ?? "";
+  return /multiprocessing\.resource_tracker|torch_shm_manager/.test(command);
+}
+
+/** The shared memory with names that a user's processes leave in /dev/shm if they are killed. */
+export class LeftSharedMemory {
+  readonly #startedMs = Date.now();
+  readonly #names = new Set<string>();
+
+  /** Keeps the names of what these processes have open or mapped: nothing tells whose it was when they are gone. */
+  note(pids: readonly number[]): void {
+    for (const pid of pids) {
+      for (const name of sharedNames(pid)) if (knownNames.test(name)) this.#names.add(name);
+    }
+  }
+
+  /** Removes what was noted, and what torch named after one of `makers`, unless it is older than this object. */
+  remove(makers: ReadonlySet<number>): void {
+    for (const name of listNames("/", folder)) {
+      const maker = madeByTorch.exec(name)?.[1];
+      if (!this.#names.has(name) && !(maker !== undefined && makers.has(Number(maker)))) continue;
+      const path = join(folder, name);
+      try {
+        if (statSync(path).birthtimeMs >= this.#startedMs) rmSync(path, { force: true });
+      } catch {
+        // It has gone.
+      }
+    }
+  }
+}
+
+/** Names in /dev/shm that a process has mapped or open. */
+function sharedNames(pid: number): string[] {
+  const maps = readText("/", `proc/${pid}/maps`) ?? "";
+  const mapped = [...maps.matchAll(/ \/dev\/shm\/(\S+)$/gm)].map(([, name]) => name!);
+  const opened = listNames("/", `proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return /^\/dev\/shm\/(\S+)$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
+    } catch {
+      return [];
+    }
+  });
+  return [...mapped, ...opened];
 }
