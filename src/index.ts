@@ -1,5 +1,6 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
-import { forCallers } from "./library/announced.js";
+export type { CellResult } from "./results/cell-schema.js";
+
 import {
   explain as answer,
   doctor as examine,
@@ -7,7 +8,7 @@ import {
   pin as obtain,
 } from "./library/examine-machine.js";
 import { history as follow, compare as judge, fleet as judgeFleet } from "./library/judge-documents.js";
-import { run as measure } from "./library/run-copies.js";
+import { forCallers, run as measure } from "./library/run-copies.js";
 import { tune as search } from "./library/tune-loading.js";
 
 export type { CellComparison, Comparison } from "./compare/comparison.js";
@@ -28,7 +29,7 @@ export type { PlanOptions, RunOptions, RunProgress } from "./library/run-copies.
 export type { TuneOptions } from "./library/tune-loading.js";
 export type { PinnedPool, Pinning } from "./pin/pinning-document.js";
 export type { DeviceEntry, DevicesReport } from "./report/describe-devices.js";
-export type { CellResult, ResultDocument } from "./results/schema.js";
+export type { ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
 

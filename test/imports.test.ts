@@ -107,6 +107,32 @@ describe("circles of imports", () => {
   });
 });
 
+/** The longest of the chains in which each file imports the next. */
+function longestChain(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const chains = new Map<string, string[]>();
+  const chainFrom = (file: string): string[] => {
+    const known = chains.get(file);
+    if (known !== undefined) return known;
+    const below = (imports.get(file) ?? []).map(chainFrom);
+    const chain = [file, ...below.reduce((one, other) => (other.length > one.length ? other : one), [])];
+    chains.set(file, chain);
+    return chain;
+  };
+  return [...imports.keys()].map(chainFrom).reduce((one, other) => (other.length > one.length ? other : one));
+}
+
+describe("chains of imports", () => {
+  it("are found, the longest first", () => {
+    const imports = { a: ["c", "b"], b: ["c"], c: [], d: ["c"] };
+    expect(longestChain(new Map(Object.entries(imports)))).toEqual(["a", "b", "c"]);
+  });
+
+  it("have 20 files at most, those of types and of what is loaded later included", () => {
+    const chain = longestChain(importsOf);
+    expect(chain.length, chain.join(" → ")).toBeLessThanOrEqual(20);
+  });
+});
+
 describe("what draws pages", () => {
   const isDrawing = (file: string) => /^(draw|report)\/(chart|page)\/|-charts\.ts$/.test(file);
 

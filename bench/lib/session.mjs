@@ -1,6 +1,6 @@
 // Opens one session on a real or emulated device for the benchmarks, which drive the engine directly.
-import { hostRecord } from "../../dist/host/host-record.js";
-import { choosePlacement } from "../../dist/host/placement.js";
+import { hostRecord } from "../../dist/host/machine-load.js";
+import { choosePlacement } from "../../dist/host/topology.js";
 import { openBackend } from "../../dist/native/backend.js";
 import { loadAddon } from "../../dist/native/load.js";
 

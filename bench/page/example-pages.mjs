@@ -7,6 +7,7 @@ import { describeHistory } from "../../dist/compare/history/courses.js";
 import { runFigures } from "../../dist/compare/result-set.js";
 import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
 import { readFleet } from "../../dist/fleet/read-fleet.js";
+import { differenceOf } from "../../dist/kinds/difference.js";
 import { pageOfDocuments } from "../../dist/kinds/draw-documents.js";
 import { readDocuments } from "../../dist/kinds/read-documents.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
@@ -42,7 +43,9 @@ export async function examplePages() {
     explain: await recorded("explain"),
   };
   return Promise.all(
-    Object.entries(documents).map(async ([name, found]) => ({ name, html: await pageOfDocuments(found) })),
+    Object.entries(documents).map(async ([name, found]) => {
+      return { name, html: await pageOfDocuments(found, await differenceOf(found)) };
+    }),
   );
 }
 

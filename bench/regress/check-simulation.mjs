@@ -1,6 +1,6 @@
 // `pinbench check` on simulated processes: the rule itself is the one that the command uses.
 import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
-import { mostConfirmingRuns } from "../../dist/compare/evidence/slow-runs.js";
+import { mostConfirmingRuns } from "../../dist/compare/evidence/uneven-runs.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { runsOf } from "./run-figures.mjs";

@@ -1,4 +1,4 @@
-// `node bench/regress/recorded-occasions.mjs [FILE]`: what src/compare/evidence/recorded-occasions.ts and the constants of
+// `node bench/regress/recorded-occasions.mjs [FILE]`: what src/compare/evidence/occasion-noise.ts and the constants of
 // src/compare/evidence/host-covariate.ts must say, from a recording of several occasions (bench/regress/record-occasions.mjs).
 import { readFileSync } from "node:fs";
 import { byOccasion, centreOf } from "../../dist/compare/evidence/cell-evidence.js";

@@ -1,4 +1,4 @@
-// `node bench/regress/recorded-spread.mjs [FILE]`: what src/results/recorded-spread.ts, and offsetCorrelation in
+// `node bench/regress/recorded-spread.mjs [FILE]`: what src/results/claimed-interval.ts, and offsetCorrelation in
 // src/compare/evidence/noise.ts, must say, from the recorded runs.
 import { readFileSync } from "node:fs";
 

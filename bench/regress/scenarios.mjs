@@ -1,6 +1,6 @@
 // How often a check is wrong, and how often it finds what is there, on GPUs that were recorded and on others.
 
-import { recordedOccasionNoise } from "../../dist/compare/evidence/recorded-occasions.js";
+import { recordedOccasionNoise } from "../../dist/compare/evidence/occasion-noise.js";
 import { checkRecord } from "../../dist/compare/history/check-record.js";
 import { cellsWith, simulateComparison } from "./check-simulation.mjs";
 import { processesInARow, simulateSession, withHostMemory } from "./noise-model.mjs";

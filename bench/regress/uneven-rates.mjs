@@ -2,7 +2,7 @@
 // medians are simulated as in the other rates; how uneven the samples of a run are, is drawn from recorded samples.
 import { readFileSync } from "node:fs";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
-import { mostConfirmingRuns } from "../../dist/compare/evidence/slow-runs.js";
+import { mostConfirmingRuns } from "../../dist/compare/evidence/uneven-runs.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { median } from "../../dist/stats/order-statistics.js";

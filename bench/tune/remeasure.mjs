@@ -1,6 +1,6 @@
 // Settings measured anew in turns, so that what the machine does meanwhile meets all of them alike.
 import { settingKey } from "../../dist/results/loader-setting.js";
-import { droppedBatches, steadyState } from "../../dist/tune/steady-state.js";
+import { droppedBatches, steadyState } from "../../dist/tune/score.js";
 
 const timedNs = 2e9;
 

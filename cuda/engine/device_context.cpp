@@ -9,12 +9,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
+#include "engine/system_file.hpp"
 
 namespace pinbench {
 namespace {
@@ -49,19 +49,19 @@ void prefer_memory_of(int node) {
 }
 
 bool this_process_has_one_memory_node() {
-  std::ifstream status("/proc/self/status");
-  return allows_one_memory_node(status);
+  return allows_one_memory_node(read_system_file("/proc/self/status").value_or(""));
 }
 
 }  // namespace
 
-bool allows_one_memory_node(std::istream& status) {
+bool allows_one_memory_node(std::string_view status) {
   constexpr std::string_view kNodes = "Mems_allowed_list:";
-  for (std::string line; std::getline(status, line);) {
+  while (!status.empty()) {
+    const auto line = take_line(status);
     if (!line.starts_with(kNodes)) continue;
     // One number, where several nodes are a list such as "0-1,4".
     const auto nodes = line.find_first_not_of(" \t", kNodes.size());
-    return nodes != std::string::npos && line.find_first_not_of("0123456789", nodes) == std::string::npos;
+    return nodes != line.npos && line.find_first_not_of("0123456789", nodes) == line.npos;
   }
   return false;
 }

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <iosfwd>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "driver/handles.hpp"
@@ -23,7 +23,7 @@ struct Placement {
 
 // Whether a process has memory of one node alone, by what Linux tells in its /proc/PID/status; false where
 // that says nothing of nodes.
-bool allows_one_memory_node(std::istream& status);
+bool allows_one_memory_node(std::string_view status);
 
 // One device's primary context and the threads in which it is current. Everything of a session that calls the
 // driver does so on these threads, so that neither Node's threads nor their affinity are touched.

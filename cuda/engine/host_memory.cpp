@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
-#include <istream>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "driver/error.hpp"
 #include "engine/geometry.hpp"
+#include "engine/system_file.hpp"
 
 namespace pinbench {
 namespace {
@@ -25,15 +24,13 @@ struct Mapping {
 };
 
 // A mapping's first line is "begin-end perms …"; its attribute lines are "Name: value kB".
-std::optional<Mapping> parse_mapping(const std::string& line) {
+std::optional<Mapping> parse_mapping(std::string_view line) {
   const auto dash = line.find('-');
   const auto space = line.find(' ');
-  if (dash == std::string::npos || space == std::string::npos || dash > space) return std::nullopt;
+  if (dash == line.npos || space == line.npos || dash > space) return std::nullopt;
   if (line.find(':') < space) return std::nullopt;
-  Mapping mapping;
-  std::istringstream(line.substr(0, dash)) >> std::hex >> mapping.begin;
-  std::istringstream(line.substr(dash + 1, space - dash - 1)) >> std::hex >> mapping.end;
-  return mapping;
+  return Mapping{leading_number(line.substr(0, dash), 16),
+                 leading_number(line.substr(dash + 1, space - dash - 1), 16)};
 }
 
 std::size_t overlap_bytes(const Mapping& mapping, const std::vector<std::span<std::byte>>& blocks) {
@@ -128,21 +125,21 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
 }
 
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks) {
-  std::ifstream smaps("/proc/self/smaps");
+  const auto smaps = read_system_file("/proc/self/smaps");
   if (!smaps) return std::nullopt;
-  return huge_page_bytes(smaps, blocks);
+  return huge_page_bytes(*smaps, blocks);
 }
 
-std::size_t huge_page_bytes(std::istream& smaps, const std::vector<std::span<std::byte>>& blocks) {
-  constexpr const char* kAttribute = "AnonHugePages:";
+std::size_t huge_page_bytes(std::string_view smaps, const std::vector<std::span<std::byte>>& blocks) {
+  constexpr std::string_view kAttribute = "AnonHugePages:";
   std::size_t total = 0;
   std::size_t overlap = 0;
-  for (std::string line; std::getline(smaps, line);) {
+  while (!smaps.empty()) {
+    const auto line = take_line(smaps);
     if (const auto mapping = parse_mapping(line)) {
       overlap = overlap_bytes(*mapping, blocks);
     } else if (overlap > 0 && line.starts_with(kAttribute)) {
-      std::size_t kibibytes = 0;
-      std::istringstream(line.substr(std::string(kAttribute).size())) >> kibibytes;
+      const std::size_t kibibytes = leading_number(line.substr(kAttribute.size()));
       total += std::min(kibibytes * 1024, overlap);
     }
   }

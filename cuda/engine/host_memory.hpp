@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,6 +76,6 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory);
 // kernel does not report them.
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks);
 // The same, of the text of a smaps file.
-std::size_t huge_page_bytes(std::istream& smaps, const std::vector<std::span<std::byte>>& blocks);
+std::size_t huge_page_bytes(std::string_view smaps, const std::vector<std::span<std::byte>>& blocks);
 
 }  // namespace pinbench

@@ -10,7 +10,7 @@
 
 namespace pinbench {
 
-// PoolOptions of src/native/pool-contract.ts.
+// PoolOptions of src/native/loader-contract.ts.
 struct PoolOptions {
   PoolWay way = PoolWay::kHostAlloc;
   std::size_t bytes = 0;
@@ -18,7 +18,7 @@ struct PoolOptions {
   std::size_t threads = 1;
 };
 
-// Pinned memory in one piece or in several: NativePool of src/native/pool-contract.ts. All is done by threads
+// Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. All is done by threads
 // of the session's team, in which the context is current.
 class Pool {
  public:

@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "driver/error.hpp"
 #include "engine/geometry.hpp"
+#include "engine/system_file.hpp"
 
 namespace pinbench {
 namespace {
@@ -28,12 +28,12 @@ Error no_huge_pages(std::size_t bytes, int reason) {
 
 // Bytes of a page of hugetlbfs, as the kernel has it; empty where it has none.
 std::optional<std::size_t> hugetlb_page_bytes() {
-  constexpr const char* kField = "Hugepagesize:";
-  std::ifstream memory("/proc/meminfo");
-  for (std::string line; std::getline(memory, line);) {
+  constexpr std::string_view kField = "Hugepagesize:";
+  const auto memory = read_system_file("/proc/meminfo");
+  for (std::string_view text = memory ? *memory : std::string_view(); !text.empty();) {
+    const auto line = take_line(text);
     if (!line.starts_with(kField)) continue;
-    std::size_t kibibytes = 0;
-    std::istringstream(line.substr(std::strlen(kField))) >> kibibytes;
+    const std::size_t kibibytes = leading_number(line.substr(kField.size()));
     if (kibibytes > 0) return kibibytes * 1024;
   }
   return std::nullopt;

@@ -30,8 +30,9 @@ export async function bundleProgram(dist) {
       throw new Error(message);
     },
   });
-  // Names stay as they are, for the traces of errors.
-  const minify = { compress: true, mangle: false, codegen: { removeWhitespace: true } };
+  // Functions and classes keep their names, for the traces of errors.
+  const mangle = { toplevel: true, keepNames: { function: true, class: true } };
+  const minify = { compress: true, mangle, codegen: { removeWhitespace: true } };
   const { output } = await bundle.write({
     dir: target,
     chunkFileNames: "[name].js",

@@ -2,8 +2,8 @@ import { PinbenchError } from "../errors.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { type Configuration, loadConfiguration } from "../settings/configuration.js";
 import type { Values } from "../settings/setting.js";
-import { type Call, fillRunSettings, type RunSettings } from "../settings/settings.js";
-import { runSettings } from "../settings/table.js";
+import { type Call, fillRunSettings } from "../settings/settings.js";
+import { type RunSettings, runSettings } from "../settings/table.js";
 
 /** How a command was called, beside its flags. */
 export interface Invocation {

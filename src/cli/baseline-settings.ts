@@ -4,7 +4,8 @@ import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { BackendChoice } from "../settings/choices.js";
-import { fillRunSettings, overrideSettings, type RunSettings, type Source } from "../settings/settings.js";
+import { fillRunSettings, overrideSettings, type Source } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 
 /**
  * What measures a baseline again, to check against it or to add to it: the cells of which it has a figure, as its runs

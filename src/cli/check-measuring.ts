@@ -1,22 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
-import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
-import { mostConfirmingRuns } from "../compare/evidence/slow-runs.js";
+import { mostConfirmingRuns } from "../compare/evidence/uneven-runs.js";
 import { checkRecord } from "../compare/history/check-record.js";
-import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
+import {
+  type ComparisonRequest,
+  type ResultSet,
+  type RunFigures,
+  runFigures,
+} from "../compare/result-set.js";
 import { jsonReport } from "../draw/json.js";
 import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
-import { SeriesTime } from "../measure/series-time.js";
+import { SeriesTime } from "../measure/remaining-time.js";
 import { programPath } from "../package-facts.js";
 import type { ProgressState, Told } from "../report/progress.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { median } from "../stats/order-statistics.js";
 import { nowNs } from "./output/progress-line.js";
 

@@ -6,9 +6,15 @@ import { type CommandSettings, commandSettings } from "../settings/command-setti
 import { optionName, type SettingTable } from "../settings/setting.js";
 import { callNow, defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
-import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
-import { groupOf as headingOf, helpOf, overview } from "./help-layout.js";
+import {
+  groupOf as headingOf,
+  helpOf,
+  optionsOf,
+  overview,
+  refuseFlagsAbove,
+  tooMany,
+} from "./help-layout.js";
 import { columnsOf, writeHelp } from "./output/terminal.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
@@ -136,7 +142,7 @@ Examples:
 Examples:
   pinbench show result.json                       as pinbench run printed it
   pinbench show diagnosis.json --format markdown  for an issue`,
-    load: async () => (await import("./commands/show-command.js")).showCommand,
+    load: async () => (await import("./commands/report-command.js")).showCommand,
   },
   report: {
     summary: "draw saved results of any command as one page of charts and tables",

@@ -13,17 +13,13 @@ import { openLive } from "../tune/live/open-live.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
-import { scoreOf } from "../tune/score.js";
+import { droppedBatches, scoreOf } from "../tune/score.js";
 import { toDocument } from "../tune/search/recommend.js";
-import { droppedBatches } from "../tune/steady-state.js";
-import { tuneLoader } from "../tune/tune-loader.js";
+import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver } from "./output/delivery.js";
-import { outputFiles } from "./output/document-output.js";
-import { stderrScreen } from "./output/screens.js";
-import { noter, reportError } from "./output/terminal.js";
-import { hasScore, tuningExitCode, tuningRenderer } from "./output/tuning-delivery.js";
+import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "./output/document-output.js";
+import { noter, reportError, stderrScreen } from "./output/terminal.js";
 
 type Flags = CommandSettings<"tune">;
 
@@ -36,7 +32,7 @@ const patienceMs = 2000;
  */
 export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  if (flags.plot) (await import("./output/plots.js")).refusePlotsNowhere([format], "Leave one of them out.");
+  if (flags.plot) refusePlotsNowhere([format], "Leave one of them out.");
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",
@@ -187,7 +183,7 @@ function describeTrial(trial: Trial): string {
 const filesOf = (flags: Flags) => outputFiles(documentFormats.tuning, flags);
 
 async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
-  const render = await tuningRenderer(tuning, flags);
+  const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
   await deliver(render, { format: null, files: filesOf(flags) }, flags);

@@ -31,7 +31,7 @@ export async function main(argv: string[]): Promise<void> {
       }
     }
     const { createProgram } = await import("./commands.js");
-    const { spelledOut } = await import("./command-flags.js");
+    const { spelledOut } = await import("./help-layout.js");
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;

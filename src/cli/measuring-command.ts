@@ -9,11 +9,9 @@ import { type DocumentName, documentFormats } from "../settings/document-formats
 import { backendFor, chosenFormat, type Invocation } from "./asked-settings.js";
 import { beginOnDevices, type TurnFlags } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver } from "./output/delivery.js";
-import { documentDrawer, outputFiles } from "./output/document-output.js";
+import { deliver, documentDrawer, outputFiles } from "./output/document-output.js";
 import { ProgressLine } from "./output/progress-line.js";
-import type { DisplayFlags } from "./output/screens.js";
-import { noter } from "./output/terminal.js";
+import { type DisplayFlags, noter } from "./output/terminal.js";
 
 /** What a command has while it measures. */
 export interface MeasuringTurn<Prepared> {

@@ -1,25 +1,29 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { usualThreshold } from "../settings/thresholds.js";
-import { compareCell } from "./compare-cell.js";
 import {
   awaitsGroups,
+  compareCell,
   compareGroups,
   idsOfSuspiciousGroups,
-  isFailingGroup,
   withVerdictOfGroup,
-} from "./compare-group.js";
-import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
-import { describeUnfinished, notesOn } from "./comparison-notes.js";
-import type { ComparisonRequest } from "./comparison-request.js";
+} from "./compare-cell.js";
+import {
+  type CellComparison,
+  type Comparison,
+  type ComparisonOutcome,
+  isFailing,
+  isFailingGroup,
+  verdicts,
+} from "./comparison.js";
+import { describeUnfinished, findNewLoads, notesOn } from "./comparison-notes.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
 import { historyCentres } from "./history/history-series.js";
-import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
-import type { ResultSet, RunFigures } from "./result-set.js";
+import type { ComparisonRequest, ResultSet, Rule, RunFigures } from "./result-set.js";
 import { type JoinedRuns, joinRuns, type Series } from "./series.js";
-import { confirmingRuns, isFailing, isUnsettled, type Rule } from "./verdict.js";
+import { confirmingRuns, isUnsettled } from "./verdict.js";
 
 /**
  * Compares two sets of results: a verdict on each cell, and an outcome. Measures and writes nothing. Throws a

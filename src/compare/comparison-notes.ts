@@ -1,13 +1,11 @@
 import type { HistoryEntry } from "../results/history-entry.js";
-import { describeSharing, joinSharing } from "../results/other-programs.js";
-import type { SharingRecord } from "../results/sharing-schema.js";
+import { describeSharing, joinSharing, type SharingRecord } from "../results/other-programs.js";
+import type { LoadRecord } from "../results/schema.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
-import type { ComparisonRequest } from "./comparison-request.js";
-import { findNewLoads } from "./new-loads.js";
 import { fewestOccasions, groupByOccasion } from "./occasions.js";
-import type { ResultSet, RunFigures } from "./result-set.js";
+import type { ComparisonRequest, ResultSet, RunFigures } from "./result-set.js";
 
 /** Notes besides the verdicts, a sentence each. */
 export function notesOn(
@@ -160,4 +158,34 @@ function spreadSource(cells: readonly CellComparison[]): string[] {
   return [
     `a side has only one or two runs: the spread between runs of ${kinds} is taken from runs recorded on an NVIDIA H200; measure several runs on each side`,
   ];
+}
+
+/** A load of the machine besides pinbench, as a share of all CPUs or of the time. */
+interface NewLoad {
+  /** In words: "CPU time of other programs". */
+  name: string;
+  /** The highest share during a run of the baseline, and of the candidate. */
+  usual: number;
+  now: number;
+}
+
+/** How much a share must exceed that of all baseline runs to be a new load. */
+const notableShare = 0.05;
+
+/** Ordered by how much they explain. */
+const loadNames = {
+  otherCpuShare: "CPU time of other programs",
+  stealShare: "CPU time that the hypervisor gave to others",
+  memoryPressureShare: "waiting for memory",
+  ioPressureShare: "waiting for disks",
+} as const satisfies Partial<Record<keyof LoadRecord, string>>;
+
+/** Loads in the candidate's runs that no baseline run had; empty if unknown. */
+export function findNewLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): NewLoad[] {
+  return (Object.keys(loadNames) as (keyof typeof loadNames)[]).flatMap((key) => {
+    const most = (runs: readonly RunFigures[]) =>
+      Math.max(...runs.map(({ load }) => load?.[key] ?? Number.NaN));
+    const [usual, now] = [most(baseline), most(candidate)];
+    return now - usual > notableShare ? [{ name: loadNames[key], usual, now }] : [];
+  });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { variantSchema } from "../results/cell-schema.js";
 import { count } from "../results/schema-parts.js";
+import { isSteady, type VariantFields } from "../results/variant.js";
 import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**
@@ -249,3 +250,44 @@ comparisonSchema.register(z.globalRegistry, {
     "What pinbench compare and pinbench check print with --json. Changes are relative to the baseline (-0.06 is " +
     "6 % less); figures are in the cell's unit; what is not known is null.",
 });
+
+/** Whether a verdict fails a comparison. Slow runs are a fault of steady cells only; others may have them by nature. */
+export function isFailing(
+  cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
+  { strict }: { strict: boolean },
+): boolean {
+  const { verdict } = cell;
+  if (verdict === "slower" || verdict === "probably slower") return true;
+  return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
+}
+
+/** Whether a group fails the comparison. */
+export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): boolean {
+  return verdict === "slower" || verdict === "probably slower";
+}
+
+/** The facts of the fingerprint that are compared, with their names in messages, in this order. */
+export const factNames: Readonly<Record<string, string>> = {
+  backend: "backend",
+  gpu: "GPU",
+  gpuCount: "number of GPUs",
+  linkUnderLoad: "link under load",
+  driver: "driver",
+  cuda: "CUDA",
+  cpu: "CPU",
+  usableCpus: "usable CPUs",
+  numaNodes: "NUMA nodes",
+  kernel: "kernel",
+  transparentHugePages: "transparent huge pages",
+  governor: "CPU governor",
+  virtualization: "virtualization",
+  container: "container",
+  pinbench: "pinbench",
+};
+
+/** The facts that distinguish similar machines, with their names in messages. */
+export const machineFacts = {
+  hostName: "host name",
+  gpuUuids: "GPU UUID",
+  pciAddresses: "PCI address",
+} as const;

@@ -1,34 +1,7 @@
 import type { MachineNames } from "../results/history-entry.js";
-import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import type { Difference, LinkLoss } from "./comparison.js";
-import type { DeviceLink, RunFigures } from "./result-set.js";
-
-/** The facts of the fingerprint that are compared, with their names in messages, in this order. */
-export const factNames: Readonly<Record<string, string>> = {
-  backend: "backend",
-  gpu: "GPU",
-  gpuCount: "number of GPUs",
-  linkUnderLoad: "link under load",
-  driver: "driver",
-  cuda: "CUDA",
-  cpu: "CPU",
-  usableCpus: "usable CPUs",
-  numaNodes: "NUMA nodes",
-  kernel: "kernel",
-  transparentHugePages: "transparent huge pages",
-  governor: "CPU governor",
-  virtualization: "virtualization",
-  container: "container",
-  pinbench: "pinbench",
-};
-
-/** The facts that distinguish similar machines, with their names in messages. */
-export const machineFacts = {
-  hostName: "host name",
-  gpuUuids: "GPU UUID",
-  pciAddresses: "PCI address",
-} as const satisfies Record<keyof MachineNames, string>;
+import { type Difference, factNames, type LinkLoss, machineFacts } from "./comparison.js";
+import type { DeviceLink, MeasuredSettings, RunFigures } from "./result-set.js";
 
 /**
  * The differences between two sets of runs. These make them not comparable, unless `allowMismatch`: another backend

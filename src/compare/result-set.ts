@@ -1,22 +1,19 @@
 import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
+import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
 import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
-import type { MachineNames } from "../results/history-entry.js";
+import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
+import type { SharingRecord } from "../results/other-programs.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
-import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
-import type {
-  Cell,
-  CellResult,
-  DeviceRecord,
-  Distribution,
-  LoadRecord,
-  ResultDocument,
-} from "../results/schema.js";
-import type { SharingRecord } from "../results/sharing-schema.js";
+import type { DeviceRecord, LoadRecord, ResultDocument } from "../results/schema.js";
 import { variantFields } from "../results/variant.js";
+import type { BackendName } from "../settings/choices.js";
+import { defaultsOf } from "../settings/settings.js";
+import { type RunSettings, runSettings } from "../settings/table.js";
+import type { Thresholds } from "../settings/thresholds.js";
 import { readTextFile } from "../text-file.js";
-import type { CellComparison } from "./comparison.js";
+import type { CellComparison, Comparison } from "./comparison.js";
 
 /** The runs of one side of a comparison, never empty. */
 export interface ResultSet {
@@ -304,4 +301,64 @@ async function isFolder(path: string, role: "baseline" | "candidate"): Promise<b
     // Other problems with the path appear when it is read.
     return false;
   }
+}
+
+/** A run's settings with what it came to measure with: the backend, and as much time as the preset gave. */
+export type MeasuredSettings = RunSettings & { backend: BackendName; budgetNs: number };
+
+/**
+ * How a result's cells were measured, for a repetition; null for a result of another tool, which does not say. Results
+ * of pinbench 0.1.0 have no settings: what their plan says stands in.
+ */
+export function settingsOfResult({ backend, plan, host }: ResultDocument): MeasuredSettings | null {
+  if (plan === null) return null;
+  if (plan.settings) return { ...plan.settings, backend, budgetNs: plan.settings.budgetNs ?? plan.budgetNs };
+  const { precision, samplesPerCell, staging, verify, seed } = plan;
+  // Unchecked: what a result says it was measured with, it was.
+  const settings: MeasuredSettings = {
+    ...defaultsOf(runSettings),
+    backend,
+    budgetNs: plan.budgetNs,
+    precision,
+    samplesPerCell,
+    stagingChunkBytes: staging.chunkBytes,
+    stagingSlots: staging.slots,
+    verify,
+    seed,
+    numa: plan.numa ?? "local",
+    origins: {},
+  };
+  const { lastLevelCacheBytes = 0, lastLevelCacheSource } = host ?? {};
+  const origin = lastLevelCacheSource === "--llc" ? "flag" : lastLevelCacheSource;
+  if (origin !== "flag" && origin !== "configuration") return settings;
+  return { ...settings, lastLevelCacheBytes, origins: { lastLevelCacheBytes: origin } };
+}
+
+/** The rule that judges changes. */
+export interface Rule {
+  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
+  significance: number;
+  thresholds: Thresholds;
+  allowMismatch: boolean;
+  strict: boolean;
+}
+
+/** What to compare, and by which rule. */
+export interface ComparisonRequest {
+  /** Version of pinbench. */
+  version: string;
+  command: Comparison["command"];
+  baseline: ResultSet;
+  candidate: ResultSet;
+  /** Runs of fresh processes that measured the suspects again; may be empty. */
+  fresh: readonly RunFigures[];
+  /** Ids of the cells that looked slower, from `findSuspects()`. */
+  suspects: readonly string[];
+  /** Most processes that the confirmation could take (default: the number of fresh runs). */
+  mostFresh?: number;
+  rule: Rule;
+  /** Earlier checks, for the noise between occasions. */
+  history?: readonly HistoryEntry[];
+  /** Failures that the runs themselves do not record. */
+  failures?: readonly string[];
 }

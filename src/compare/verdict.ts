@@ -1,29 +1,21 @@
-import { isSteady, type VariantFields } from "../results/variant.js";
-import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
+import { thresholdOf } from "../settings/thresholds.js";
+import { intervalOfShare } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
-import { intervalOfShare } from "../stats/shares.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
 import type { Evidence } from "./evidence/cell-evidence.js";
 import type { LogChange } from "./evidence/change-estimate.js";
 import {
   findSlowRuns,
+  findUnevenRuns,
   needsMoreRuns,
   rateAgainstBaseline,
   runsToConfirm,
   type SlowRuns,
   slowOfCandidate,
-} from "./evidence/slow-runs.js";
-import { findUnevenRuns, type UnevenRuns } from "./evidence/uneven-runs.js";
+  type UnevenRuns,
+} from "./evidence/uneven-runs.js";
+import type { Rule } from "./result-set.js";
 import { figureOf, type Series } from "./series.js";
-
-/** The rule that judges changes. */
-export interface Rule {
-  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
-  significance: number;
-  thresholds: Thresholds;
-  allowMismatch: boolean;
-  strict: boolean;
-}
 
 /** Terms of all cells of a comparison. */
 export interface Terms {
@@ -332,16 +324,6 @@ function whySlowRunsNotConfirmed({ first, fresh }: SlowRuns): string {
       ? "fresh processes could not measure it again"
       : `none of ${fresh.runs} fresh processes was`;
   return `${first.slow} of ${first.runs} runs were far slower, and ${again}`;
-}
-
-/** Whether a verdict fails a comparison. Slow runs are a fault of steady cells only; others may have them by nature. */
-export function isFailing(
-  cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
-  { strict }: Pick<Rule, "strict">,
-): boolean {
-  const { verdict } = cell;
-  if (verdict === "slower" || verdict === "probably slower") return true;
-  return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
 }
 
 /** Whether enough of the candidate's runs are slower to call the cell slower instead of unsteady. */

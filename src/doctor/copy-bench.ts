@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Placement } from "../host/placement.js";
-import type { Backend } from "../native/backend.js";
+import type { Placement } from "../host/topology.js";
+import { type Backend, openPlacedSession } from "../native/backend.js";
 import type {
   MeasureRequest,
   MeasureResult,
@@ -10,10 +10,9 @@ import type {
   PinningKind,
 } from "../native/contract.js";
 import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import { openPlacedSession } from "../native/placed-session.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
-import type { LinkRecord } from "../results/schema.js";
+import type { LinkRecord } from "../results/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
 import type { Rates } from "./examination.js";
 

@@ -13,7 +13,7 @@ import {
   shortfallGBps,
   shortfallTogetherGBps,
 } from "./examination.js";
-import { unseenFacts } from "./facts/unseen.js";
+import { unseenFacts } from "./facts/machine-facts.js";
 
 /** What a diagnosis says beside what the examination shows. */
 export interface DiagnosisContext {

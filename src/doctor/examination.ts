@@ -1,6 +1,6 @@
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
+import type { OtherProgram } from "../results/other-programs.js";
 import { leastLostShare } from "../results/over-time.js";
-import type { OtherProgram } from "../results/sharing-schema.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import type { MachineFacts } from "./facts/machine-facts.js";

@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { formatGBps } from "../draw/numbers.js";
 import { PinbenchError } from "../errors.js";
+import type { CellResult } from "../results/cell-schema.js";
 import { linkLimitGBps } from "../results/device-facts.js";
+import { directionName } from "../results/naming/wording.js";
+import type { DeviceRecord, ResultDocument } from "../results/schema.js";
+import { isPlain } from "../results/variant.js";
 import { MiB } from "../settings/units.js";
 import { checkShape, parseJson, readTextFile } from "../text-file.js";
 
@@ -170,4 +175,52 @@ export function payloadLimitGBps(
   if (limitGBps === null || maxPayloadBytes === null || maxPayloadBytes <= 0) return limitGBps;
   const overhead = generation! >= firstFlitGeneration ? headerBytes : packetOverheadBytes;
   return (limitGBps * maxPayloadBytes) / (maxPayloadBytes + overhead);
+}
+
+/**
+ * A sentence that sends to `pinbench doctor`, where plain pinned copies of a run are slower than those of healthy
+ * machines; null where they are not, or where it cannot be told.
+ */
+export function doctorAdvice({ devices, cells, backend }: ResultDocument): string | null {
+  for (const device of devices) {
+    for (const direction of ["h2d", "d2h"] as const) {
+      const rates = cells.flatMap((cell) => (isComparable(cell, device, direction) ? ratesOf(cell) : []));
+      const expectation = expectationFor(device, backend === "emulated");
+      if (rates.length === 0 || expectation === null) continue;
+      const [best, usual] = [Math.max(...rates), expectation[direction]];
+      if (best >= usual * (1 - expectation.tolerance)) continue;
+      const others =
+        expectation.isOfKind === false ? "recorded GPUs over such a link" : "those of healthy machines";
+      const where = devices.length === 1 ? "" : ` on device ${device.ordinal}`;
+      return `${directionName[direction]} pinned copies reach ${formatGBps(best)} GB/s${where}, and ${others} ${formatGBps(usual)} GB/s: pinbench doctor says why.`;
+    }
+  }
+  return null;
+}
+
+function isComparable(cell: CellResult, { ordinal }: DeviceRecord, direction: "h2d" | "d2h"): boolean {
+  const { memory, mode, workers, sizeBytes } = cell;
+  return (
+    cell.device === ordinal &&
+    cell.direction === direction &&
+    memory === "pinned" &&
+    mode === "throughput" &&
+    workers === 1 &&
+    sizeBytes >= leastReferenceBytes &&
+    isPlain(cell)
+  );
+}
+
+function ratesOf({ stats }: CellResult): number[] {
+  return stats.map(({ bandwidthGBps }) => bandwidthGBps.median);
+}
+
+/** One that trained down is expected to carry more than it can. */
+function expectationFor({ name, link }: DeviceRecord, emulated: boolean): Expectation | null {
+  if (link === null) return null;
+  const { generation, width, maxGeneration, maxWidth } = link;
+  return expectationOf(
+    { name, emulated },
+    { generation: maxGeneration ?? generation, width: maxWidth ?? width },
+  );
 }

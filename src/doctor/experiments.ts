@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { allowedCpus, usableCpuCount } from "../host/cpus.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
-import { choosePlacement, type Placement } from "../host/placement.js";
-import { cpusOfNode, numaNodes } from "../host/topology.js";
+import { choosePlacement, cpusOfNode, numaNodes, type Placement } from "../host/topology.js";
 import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";

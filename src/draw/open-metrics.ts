@@ -34,5 +34,6 @@ function linesOf({ name, help, unit, samples }: GaugeFamily): string[] {
 
 /** Both formats escape the same three in a label's value. */
 function escaped(text: string): string {
+  if (!/["\\\n]/.test(text)) return text;
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

@@ -1,6 +1,6 @@
 import type { DocumentKind } from "../draw/document-kind.js";
+import { escapeMarkdown } from "../draw/draw-markdown.js";
 import { jsonReport } from "../draw/json.js";
-import { escapeMarkdown } from "../draw/markdown-text.js";
 import {
   type Block,
   environment,
@@ -29,9 +29,9 @@ import {
   type ExplainedAnswer,
   type Explanation,
   explanationSchema,
+  type QuestionText,
 } from "./explanation.js";
-import { figureText, intervalText } from "./figure-text.js";
-import type { Question } from "./question.js";
+import { figureText, intervalText } from "./run-figures.js";
 
 /** An explanation, as a kind of document. */
 export const explanationKind: DocumentKind<Explanation> = {
@@ -39,11 +39,8 @@ export const explanationKind: DocumentKind<Explanation> = {
   report: explanationReport,
 };
 
-/** What is shown of a question that is not asked. */
-type Listed = Pick<Question, "name" | "title" | "claim" | "needs">;
-
 /** The questions that can be asked. */
-export function renderQuestions(questions: readonly Listed[], format: string, screen: Screen): string {
+export function renderQuestions(questions: readonly QuestionText[], format: string, screen: Screen): string {
   if (format === "json") {
     return jsonReport(questions.map(({ name, title, claim, needs }) => ({ name, title, claim, needs })));
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { count, finite, nanoseconds } from "../results/schema-parts.js";
-import { backendNames, questionNames } from "../settings/choices.js";
+import { backendNames, type QuestionName, questionNames } from "../settings/choices.js";
 
 /**
  * The explanation document, `schemaVersion: 1`: what `explain` prints with `--format json`, and what all its other outputs
@@ -79,3 +79,14 @@ explanationSchema.register(z.globalRegistry, {
   description:
     "What articles claim about pinned memory, what pinbench explain measured, and its verdict on each claim.",
 });
+
+/** What is said of a question before it is asked. */
+export interface QuestionText {
+  name: QuestionName;
+  /** One line for a list: a question. */
+  title: string;
+  /** What articles say. */
+  claim: string;
+  /** What there must be: a device, several, or the user's Python with torch. */
+  needs: "device" | "devices" | "torch";
+}

@@ -1,10 +1,11 @@
-import type { PreparedRun } from "../measure/prepare.js";
+import type { Backend } from "../native/backend.js";
 import type { NativeSession } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import type { ResultDocument } from "../results/schema.js";
-import type { QuestionName } from "../settings/choices.js";
 import type { Given } from "../settings/setting.js";
-import type { runSettings } from "../settings/table.js";
-import type { ExplainedAnswer } from "./explanation.js";
+import { runSettings } from "../settings/table.js";
+import { formatDuration, formatSize, KiB } from "../settings/units.js";
+import type { ExplainedAnswer, QuestionText } from "./explanation.js";
 import type { TorchBench } from "./torch/torch-bench.js";
 
 /** What an experiment measures: given as to `pinbench run`, but for the backend, which is that of all questions. */
@@ -14,9 +15,9 @@ export type RunRequest = Omit<Given<typeof runSettings>, "backend">;
 export interface Tools {
   /** Ends the experiment: an interruption, or the end of the question's time. */
   signal: AbortSignal;
-  backend: PreparedRun["backend"];
+  backend: Backend;
   /** The devices that were asked for; experiments on one device take the first. */
-  devices: PreparedRun["devices"];
+  devices: DeviceFacts[];
   /** The user's torch, which starts when it is asked for the first time. */
   torch: TorchBench;
   /** What is being done, in words. */
@@ -42,16 +43,59 @@ export type Answer = Pick<ExplainedAnswer, "verdict" | "figures" | "sentences" |
 export type Conclusion = Omit<Answer, "command">;
 
 /** One of the experiments that articles make, or ought to. */
-export interface Question {
-  name: QuestionName;
-  /** One line for a list: a question. */
-  title: string;
-  /** What articles say. */
-  claim: string;
-  /** What there must be: a device, several, or the user's Python with torch. */
-  needs: "device" | "devices" | "torch";
+export interface Question extends QuestionText {
   /** After so long the experiment is ended, and the claim cannot be told. */
   mostMs: number;
   /** Rejects with whatever failed; what this machine lacks is an answer, "cannot be told" with its reason. */
   answer(tools: Tools): Promise<Answer>;
+}
+
+const inBytes: readonly string[] = ["sizesBytes", "lastLevelCacheBytes", "stagingChunkBytes"];
+const inNanoseconds: readonly string[] = ["budgetNs"];
+
+/** `pinbench run` with the flags of a request. */
+export function commandOf(request: RunRequest, isEmulated: boolean): string {
+  const flags = Object.entries(request).flatMap(([key, value]) => {
+    const [name] = runSettings[key as keyof typeof runSettings].flag.split(" ");
+    if (value === true) return [name];
+    const write = (one: unknown) =>
+      inBytes.includes(key)
+        ? sizeText(one as number)
+        : inNanoseconds.includes(key)
+          ? formatDuration(one as number).replace(" ", "")
+          : String(one);
+    return [name, [value].flat().map(write).join(",")];
+  });
+  return ["pinbench run", ...(isEmulated ? ["--backend emulated"] : []), ...flags].join(" ");
+}
+
+/** A size as a flag has it: decimal where it was meant so, as in 40MB. */
+function sizeText(bytes: number): string {
+  const isDecimal = bytes % 1e6 === 0 && bytes % KiB !== 0;
+  return isDecimal ? `${bytes / 1e6}MB` : formatSize(bytes).replace(" ", "");
+}
+
+/** `pinbench explain` with the flags that ask a question again. */
+export function explainCommand(
+  { name, needs }: Pick<Question, "name" | "needs">,
+  {
+    backend,
+    devices: [first],
+    torch: { python },
+  }: Pick<Tools, "devices"> & {
+    backend: Pick<Tools["backend"], "name">;
+    torch: Pick<Tools["torch"], "python">;
+  },
+): string {
+  const isOther = first !== undefined && first.ordinal !== 0;
+  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
+  return [
+    `pinbench explain ${name}`,
+    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
+    ...(needs === "devices" ? ["--device all"] : isOther ? [`--device ${first.ordinal}`] : []),
+    // Whatever a path has in it, a shell takes it as it is.
+    ...(needs !== "torch" || python === "python3"
+      ? []
+      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
+  ].join(" ");
 }

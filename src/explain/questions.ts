@@ -1,4 +1,5 @@
-import { parseChoices, questionNames } from "../settings/choices.js";
+import { questionNames } from "../settings/choices.js";
+import { parseChoices } from "../settings/kinds.js";
 import type { Question } from "./question.js";
 import { eightyOneTimes } from "./questions/eighty-one-times.js";
 import { loaderPinMemory } from "./questions/loader-pin-memory.js";

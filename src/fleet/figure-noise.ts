@@ -3,11 +3,10 @@ import {
   standInFor,
   times,
   varianceFactorOfBound,
-} from "../compare/evidence/recorded-occasions.js";
+} from "../compare/evidence/occasion-noise.js";
 import { parseCellId } from "../results/cell-id.js";
-import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
-import { logGamma } from "../stats/gamma.js";
-import { studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
+import { areRecorded, recordedSpread } from "../results/claimed-interval.js";
+import { logGamma, studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import { moderate, robustVariance, type VarianceEstimate } from "../stats/variance.js";
 import type { FigureKind } from "./fleet-document.js";

@@ -226,3 +226,18 @@ fleetSchema.register(z.globalRegistry, {
   description:
     "Many nodes beside each other: groups of like ones, and which nodes and GPUs are slower than their group.",
 });
+
+const factNames: Readonly<Record<string, string>> = {
+  linkUnderLoad: "link under load",
+  linkCapability: "best link",
+  gpuCount: "number of GPUs",
+  transparentHugePages: "transparent huge pages",
+  usableCpus: "usable CPUs",
+  numaNodes: "NUMA nodes",
+  workersOn: "workers on NUMA node",
+};
+
+/** A fact's name in a sentence. */
+export function factName(fact: string): string {
+  return factNames[fact] ?? fact;
+}

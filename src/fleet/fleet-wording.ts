@@ -1,7 +1,13 @@
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import type { CellLevels } from "./cell-levels.js";
-import type { FigureKind, FleetGroup, FleetGroupCell, FleetOutlier } from "./fleet-document.js";
+import {
+  type FigureKind,
+  type FleetGroup,
+  type FleetGroupCell,
+  type FleetOutlier,
+  factName,
+} from "./fleet-document.js";
 import { figureOf, type SlowOne } from "./judge-group.js";
 import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
 
@@ -103,21 +109,6 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
     return `the slow ones alone have ${factName(fact)} ${own}`;
   }
   return null;
-}
-
-const factNames: Readonly<Record<string, string>> = {
-  linkUnderLoad: "link under load",
-  linkCapability: "best link",
-  gpuCount: "number of GPUs",
-  transparentHugePages: "transparent huge pages",
-  usableCpus: "usable CPUs",
-  numaNodes: "NUMA nodes",
-  workersOn: "workers on NUMA node",
-};
-
-/** A fact's name in a sentence. */
-export function factName(fact: string): string {
-  return factNames[fact] ?? fact;
 }
 
 /** What so few nodes leave open; null where they are enough. */

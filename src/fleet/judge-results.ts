@@ -1,10 +1,14 @@
 import { expectationOf, readSiteReference, type SiteReference } from "../doctor/expectation.js";
+import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
+import { linkLimitGBps } from "../results/device-facts.js";
+import { median } from "../stats/order-statistics.js";
 import type { FleetDocument } from "./fleet-document.js";
 import { judgeFleet } from "./judge-fleet.js";
 import type { FleetRule } from "./judge-group.js";
+import { type DeviceFigures, kindOf, type NodeFigures } from "./node-figures.js";
 import { readFleet } from "./read-fleet.js";
-import { siteReferenceOf } from "./site-reference.js";
+import { referenceCell } from "./reference-share.js";
 
 /** What a fleet is judged by. */
 export interface FleetRequested extends FleetRule {
@@ -35,4 +39,89 @@ export async function judgeResults(
     referenceOf: (device, link) => expectationOf(device, link, site),
   });
   return { document, reference: writesReference ? siteReferenceOf(nodes, document) : null };
+}
+
+type Listed = SiteReference["listed"][number];
+
+/** The least tolerance, as that of recorded machines; and by how much of the range of healthy GPUs it exceeds that. */
+const leastTolerance = 0.05;
+const rangeFactor = 2;
+
+/**
+ * A site's own reference from the GPUs of a fleet that are not slow: for each GPU model the median share of the link's limit
+ * that its pinned copies reach. The tolerance is twice the range of the lowest below it, 5 % at least. Throws a PinbenchError
+ * where no GPU counts. Groups that are slow as a whole or in part have none that does: nothing says which are healthy.
+ */
+export function siteReferenceOf(
+  nodes: readonly NodeFigures[],
+  { nodes: told, groups, outliers, createdAt }: FleetDocument,
+): SiteReference {
+  const slow = new Set(outliers.map(({ host }) => host));
+  const isSound = (host: string) => {
+    const node = told.find((one) => one.host === host);
+    const group = node?.group == null ? undefined : groups[node.group];
+    return (
+      node?.state === "measured" &&
+      group !== undefined &&
+      (group.slowPart?.hosts ?? []).every((one) => slow.has(one)) &&
+      group.slowAsAWhole === null &&
+      group.slowPlaces.length === 0 &&
+      !slow.has(host)
+    );
+  };
+  const sound = nodes.filter(({ host }) => isSound(host));
+  const models = [...new Set(sound.flatMap(({ devices }) => devices.map(({ name }) => name)))];
+  const listed = models.flatMap((gpu) => listedOf(gpu, sound, createdAt.slice(0, 10)) ?? []);
+  if (listed.length > 0) return { listed };
+  throw new PinbenchError("usage", "no reference can be written: no healthy GPU has what it takes.", {
+    hint: "It takes pinned copies of 32 MiB or more, links that NVML reports, and nodes that are not slow.",
+  });
+}
+
+function listedOf(gpu: string, nodes: readonly NodeFigures[], date: string): Listed | null {
+  const shares = new Map<string, number[]>();
+  const hosts = new Set<string>();
+  for (const { host, devices } of nodes) {
+    for (const device of devices.filter(({ name }) => name === gpu)) {
+      for (const [way, ofWay] of sharesOf(device)) {
+        hosts.add(host);
+        shares.set(way, [...(shares.get(way) ?? []), ...ofWay]);
+      }
+    }
+  }
+  const medianOf = (way: string) => {
+    const ofWay = shares.get(way);
+    return ofWay === undefined ? null : Math.min(1, +median(ofWay).toFixed(4));
+  };
+  const both = (devices: number) => {
+    const [h2d, d2h] = [medianOf(`h2d ${devices}`), medianOf(`d2h ${devices}`)];
+    return h2d === null || d2h === null ? null : { h2d, d2h };
+  };
+  const alone = both(1);
+  if (alone === null) return null;
+  const counts = [...shares.keys()].map((way) => Number(way.split(" ")[1])).filter((count) => count > 1);
+  const devices = Math.max(...counts);
+  const together = counts.length === 0 ? null : both(devices);
+  const losses = [...shares.values()].map((ofWay) => 1 - Math.min(...ofWay) / median(ofWay));
+  const tolerance = Math.min(0.5, Math.max(leastTolerance, rangeFactor * Math.max(...losses)));
+  return {
+    gpu,
+    alone,
+    together: together && { ...together, devices },
+    tolerance: +tolerance.toFixed(3),
+    sources: [`${hosts.size} node${hosts.size === 1 ? "" : "s"} of this site, ${date}`],
+  };
+}
+
+/** A GPU's shares of its link's limit, by direction and number of GPUs that copy: "h2d 1". */
+function sharesOf({ linkCapability, figures }: DeviceFigures): Map<string, number[]> {
+  const shares = new Map<string, number[]>();
+  const limit = linkLimitGBps(linkCapability?.generation ?? null, linkCapability?.width ?? null);
+  for (const [key, figure] of limit === null ? [] : figures) {
+    const cell = referenceCell(kindOf(key));
+    if (cell === null) continue;
+    const way = `${cell.direction} ${cell.together?.length ?? 1}`;
+    shares.set(way, [...(shares.get(way) ?? []), figure / limit!]);
+  }
+  return shares;
 }

@@ -1,13 +1,12 @@
 import { type Expectation, type expectationOf, leastReferenceBytes } from "../doctor/expectation.js";
 import { parseCellId } from "../results/cell-id.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import { variantOf } from "../results/variant.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
-import { kindOf } from "./node-figures.js";
-import type { NodeGroup } from "./node-groups.js";
+import { kindOf, type NodeGroup } from "./node-figures.js";
 
 /** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
 export type ReferenceOf = typeof expectationOf;

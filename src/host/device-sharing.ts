@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../errors.js";
-import { describeOther } from "../results/other-programs.js";
-import { mostOthers, type OtherProgram, type SharingRecord } from "../results/sharing-schema.js";
+import {
+  describeOther,
+  mostOthers,
+  type OtherProgram,
+  type SharingRecord,
+} from "../results/other-programs.js";
 import { formatDuration } from "../settings/units.js";
 import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
 import { readText } from "./files.js";
-import { readProcessStat } from "./process-stat.js";
+import { readProcessStat } from "./processes.js";
 
 /** A process with a context on a device, as NVML lists it. */
 interface DeviceProcess {

@@ -1,5 +1,9 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { PinbenchError } from "../errors.js";
+import type { NumaChoice } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
-import { parseCpuList } from "./cpus.js";
+import { allowedCpus, parseCpuList, usableCpuCount } from "./cpus.js";
 import { listNames, readCount, readText } from "./files.js";
 
 /** The NUMA nodes that are online, ascending; node 0 alone where the kernel knows of none. */
@@ -104,4 +108,57 @@ function parseCacheSize(text: string): number | null {
   const match = /^(\d+)([KMG]?)$/.exec(text);
   const bytes = Number(match?.[1] ?? 0) * 1024 ** ["", "K", "M", "G"].indexOf(match?.[2] ?? "");
   return bytes > 0 && bytes <= mostCacheBytes ? bytes : null;
+}
+
+/**
+ * What lies between a PCI device and the CPU, as sysfs names it, from the host bridge down: ["pci0000:00",
+ * "0000:00:01.0", "0000:01:00.0", "0000:02:00.0"] is a host bridge, its root port, and the upstream and the downstream
+ * port of a switch. Null where sysfs does not tell: the device is not there, or stands right below the host bridge, where
+ * a virtual machine puts it whatever the real machine is like.
+ */
+export function upstreamPath(pciBusId: string, root = "/"): string[] | null {
+  const name = sysfsPciName(pciBusId);
+  if (name === null) return null;
+  try {
+    const parts = realpathSync(join(root, "sys/bus/pci/devices", name)).split("/");
+    const bridges = parts.slice(
+      parts.findIndex((part) => /^pci[0-9a-f]{4,}:[0-9a-f]{2}$/.test(part)),
+      -1,
+    );
+    return bridges.length > 1 && bridges[0]!.startsWith("pci") ? bridges : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where workers run and their memory comes from. */
+export interface Placement {
+  /** Null where the system decides: one node, or a device whose node is not known. */
+  numaNode: number | null;
+  cpus: number[];
+  /** As many of them as the cgroup's quota lets run at once. */
+  threads: number;
+}
+
+/**
+ * `local` is the device's own node, where it is known and has CPUs that this process may use; else no restriction.
+ * Throws a usage error for a node that is not there or whose CPUs this process may not use.
+ */
+export function choosePlacement(pciBusId: string, choice: NumaChoice, root = "/"): Placement {
+  const allowed = allowedCpus(root);
+  const threads = usableCpuCount(root);
+  const nodes = numaNodes(root);
+  const ofDevice = choice === "local" && nodes.length > 1 ? numaNodeOfPciDevice(pciBusId, root) : null;
+  const numaNode = choice === "local" ? ofDevice : choice;
+  const own = new Set(numaNode === null ? [] : cpusOfNode(numaNode, root));
+  const cpus = allowed.filter((cpu) => own.has(cpu));
+  if (cpus.length > 0) return { numaNode, cpus, threads: Math.min(threads, cpus.length) };
+  if (choice === "local") return { numaNode: null, cpus: allowed, threads };
+  throw new PinbenchError(
+    "usage",
+    nodes.includes(choice)
+      ? `NUMA node ${choice} has no CPU that this process may use.`
+      : `This machine has no NUMA node ${choice}.`,
+    { hint: `The nodes are ${nodes.join(", ")}; --numa local takes the GPU's own.` },
+  );
 }

@@ -39,3 +39,6 @@ export function loadKind<Name extends DocumentName>(name: Name): Promise<Documen
 export function isDocumentName(value: unknown): value is DocumentName {
   return typeof value === "string" && Object.hasOwn(kinds, value);
 }
+
+/** A document and the path where it was found; null if it was made just now. */
+export type FoundDocument = KnownDocument & { path: string | null };

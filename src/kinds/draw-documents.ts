@@ -3,58 +3,18 @@ import { printableReport } from "../draw/document-kind.js";
 import type { Chapter } from "../draw/page/chapter.js";
 import { page } from "../draw/page/page.js";
 import { printableDocument, printableText } from "../draw/printable-text.js";
-import { type Block, environment } from "../draw/report.js";
+import { environment } from "../draw/report.js";
 import { fileScreen } from "../draw/screen.js";
 import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { defaultSignificance } from "../settings/table.js";
-import { defaultThresholds } from "../settings/thresholds.js";
-import { type KnownDocument, loadKind } from "./document-kinds.js";
-import type { FoundDocument } from "./read-documents.js";
+import { type FoundDocument, type KnownDocument, loadKind } from "./document-kinds.js";
 
-/** All of what documents of any kind show, as one file of HTML. */
-export async function pageOfDocuments(documents: readonly FoundDocument[]): Promise<string> {
-  return page(await chaptersOf(documents), packageVersion(), await differenceOf(documents));
-}
-
-/**
- * How the second of two results differs from the first, by the usual rule; null for other documents, and for results that
- * cannot be compared.
- */
-async function differenceOf(documents: readonly FoundDocument[]): Promise<Chapter | null> {
-  const [before, after] = documents;
-  if (documents.length !== 2 || before?.kind !== "result" || after?.kind !== "result") return null;
-  if (before.document.run.id === after.document.run.id) return null;
-  const { compareResults } = await import("../compare/compare-results.js");
-  const { runsOf } = await import("../compare/result-set.js");
-  const setOf = ({ document, path }: typeof before) => ({ path, runs: runsOf(document, path) });
-  const rule = { significance: defaultSignificance, thresholds: defaultThresholds };
-  try {
-    const document = compareResults({
-      version: packageVersion(),
-      command: "compare",
-      baseline: setOf(before),
-      candidate: setOf(after),
-      ...{ fresh: [], suspects: [] },
-      rule: { ...rule, allowMismatch: false, strict: false },
-    });
-    if (document.differences.some(({ blocks }) => blocks)) return null;
-    const { report, charts } = await chapterOf({ kind: "comparison", document });
-    const [from, to] = [before, after].map(({ path }) => path ?? "measured now");
-    const isShown = (block: Block) => block.type !== "facts" && block.type !== "fold";
-    return {
-      report: {
-        ...report,
-        name: printableText(`Difference: ${from} → ${to}`),
-        blocks: report.blocks.filter(isShown),
-      },
-      charts: charts.map((chart) => ({ ...chart, isFolded: true })),
-      samples: [],
-    };
-  } catch (error) {
-    if (error instanceof PinbenchError && error.kind === "notComparable") return null;
-    throw error;
-  }
+/** All of what documents of any kind show, and how they differ, as one file of HTML. */
+export async function pageOfDocuments(
+  documents: readonly FoundDocument[],
+  difference: Chapter | null = null,
+): Promise<string> {
+  return page(await chaptersOf(documents), packageVersion(), difference);
 }
 
 /** One of the documents' charts as a file of SVG. Rejects with a usage error that lists the charts there are. */
@@ -92,7 +52,11 @@ async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[
   });
 }
 
-async function chapterOf<Known extends KnownDocument>({ kind: name, document }: Known): Promise<Chapter> {
+/** What a page shows of one document. */
+export async function chapterOf<Known extends KnownDocument>({
+  kind: name,
+  document,
+}: Known): Promise<Chapter> {
   const kind = await loadKind(name);
   const show = { screen: fileScreen(), showsAll: false, plots: [] };
   const { charts = [], samples = [] } = (await kind.pictures?.(printableDocument(document))) ?? {};

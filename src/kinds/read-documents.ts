@@ -9,10 +9,7 @@ import { listRuns } from "../results/files/run-folder.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkShape, parseJson, readTextFile } from "../text-file.js";
-import { isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
-
-/** A document and the path where it was found; null if it was made just now. */
-export type FoundDocument = KnownDocument & { path: string | null };
+import { type FoundDocument, isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
 
 const readable =
   "what a command of pinbench wrote with --output or printed with --json, a folder of runs, or a history";

@@ -1,10 +1,8 @@
-import { diagnoseMachine } from "../doctor/diagnose-machine.js";
+import { diagnoseMachine, prepareExamination } from "../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../doctor/diagnosis.js";
 import { readSiteReference } from "../doctor/expectation.js";
-import { prepareExamination } from "../doctor/prepare-examination.js";
 import { PinbenchError } from "../errors.js";
-import { openDevices } from "../explain/experiment-tools.js";
-import { explainMachine } from "../explain/explain-machine.js";
+import { explainMachine, openDevices } from "../explain/experiment-tools.js";
 import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
 import { PinMemory, preparePools } from "../pin/pin-memory.js";
@@ -16,7 +14,7 @@ import { commandSettings } from "../settings/command-settings.js";
 import { pinSettings } from "../settings/pin-settings.js";
 import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
-import { announced } from "./announced.js";
+import { announced } from "./run-copies.js";
 
 const { backend, devices, quick, reference, lastLevelCacheBytes } = commandSettings.doctor;
 const listSettings = { backend } as const;

@@ -1,12 +1,11 @@
 import { PinbenchError } from "../errors.js";
-import { prepareRun } from "../measure/prepare.js";
+import { prepareRun, shareDevices } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import type { ResultDocument } from "../results/schema.js";
 import { readSection } from "../settings/configuration.js";
 import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
 import { runSettings, saidByCellIds } from "../settings/table.js";
-import { announced } from "./announced.js";
 
 /** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
@@ -76,5 +75,42 @@ async function follow(running: Run, signal: RunOptions["signal"], onProgress: Ru
       convergedCells: running.cells.filter(({ outcome }) => outcome === "converged").length,
       totalCells: running.cells.length,
     });
+  }
+}
+
+/**
+ * The function for callers who may have no types: without an argument it refuses as with none of its options, and the
+ * message of its errors ends with their hint, which the command line prints by itself.
+ */
+export function forCallers<Work extends (options: never) => Promise<unknown>>(work: Work): Work {
+  const called = async (options: unknown = {}) => {
+    try {
+      return await work(options as never);
+    } catch (error) {
+      if (error instanceof PinbenchError && error.hint !== null) {
+        const told = `${error.message}${error.details.length > 0 ? "\n" : " "}${error.hint}`;
+        error.stack = error.stack?.replace(error.message, () => told) ?? told;
+        error.message = told;
+      }
+      throw error;
+    }
+  };
+  return called as unknown as Work;
+}
+
+/**
+ * Measures on devices as a program that others on them are told of, from before the first call until it settles; `sharing`
+ * is null where nobody else can use them. The library waits for nobody.
+ */
+export async function announced<Measured>(
+  prepared: Parameters<typeof shareDevices>[0],
+  measure: (sharing: ReturnType<typeof shareDevices>) => Promise<Measured>,
+): Promise<Measured> {
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await measure(sharing);
+  } finally {
+    await sharing?.release();
   }
 }

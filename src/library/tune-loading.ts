@@ -1,8 +1,8 @@
 import { PinbenchError } from "../errors.js";
 import type { Tuning } from "../results/tuning.js";
 import type { Options } from "../settings/setting.js";
-import { type Call, callNow, defaultsOf, readOptions, type TuneSettings } from "../settings/settings.js";
-import { tuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
+import { type Call, callNow, defaultsOf, readOptions } from "../settings/settings.js";
+import { type TuneSettings, tuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
 import type { LiveJob } from "../tune/live/live-job.js";
 import { openLive } from "../tune/live/open-live.js";
 import { machineLimits } from "../tune/machine-limits.js";

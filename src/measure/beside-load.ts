@@ -6,7 +6,7 @@ import type {
   NativeSession,
   SampleColumns,
 } from "../native/contract.js";
-import type { LoadLimits } from "../plan/load-need.js";
+import type { LoadLimits } from "../plan/limits.js";
 import { loadAloneNs, loadSettlingNs } from "../plan/sampling.js";
 
 /** What a load did in one visit of a cell, in units (operations or bytes) a nanosecond: by itself, and during the copies. */

@@ -1,19 +1,18 @@
 import type { MeasureResult, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { blocksOfCopy } from "../plan/blocks.js";
-import type { PlannedCell } from "../plan/cells.js";
-import { linkLimitGBps } from "../results/device-facts.js";
-import { overTimeGBps } from "../results/over-time.js";
+import type { PlannedCell } from "../plan/geometry.js";
 import type {
   Cell,
   CellResult,
   CellSamples,
   CellStats,
   Distribution,
-  ErrorRecord,
-  LinkRecord,
   Outcome,
-} from "../results/schema.js";
+} from "../results/cell-schema.js";
+import { linkLimitGBps } from "../results/device-facts.js";
+import { overTimeGBps } from "../results/over-time.js";
+import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 import type { LoadVisit } from "./beside-load.js";
 

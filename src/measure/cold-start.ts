@@ -1,7 +1,9 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
-import { pinningRepetitions } from "../plan/pinning.js";
+import { pinningRepetitions } from "../plan/duration.js";
+import type { CellResult } from "../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
-import type { CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
+import type { ColdStart, PayOff } from "../results/schema.js";
+import type { PinningCost } from "../results/schema-parts.js";
 import { isPlain, type VariantFields } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
 

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
-import { choosePlacement, type Placement } from "../host/placement.js";
-import type { Backend } from "../native/backend.js";
+import { choosePlacement, type Placement } from "../host/topology.js";
+import { type Backend, openPlacedSession } from "../native/backend.js";
 import type {
   ArenaGeometry,
   ArenaKind,
@@ -13,13 +13,13 @@ import type {
   SessionOpening,
 } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
-import { openPlacedSession } from "../native/placed-session.js";
 import { programPath } from "../package-facts.js";
-import { type PlannedCell, takesKernel } from "../plan/cells.js";
-import { arenaKind, usesStagingRing } from "../plan/geometry.js";
-import { loadLimits } from "../plan/load-need.js";
+import { takesKernel } from "../plan/cells.js";
+import { arenaKind, type PlannedCell, usesStagingRing } from "../plan/geometry.js";
+import { loadLimits } from "../plan/limits.js";
 import type { Plan } from "../plan/plan.js";
-import type { Cell, ColdStart, WorkerProcessCosts } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
+import type { ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { BesideLoads } from "./beside-load.js";
 import { CellProgress } from "./cell-progress.js";

@@ -2,14 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-
 import { type ErrorKind, ExitCode, errorCode, PinbenchError, signalExitCodes } from "../errors.js";
-import { hasRoomForProcesses, noRoomForProcesses } from "../host/process-room.js";
+import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
 import { shortageOf } from "../machine-shortage.js";
-
 import { parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 
 /** Which program measures, and what ends it. */
 export interface FreshProcessOptions {

@@ -1,13 +1,7 @@
+import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { joinSharing } from "../results/other-programs.js";
 import { overTimeGBps } from "../results/over-time.js";
-import type {
-  CellResult,
-  CellStats,
-  ColdStart,
-  Distribution,
-  ResultDocument,
-  WorkerProcessCosts,
-} from "../results/schema.js";
+import type { ColdStart, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { median, medianInterval, relativeHalfWidth } from "../stats/order-statistics.js";
 import { mean, squaresAboutMean } from "../stats/variance.js";

@@ -2,10 +2,10 @@ import { PinbenchError } from "../errors.js";
 import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
-import { hostRecord } from "../host/host-record.js";
-import type { MemorySpeed } from "../host/memory-speed.js";
-import { choosePlacement } from "../host/placement.js";
-import { hasRoomForProcesses, noRoomForProcesses } from "../host/process-room.js";
+import { hostRecord } from "../host/machine-load.js";
+import type { MemorySpeed } from "../host/memory.js";
+import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
+import { choosePlacement } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
@@ -17,7 +17,7 @@ import type { PlanFacts } from "../plan/facts.js";
 import { type Plan, plan } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 
 /** A run that is ready to be measured. */
 export interface PreparedRun {
@@ -124,7 +124,7 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<P
 /** Of the host that plays the device; a GPU's run takes most of its time on the GPU. */
 async function memorySpeedOf({ facts }: Backend): Promise<MemorySpeed | null> {
   if (!facts.emulated) return null;
-  return (await import("../host/memory-speed.js")).measureMemorySpeed();
+  return (await import("../host/memory.js")).measureMemorySpeed();
 }
 
 /** Why this build has no kernels; null where it has, or needs none. */

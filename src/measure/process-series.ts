@@ -1,9 +1,9 @@
 import { PinbenchError } from "../errors.js";
-import type { ErrorRecord, ResultDocument } from "../results/schema.js";
-import type { RunIdentity } from "./document.js";
+import type { ResultDocument } from "../results/schema.js";
+import type { ErrorRecord } from "../results/schema-parts.js";
 import { measureInFreshProcesses } from "./fresh-process.js";
 import { mergeProcesses } from "./merge-processes.js";
-import { Run } from "./run.js";
+import { Run, type RunIdentity } from "./run.js";
 
 /** A plan that is carried out as a whole in several fresh processes, one after the other; a Run of each. */
 export class ProcessSeries {

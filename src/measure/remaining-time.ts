@@ -1,10 +1,10 @@
-import { cellTime } from "../plan/cell-time.js";
+import { cellTime } from "../plan/duration.js";
 import { machineSpeed } from "../plan/machine-speed.js";
 import type { Plan } from "../plan/plan.js";
 import { leastSamples } from "../plan/sampling.js";
+import { median } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { RunEvent } from "./rounds.js";
-import { SteadyEnd } from "./steady-end.js";
 
 /** What is known of the time of one cell. */
 interface CellPace {
@@ -134,5 +134,71 @@ export class RemainingTime {
     const budgetLeftNs = samplesPerCell === null ? budgetNs - this.#measuringNs : 0;
     const leftNs = Math.max(firstNs, Math.min(budgetLeftNs, firstNs + extraNs));
     return Math.max(0, leftNs - visitingNs);
+  }
+}
+
+/** A new estimate has replaced the old one after a few of these. */
+const settlingNs = 2e9;
+
+/** Nor in less than this share of what is left: the end of an hour's work may be seconds off. */
+const settlingShare = 0.05;
+
+/**
+ * The end of something that takes a while, by estimates that come and go: what is shown follows them, but not in jumps.
+ * Times are those of one steady clock, in nanoseconds.
+ */
+export class SteadyEnd {
+  #endNs: number | null = null;
+  #seenNs = Number.NEGATIVE_INFINITY;
+
+  /** What to show as left where `estimatedNs` are left by a new estimate. */
+  leftNs(estimatedNs: number, nowNs: number): number {
+    const estimatedEndNs = nowNs + Math.max(0, estimatedNs);
+    if (this.#endNs === null) this.#endNs = estimatedEndNs;
+    const paceNs = Math.max(settlingNs, settlingShare * (this.#endNs - nowNs));
+    const followed = 1 - Math.exp(-Math.max(0, nowNs - this.#seenNs) / paceNs);
+    this.#endNs += followed * (estimatedEndNs - this.#endNs);
+    this.#seenNs = nowNs;
+    return Math.max(0, this.#endNs - nowNs);
+  }
+}
+
+/**
+ * How long a series of like things takes that follow one another, such as runs in fresh processes. Times are those of one
+ * steady clock, in nanoseconds.
+ */
+export class SeriesTime {
+  readonly #expectedNs: number | null;
+  readonly #tookNs: number[] = [];
+  readonly #end = new SteadyEnd();
+  readonly #count: number;
+  #startedNs: number | null = null;
+
+  /** `expectedNs` is what one presumably takes, before any has been; null where nothing tells. */
+  constructor(count: number, expectedNs: number | null) {
+    this.#count = count;
+    this.#expectedNs = expectedNs;
+  }
+
+  /** Takes note that the next one begins now, and that the one before it has ended. */
+  next(nowNs: number): void {
+    this.finish(nowNs);
+    this.#startedNs = nowNs;
+  }
+
+  /** Takes note that the one under way has ended. */
+  finish(nowNs: number): void {
+    if (this.#startedNs !== null) this.#tookNs.push(nowNs - this.#startedNs);
+    this.#startedNs = null;
+  }
+
+  /** How long those that are left presumably take; null while nothing tells. */
+  leftNs(nowNs: number): number | null {
+    const eachNs = this.#tookNs.length > 0 ? median(this.#tookNs) : this.#expectedNs;
+    if (eachNs === null) return null;
+    const inProgress = this.#startedNs === null ? 0 : 1;
+    const waiting = Math.max(0, this.#count - this.#tookNs.length - inProgress);
+    const currentNs = this.#startedNs === null ? 0 : Math.max(0, eachNs - (nowNs - this.#startedNs));
+    return this.#end.leftNs(waiting * eachNs + currentNs, nowNs);
   }
 }

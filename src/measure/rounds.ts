@@ -1,8 +1,13 @@
 import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
 import { wholeBlocks } from "../plan/blocks.js";
-import { computeNs } from "../plan/cell-variants.js";
-import type { PlannedCell } from "../plan/cells.js";
-import { arenaKind, mostChunks, mostCopiesOfSample, strideBytes } from "../plan/geometry.js";
+import {
+  arenaKind,
+  computeNs,
+  mostChunks,
+  mostCopiesOfSample,
+  type PlannedCell,
+  strideBytes,
+} from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import {
   calibrationCopies,
@@ -12,8 +17,7 @@ import {
   samplesOfRound,
   warmup,
 } from "../plan/sampling.js";
-import { besides } from "../settings/choices.js";
-import type { Verifying } from "../settings/kinds.js";
+import { besides, type Verifying } from "../settings/choices.js";
 import type { CellProgress } from "./cell-progress.js";
 
 /** A cell, and what is to be measured of it. */

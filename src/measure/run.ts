@@ -1,11 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { PinbenchError } from "../errors.js";
-import type { NativeError } from "../native/contract.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import { loadBetween } from "../host/machine-load.js";
+import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
+import type { Backend } from "../native/backend.js";
+import type { BuildInfo, NativeAddon, NativeError } from "../native/contract.js";
+import { packageVersion } from "../package-facts.js";
 import { devicesOf } from "../plan/cells.js";
-import type { ErrorRecord, ResultDocument } from "../results/schema.js";
+import { arenaKind, computeNs } from "../plan/geometry.js";
+import type { Plan } from "../plan/plan.js";
+import type { CellResult } from "../results/cell-schema.js";
+import { findBlockCutoffs } from "../results/cutoffs/block-cutoffs.js";
+import { cudaVersionName, noticeOf } from "../results/device-facts.js";
+import { fingerprint } from "../results/fingerprint.js";
+import type { DeviceRecord, HostRecord, ResultDocument } from "../results/schema.js";
+import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
+import { copiesHostMemory } from "../settings/choices.js";
+import type { Labels } from "../settings/labels.js";
+import type { Call } from "../settings/settings.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
 import { DeviceRun } from "./device-run.js";
-import { buildDocument, type RunIdentity } from "./document.js";
 import type { RunEvent } from "./rounds.js";
 import { type Stage, stagesOf } from "./stage.js";
 
@@ -80,4 +94,159 @@ export class Run {
     // An interruption is no failure of the run, whatever else went wrong before it.
     if (status === "aborted") this.#error = null;
   }
+}
+
+/** What stays the same from the first to the last document of a run. */
+export interface RunIdentity extends Call {
+  id: string;
+  build: BuildInfo;
+  host: HostRecord;
+  backend: Backend;
+  createRendezvous: NativeAddon["createRendezvous"];
+  plan: Plan;
+  /** Who else uses the devices; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  /** What the user says of the run; none where absent. */
+  labels?: Labels;
+}
+
+/** How far a run has come, for its document. */
+interface RunState {
+  status: ResultDocument["run"]["status"];
+  error: ErrorRecord | null;
+  stages: readonly Stage[];
+}
+
+/** The result document of a run as it stands. */
+function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
+  const { backend, host, plan } = identity;
+  const { settings } = plan;
+  const isOver = state.status !== "running";
+  const now = new Date();
+  const devices = state.stages.flatMap((stage) => stage.devices);
+  const loads = state.stages.flatMap(({ load }) => (load === null ? [] : [load]));
+  const cells = devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host)));
+  const shared = {
+    backend: backend.name,
+    driverVersion: backend.facts.driverVersion,
+    cudaVersion: cudaVersionName(backend.facts.cudaVersion),
+    devices: devices.map(deviceRecord),
+    host,
+  };
+  return {
+    schemaVersion: 1,
+    tool: {
+      name: "pinbench",
+      version: packageVersion(),
+      compiler: identity.build.compiler,
+      kernels: identity.build.kernels,
+    },
+    run: {
+      id: identity.id,
+      startedAt: identity.startedAt.toISOString(),
+      finishedAt: isOver ? now.toISOString() : null,
+      wallNs: (performance.now() - identity.startedMs) * 1e6,
+      argv: [...identity.argv],
+      status: state.status,
+      error: state.error,
+      load: loads.length === 0 ? null : loadBetween(loads),
+      ...(identity.sharing !== null && { sharing: identity.sharing.records }),
+      ...labelsIn(identity.labels),
+    },
+    ...shared,
+    notice: noticeOf(backend.name),
+    fingerprint: fingerprint({ ...shared, pinbenchVersion: packageVersion() }),
+    plan: {
+      preset: plan.preset,
+      precision: plan.stopping.precision,
+      budgetNs: plan.stopping.budgetNs,
+      samplesPerCell: plan.stopping.samplesPerCell,
+      verify: settings.verify,
+      seed: settings.seed,
+      staging: { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots },
+      numa: settings.numa,
+      cells: cells.length,
+      rounds: Math.max(0, ...state.stages.map(({ rounds }) => rounds)),
+      estimatedHostBytes: plan.estimate.hostBytes,
+      estimatedPinnedBytes: plan.estimate.pinnedBytes,
+      estimatedDeviceBytes: plan.estimate.deviceBytes,
+      notes: plan.notes,
+      settings,
+    },
+    coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
+    ...workerProcesses(devices),
+    cells,
+    ...(plan.candidates.length > 0 && { blockCutoffs: findBlockCutoffs(cells) }),
+  };
+}
+
+/** What a document's `run` has of labels: nothing where there are none. */
+export function labelsIn(labels: Labels = {}): Pick<ResultDocument["run"], "labels"> {
+  return Object.keys(labels).length === 0 ? {} : { labels: { ...labels } };
+}
+
+function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "workerProcesses"> {
+  const costs = devices.flatMap(({ workerCosts }) => workerCosts ?? []);
+  return costs.length === 0 ? {} : { workerProcesses: costs };
+}
+
+function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
+  // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
+  const loaded = cells.find(({ link }) => link?.generation != null);
+  const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
+  return {
+    ...facts,
+    numaNode: numaNodeOfPciDevice(device.pciBusId),
+    upstreamPath: upstreamPath(device.pciBusId),
+    link: orNull(loaded?.link ?? null),
+    linkLimitGBps: loaded?.linkLimitGBps ?? null,
+  };
+}
+
+function orNull(link: LinkRecord | null): LinkRecord | null {
+  return link === null || Object.values(link).every((value) => value === null) ? null : link;
+}
+
+function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): CellResult {
+  const { cell } = progress;
+  const { buffersPerWorker, skipReason: _, ...parameters } = cell;
+  const arena = cell.memory === "device" ? null : run.arena(arenaKind(cell.memory), cell.workerKind);
+  const ofDevice = !copiesHostMemory(cell.direction);
+  return {
+    ...parameters,
+    workerKind: cell.workerKind ?? "thread",
+    placement: { numaNode: run.placement.numaNode, cpus: run.placement.cpus },
+    pages: {
+      kind: cell.memory === "device" ? "device" : cell.memory === "registered" ? "huge" : "base",
+      arenaBytes: arena?.bytes ?? 0,
+      hugePageBytes: arena?.hugePageBytes ?? null,
+    },
+    cachePool: {
+      buffersPerWorker,
+      totalBytes: buffersPerWorker * cell.workers * cell.sizeBytes,
+      lastLevelCacheBytes: ofDevice ? run.device.l2CacheBytes : host.lastLevelCacheBytes,
+      lastLevelCacheSource: ofDevice ? "device L2" : host.lastLevelCacheSource,
+    },
+    syncMode: "spin",
+    copiesPerSample: progress.copiesPerSample,
+    samples: progress.samples,
+    stats: progress.stats,
+    link: orNull(progress.link),
+    verification:
+      progress.checkedBytes === 0
+        ? null
+        : {
+            checkedBytes: progress.checkedBytes,
+            mismatches: progress.mismatches,
+            copies: progress.copies,
+            provenCopies: progress.provenCopies,
+          },
+    ...(cell.beside === undefined ? {} : { load: progress.load }),
+    ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
+    ...(cell.blockBytes === undefined ? {} : { hostNsPerBlock: progress.hostNsPerBlock }),
+    outcome: progress.outcome,
+    skipReason: progress.skipReason,
+    error: progress.error,
+    warnings: progress.warnings,
+  };
 }

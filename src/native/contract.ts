@@ -5,12 +5,11 @@
  * has, after `abort()`.
  */
 
-import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
-import type { Beside, BlockWay, DirectionMoved, PeerPath } from "../settings/choices.js";
-import type { Verifying } from "../settings/kinds.js";
+import type { Cell, CellResult } from "../results/cell-schema.js";
+import type { ErrorRecord, LinkRecord, PinningCost } from "../results/schema-parts.js";
+import type { Beside, BlockWay, DirectionMoved, PeerPath, Verifying } from "../settings/choices.js";
 import type { DeviceActivity, DeviceHealth, DeviceProcess, DriverFacts } from "./device-contract.js";
-import type { LoaderOptions, NativeLoader } from "./loader-contract.js";
-import type { NativePool, PoolOptions } from "./pool-contract.js";
+import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";

@@ -1,4 +1,4 @@
-import type { LinkRecord } from "../results/schema.js";
+import type { LinkRecord } from "../results/schema-parts.js";
 
 /*
  * What a driver that is open tells of its devices (`NativeDriver` of contract.ts), written by hand as that is: by CUDA, and

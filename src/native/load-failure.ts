@@ -1,8 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
-import type { Candidate } from "./candidates.js";
-import type { ProbeOutcome } from "./probe.js";
+import type { Candidate, ProbeOutcome } from "./probe.js";
 
 /** Why a module cannot be loaded; `kind` decides what is advised. */
 export interface Failure {

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
-import { type AddonSource, type Candidate, candidates } from "./candidates.js";
 import type { NativeAddon } from "./contract.js";
 import {
   explainFailure,
@@ -10,7 +9,7 @@ import {
   nothingLoads,
   systemGlibc,
 } from "./load-failure.js";
-import { type ProbeOutcome, probe } from "./probe.js";
+import { type AddonSource, type Candidate, candidates, type ProbeOutcome, probe } from "./probe.js";
 
 /** The compiled module that is used, and where it comes from. */
 export interface LoadedAddon {

@@ -1,5 +1,5 @@
 import { memoryAvailableBytes } from "../host/memory.js";
-import type { Placement } from "../host/placement.js";
+import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";

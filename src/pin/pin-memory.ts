@@ -7,8 +7,8 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "../host/memory.js";
-import { choosePlacement, type Placement } from "../host/placement.js";
 import { hostname, transparentHugePages, virtualization } from "../host/system.js";
+import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, openBackend } from "../native/backend.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
@@ -16,8 +16,7 @@ import type { FailedCandidate } from "../native/load-failure.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
-import type { BackendChoice } from "../settings/choices.js";
-import type { NumaChoice } from "../settings/kinds.js";
+import type { BackendChoice, NumaChoice } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";

@@ -1,5 +1,4 @@
-import type { CsvValue } from "../draw/csv.js";
-import type { DocumentKind } from "../draw/document-kind.js";
+import type { CsvValue, DocumentKind } from "../draw/document-kind.js";
 import {
   formatGBps,
   formatHalfWidth,

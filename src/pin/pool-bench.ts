@@ -1,9 +1,9 @@
 import { fieldOf, readText } from "../host/files.js";
-import type { Placement } from "../host/placement.js";
+import type { Placement } from "../host/topology.js";
+import { openPlacedSession } from "../native/backend.js";
 import type { NativeDriver, NativeError, NativeSession } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
-import { openPlacedSession } from "../native/placed-session.js";
-import type { NativePool } from "../native/pool-contract.js";
+import type { NativePool } from "../native/loader-contract.js";
 import { poolWays } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
 import type { PoolShape, ProcessMemory } from "./pinning-document.js";

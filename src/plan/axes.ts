@@ -21,7 +21,7 @@ import {
   workerKinds,
 } from "../settings/choices.js";
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { type BlockAxes, blocksAskedFor, presetOfBlocks, searchesBlocks } from "./blocks.js";
 import {
   beyondCpus,

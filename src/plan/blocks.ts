@@ -1,9 +1,9 @@
 import { PinbenchError } from "../errors.js";
-import { coarseBytes, latticeBytes } from "../results/cutoffs/block-lattice.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
+import { coarseBytes, latticeBytes } from "../results/cutoffs/cutoff-schema.js";
 import { type BlockWay, blockWays, inOrder, type Memory } from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
 
 /*

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import { besides, blockWays, copiesHostMemory, peerPaths, workerKinds } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
 import { blockCells, problemOfBlocks } from "./blocks.js";
@@ -116,16 +116,6 @@ function isPipelined({ direction, memory, workers, mode, timer, cache }: Cell): 
     cache === "cold"
   );
 }
-
-/**
- * What the kernels of a pipeline's batch take in all, in ns: about what a copy takes over 16 lanes of PCIe 5.0, on every
- * machine, so that pipelines of two machines can be compared. Where copies take as long, overlapping is worth most.
- */
-export function computeNs({ sizeBytes }: Pick<Cell, "sizeBytes">): number {
-  return Math.ceil(sizeBytes / pipelineGBps);
-}
-
-const pipelineGBps = 50;
 
 /** Why there can be no such cell, as a clause; null where there can. */
 export function problemOfVariant(cell: Cell): string | null {

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { cellId } from "../results/cell-id.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import {
   type Cache,
   caches,
@@ -16,21 +16,12 @@ import { formatSize, MiB } from "../settings/units.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
 import { checkVariants, mostVariants, problemOfVariant, variantPlaces, variantsOf } from "./cell-variants.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
-import { mostChunks, strideBytes } from "./geometry.js";
+import { mostChunks, type PlannedCell, strideBytes } from "./geometry.js";
 
 const maxCells = 20_000;
 
 /** A copy has to find nothing of the buffer's last use in the cache: twice the cache lies between two uses. */
 const cachesPerColdPool = 2;
-
-/** A cell of a plan. */
-export interface PlannedCell extends Cell {
-  id: string;
-  /** Length of each worker's rotation of buffers; 1 for a warm cell. */
-  buffersPerWorker: number;
-  /** Why it cannot be measured here; null where it can. */
-  skipReason: string | null;
-}
 
 /**
  * Every combination of the axes, device by device and table by table (direction, mode, timer, cache). Within a

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { MemorySpeed } from "../host/memory-speed.js";
+import type { MemorySpeed } from "../host/memory.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 
 /** What the plan needs to know of a device. */

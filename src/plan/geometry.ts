@@ -1,7 +1,6 @@
 import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.js";
-import type { Cell } from "../results/schema.js";
-import { copiesHostMemory, type Direction, type HostMemory } from "../settings/choices.js";
-import type { Verifying } from "../settings/kinds.js";
+import type { Cell } from "../results/cell-schema.js";
+import { copiesHostMemory, type Direction, type HostMemory, type Verifying } from "../settings/choices.js";
 import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 import { blocksOfCopy, gathersBlocks } from "./blocks.js";
@@ -72,6 +71,15 @@ export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, ver
 
 /** A cell with the length of each worker's rotation. */
 export type RotatingCell = Cell & { buffersPerWorker: number };
+
+/** A cell of a plan. */
+export interface PlannedCell extends Cell {
+  id: string;
+  /** Length of each worker's rotation of buffers; 1 for a warm cell. */
+  buffersPerWorker: number;
+  /** Why it cannot be measured here; null where it can. */
+  skipReason: string | null;
+}
 
 /** Bytes from one buffer's start to the next one's. */
 export function strideBytes(sizeBytes: number): number {
@@ -282,4 +290,14 @@ function sessionNeed(arenas: PlannedArenas): SessionNeed {
 
 function ringBytes({ workers, slots, chunkBytes, hostSlots, hostChunkBytes }: StagingRing): number {
   return workers * Math.max(slots * chunkBytes, hostSlots * hostChunkBytes);
+}
+
+const pipelineGBps = 50;
+
+/**
+ * What the kernels of a pipeline's batch take in all, in ns: about what a copy takes over 16 lanes of PCIe 5.0, on every
+ * machine, so that pipelines of two machines can be compared. Where copies take as long, overlapping is worth most.
+ */
+export function computeNs({ sizeBytes }: Pick<Cell, "sizeBytes">): number {
+  return Math.ceil(sizeBytes / pipelineGBps);
 }

@@ -1,5 +1,5 @@
 import type { ArenaKind } from "../native/contract.js";
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, isBatch, type Memory } from "../settings/choices.js";
 import type { PlanFacts } from "./facts.js";
 
@@ -141,7 +141,7 @@ const usualMemory = { firstTouchGBps: 1.4, copyGBps: 14 };
 
 /**
  * All that the emulated device does, the host's CPUs do by copying memory: each rate is a share of what they do in a
- * measurement of some milliseconds (host/memory-speed.ts). The shares are read off runs on a machine of 2 CPUs.
+ * measurement of some milliseconds (host/memory.ts). The shares are read off runs on a machine of 2 CPUs.
  */
 function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
   const { firstTouchGBps, copyGBps } = memorySpeed ?? usualMemory;

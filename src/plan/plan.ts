@@ -1,6 +1,6 @@
 import { parseCellId } from "../results/cell-id.js";
 import { type PresetName, presets } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
 import { searchBudgetNs, searchedCells, searchesBlocks } from "./blocks.js";
@@ -9,25 +9,31 @@ import {
   devicesOf,
   listCells,
   measurableCells,
-  type PlannedCell,
   plannedCell,
   takesSeveralDevices,
   withHostControls,
 } from "./cells.js";
-import { type DurationEstimate, estimateDuration } from "./duration.js";
+import { type DurationEstimate, estimateDuration, pinningSizes } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import {
   type MemoryNeed,
   memoryNeed,
   type PlannedArenas,
+  type PlannedCell,
   planArenas,
   planProcessArenas,
   withSpareBuffer,
 } from "./geometry.js";
-import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
-import { type HostLoad, hostLoad, loadNeed } from "./load-need.js";
+import {
+  doesNotFit,
+  type Excess,
+  findExcess,
+  type HostLoad,
+  hostLoad,
+  loadNeed,
+  pinnedLimitBytes,
+} from "./limits.js";
 import type { SpeedFacts } from "./machine-speed.js";
-import { pinningSizes } from "./pinning.js";
 
 /** When a cell has been measured enough. */
 export interface Stopping {

@@ -1,4 +1,4 @@
-import type { Cell } from "../results/schema.js";
+import type { Cell } from "../results/cell-schema.js";
 import type { Mode, Timer } from "../settings/choices.js";
 import { wholeBlocks } from "./blocks.js";
 

@@ -7,16 +7,16 @@ import {
 } from "../draw/numbers.js";
 import { type Note, note, reasonNotes, type Tone } from "../draw/report.js";
 import { counted, listed, withoutFullStop } from "../draw/words.js";
+import type { CellResult } from "../results/cell-schema.js";
 import { halfWidthOf, sign } from "../results/naming/cell-figure.js";
-import { cellNames, type NameOfCell } from "../results/naming/cell-name.js";
-import { directionName } from "../results/naming/wording.js";
+import { cellNames, directionName, type NameOfCell } from "../results/naming/wording.js";
 import { describeUnseen } from "../results/other-programs.js";
-import type { CellResult, ResultDocument } from "../results/schema.js";
+import type { ResultDocument } from "../results/schema.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { isEvidence } from "./findings/finding-evidence.js";
 import { otherUnevenNotes } from "./findings/uneven-cells.js";
-import { cellsAskedFor } from "./host-control.js";
+import { cellsAskedFor } from "./tables/cell-group.js";
 
 /**
  * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was

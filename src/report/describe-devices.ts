@@ -1,6 +1,5 @@
-import { hostRecord } from "../host/host-record.js";
-import { upstreamPath } from "../host/pci-topology.js";
-import { numaNodeOfPciDevice } from "../host/topology.js";
+import { hostRecord } from "../host/machine-load.js";
+import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
 import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";
 import type { BuildInfo } from "../native/contract.js";

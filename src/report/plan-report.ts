@@ -5,8 +5,10 @@ import type { Screen } from "../draw/screen.js";
 import { indent } from "../draw/terminal/terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { counted, listed } from "../draw/words.js";
+import type { PreparedRun } from "../measure/prepare.js";
 import type { DeviceFacts } from "../native/device-contract.js";
-import type { PlannedCell } from "../plan/cells.js";
+import { describeFailed } from "../native/load-failure.js";
+import type { PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { besideName, blocksText, blockWayText } from "../results/naming/wording.js";
 import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";
@@ -179,5 +181,26 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
     ["On device", need(estimate.deviceBytes)],
     ["Time", timeText(wholeDuration(estimate, processes))],
     ...[...skipReasons].map((reason): Fact => ["Skipped", reason]),
+  ];
+}
+
+/** What is to be said of a run before it measures. */
+export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): string[] {
+  return [
+    ...backendNotes(opened, isDryRun ? "planning for" : "measuring"),
+    ...plan.notes,
+    ...[budgetNote(plan)].filter((note) => note !== null),
+  ];
+}
+
+/** Of these, what there is to say of the driver that was opened, and of builds that were not. */
+export function backendNotes(
+  { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
+  doing = "measuring",
+): string[] {
+  const { fallbackReason } = backend;
+  return [
+    ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
+    ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
   ];
 }

@@ -1,6 +1,6 @@
 import { formatGBps, formatMicroseconds } from "../draw/numbers.js";
-import type { NameOfCell } from "../results/naming/cell-name.js";
-import type { CellResult } from "../results/schema.js";
+import type { CellResult } from "../results/cell-schema.js";
+import type { NameOfCell } from "../results/naming/wording.js";
 import { formatDuration } from "../settings/units.js";
 
 /** One thing that the line tells. */

@@ -1,6 +1,7 @@
-import type { CsvValue } from "../draw/csv.js";
+import type { CsvValue } from "../draw/document-kind.js";
+import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { labelsLine, noticeIn } from "../results/naming/wording.js";
-import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
+import type { ResultDocument } from "../results/schema.js";
 
 interface Row {
   document: ResultDocument;

@@ -1,6 +1,7 @@
 import { roundDown } from "../draw/numbers.js";
 import { type Fact, type Note, note } from "../draw/report.js";
 import { counted } from "../draw/words.js";
+import type { CellResult } from "../results/cell-schema.js";
 import {
   countedCpus,
   guestOf,
@@ -10,7 +11,8 @@ import {
   unitsNote,
 } from "../results/naming/wording.js";
 import { describeSharing } from "../results/other-programs.js";
-import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import type { DeviceRecord, ResultDocument } from "../results/schema.js";
+import type { LinkRecord } from "../results/schema-parts.js";
 import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 

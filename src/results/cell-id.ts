@@ -19,7 +19,7 @@ import {
   timers,
 } from "../settings/choices.js";
 import { parseSize } from "../settings/units.js";
-import type { Cell } from "./schema.js";
+import type { Cell } from "./cell-schema.js";
 
 /**
  * The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. What a plain cell

@@ -42,7 +42,7 @@ function column(
 }
 
 /** Median, extremes and interval of a set of samples, in their unit. */
-export const distributionSchema = z.object({
+const distributionSchema = z.object({
   median: finite,
   min: finite,
   max: finite,
@@ -57,7 +57,7 @@ export const distributionSchema = z.object({
 });
 
 /** The figures of one direction of a cell, or of the sum of both. */
-export const statsSchema = z.object({
+const statsSchema = z.object({
   /** "sum": both directions of a bidir cell together; throughput cells only. */
   direction: z.enum([...directionsMoved, "sum"]),
   samples: count,
@@ -77,7 +77,7 @@ export const statsSchema = z.object({
 });
 
 /** The raw samples of one direction of a cell. */
-export const samplesSchema = z.object({
+const samplesSchema = z.object({
   direction: directionMoved,
   /** Where several processes measured: which of them, from 0. Each calibrates its samples by itself. */
   process: count.nullish(),
@@ -103,10 +103,10 @@ const mismatchSchema = z.object({
 });
 
 /** What became of a cell. */
-export const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
+const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
 /** The parameters of a cell: those that its id names. */
-export const cellSchema = z.object({
+const cellSchema = z.object({
   /** Of a copy between two devices the one that it comes from. */
   device: count,
   direction: z.enum(directions),
@@ -212,3 +212,16 @@ export const cellResultSchema = z.object({
   error: errorSchema.nullable(),
   warnings: z.array(z.string()),
 });
+
+/** What is measured in one cell: the parameters that its id names, and that a baseline joins on. */
+export type Cell = z.infer<typeof cellSchema>;
+/** What a run measured of one cell, or why it did not. */
+export type CellResult = z.infer<typeof cellResultSchema>;
+/** The figures of one direction of a cell, or of the sum of both. */
+export type CellStats = z.infer<typeof statsSchema>;
+/** Median, extremes and interval of a set of samples, in their unit. */
+export type Distribution = z.infer<typeof distributionSchema>;
+/** The raw samples of one direction of a cell. */
+export type CellSamples = z.infer<typeof samplesSchema>;
+/** What became of a cell. */
+export type Outcome = z.infer<typeof outcomeSchema>;

@@ -1,9 +1,10 @@
 import { distribution } from "../stats/order-statistics.js";
 import { cellId } from "./cell-id.js";
+import type { CellResult } from "./cell-schema.js";
 import { fingerprint } from "./fingerprint.js";
 import { type NvbandwidthFigure, type NvbandwidthFile, readNvbandwidth } from "./nvbandwidth-file.js";
 import { checkPossible } from "./parse.js";
-import type { CellResult, ResultDocument } from "./schema.js";
+import type { ResultDocument } from "./schema.js";
 
 /** What the file of nvbandwidth does not say, and what the document is to name. */
 export interface ImportOptions {

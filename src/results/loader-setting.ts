@@ -52,3 +52,22 @@ export function usualSetting(
     nonBlocking: pinMemory,
   };
 }
+
+/** Number of worker counts on a grid, 0 included; each is tried pinned and not: 28 settings. */
+const gridCounts = 14;
+
+/** 0, 1 and so on to `most`, denser at small numbers. */
+export function spread(most: number): number[] {
+  if (most < gridCounts) return Array.from({ length: most + 1 }, (_, count) => count);
+  // The steps grow by a ratio that makes the last one end at `most`.
+  const positions = (ratio: number) =>
+    Array.from({ length: gridCounts }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
+  let low = 1 + 1e-9;
+  let high = 4;
+  for (let step = 0; step < 60; ++step) {
+    const middle = (low + high) / 2;
+    if ((middle ** (gridCounts - 1) - 1) / (middle - 1) > most) high = middle;
+    else low = middle;
+  }
+  return [...new Set([...positions(low).slice(0, -1), most])];
+}

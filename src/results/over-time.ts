@@ -1,4 +1,4 @@
-import type { Cell, CellSamples, CellStats } from "./schema.js";
+import type { Cell, CellSamples, CellStats } from "./cell-schema.js";
 
 /** What bytes over time are computed from. */
 interface Measured extends Pick<Cell, "direction"> {

@@ -38,3 +38,30 @@ export const linkSchema = z.object({
   smClockMHz: count.nullable(),
   memoryClockMHz: count.nullable(),
 });
+
+/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
+export type LinkRecord = z.infer<typeof linkSchema>;
+/** An error of a cell or of a run. */
+export type ErrorRecord = z.infer<typeof errorSchema>;
+
+/** What obtaining a buffer takes. */
+export const pinningCostSchema = z.object({
+  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
+  allocateNs: nanoseconds,
+  freeNs: nanoseconds,
+  hugePageBytes: count.nullable(),
+});
+
+/** What obtaining one buffer took, and giving it back. */
+export type PinningCost = z.infer<typeof pinningCostSchema>;
+
+/**
+ * The JSON Schema (draft 2020-12) of what a document's zod schema accepts, as a file of schema/; the zod schema has its
+ * $id, title and description. Like the zod schema it accepts properties that it does not know where that does, so that
+ * a later minor version may add some.
+ */
+export function documentJsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const written = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
+  const { $schema, $id, title, description, ...body } = written;
+  return { $schema, $id, title, description, ...body };
+}

@@ -2,19 +2,11 @@ import { z } from "zod";
 import { backendNames } from "../settings/choices.js";
 import { isLabelValue, labelKey } from "../settings/labels.js";
 import { presetNames } from "../settings/presets.js";
-import { origins, type RunSettings } from "../settings/settings.js";
-import { runSettings } from "../settings/table.js";
-import {
-  cellResultSchema,
-  type cellSchema,
-  type distributionSchema,
-  type outcomeSchema,
-  type samplesSchema,
-  type statsSchema,
-} from "./cell-schema.js";
+import { origins, type RunSettings, runSettings } from "../settings/table.js";
+import { cellResultSchema } from "./cell-schema.js";
 import { blockCutoffsSchema } from "./cutoffs/cutoff-schema.js";
-import { count, errorSchema, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
-import { sharingSchema } from "./sharing-schema.js";
+import { sharingSchema } from "./other-programs.js";
+import { count, errorSchema, linkSchema, nanoseconds, pinningCostSchema, ratio } from "./schema-parts.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
@@ -78,13 +70,6 @@ const deviceSchema = z.object({
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
   linkLimitGBps: ratio.positive().nullable(),
-});
-
-const pinningCostSchema = z.object({
-  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
-  allocateNs: nanoseconds,
-  freeNs: nanoseconds,
-  hugePageBytes: count.nullable(),
 });
 
 const payOffCopiesSchema = z.object({ h2d: count.nullable(), d2h: count.nullable() });
@@ -247,16 +232,6 @@ export const resultSchema = z.object({
 
 /** The result document: one run. */
 export type ResultDocument = z.infer<typeof resultSchema>;
-/** What is measured in one cell: the parameters that its id names, and that a baseline joins on. */
-export type Cell = z.infer<typeof cellSchema>;
-/** What a run measured of one cell, or why it did not. */
-export type CellResult = z.infer<typeof cellResultSchema>;
-/** The figures of one direction of a cell, or of the sum of both. */
-export type CellStats = z.infer<typeof statsSchema>;
-/** Median, extremes and interval of a set of samples, in their unit. */
-export type Distribution = z.infer<typeof distributionSchema>;
-/** The raw samples of one direction of a cell. */
-export type CellSamples = z.infer<typeof samplesSchema>;
 /** What a device's first use took, and what pinning memory takes. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
 /** What starting the worker processes of a device took. */
@@ -265,18 +240,10 @@ export type WorkerProcessCosts = z.infer<typeof workerProcessesSchema>;
 export type DeviceRecord = z.infer<typeof deviceSchema>;
 /** A machine as a result describes it. */
 export type HostRecord = z.infer<typeof hostSchema>;
-/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
-export type LinkRecord = z.infer<typeof linkSchema>;
 /** What else a machine did during a run: shares from 0 to 1, each null where the kernel does not tell. */
 export type LoadRecord = z.infer<typeof loadSchema>;
 /** After how many copies each way of pinning has paid off, in each direction. */
 export type PayOff = z.infer<typeof payOffSchema>;
-/** What obtaining one buffer took, and giving it back. */
-export type PinningCost = z.infer<typeof pinningCostSchema>;
-/** An error of a cell or of a run. */
-export type ErrorRecord = z.infer<typeof errorSchema>;
-/** What became of a cell. */
-export type Outcome = z.infer<typeof outcomeSchema>;
 
 resultSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:result-v1",

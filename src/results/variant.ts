@@ -1,6 +1,6 @@
 import { steadyMemories } from "../settings/choices.js";
 import { cellId } from "./cell-id.js";
-import type { Cell } from "./schema.js";
+import type { Cell } from "./cell-schema.js";
 
 /** The parameters that a plain cell lacks. */
 export type VariantFields = Pick<
@@ -89,4 +89,20 @@ export function idOfAlone(cell: Cell): string {
     ...alone
   } = cell;
   return cellId(alone);
+}
+
+/**
+ * The kind of a series, whose members share their noise: the kind of memory, and latency apart from throughput ("pinned
+ * latency"). Variants are kinds of their own ("pageable process", "pinned together"), because what runs with them adds
+ * to their noise.
+ */
+export function kindOf({
+  cell,
+  unit,
+}: {
+  cell: VariantFields & { memory: string };
+  unit: "GB/s" | "us";
+}): string {
+  const variant = variantName(cell);
+  return [cell.memory, ...(unit === "us" ? ["latency"] : []), ...(variant === "" ? [] : [variant])].join(" ");
 }

@@ -1,6 +1,3 @@
-import { PinbenchError } from "../errors.js";
-import { type List, listEntries } from "./units.js";
-
 /*
  * Every enumeration once; those of a cell in the order in which plans and tables list their values. Types and the
  * documents' schemas derive from these.
@@ -137,40 +134,12 @@ export type QuestionName = (typeof questionNames)[number];
 /** Whether a training loop waits for each step's end, as one does that reads the loss, or enqueues the next meanwhile. */
 export const stepModes = ["blocking", "queued"] as const;
 
-/**
- * The entries of a list such as "pinned,pageable" or ["pinned", "pageable"], each once and in the order of `choices`;
- * `what` names them in the message ("memory kind"). Throws a usage error that lists the choices.
- */
-export function parseChoices<Choice extends string>(
-  given: List<Choice>,
-  what: string,
-  choices: readonly Choice[],
-): Choice[] {
-  const entries = listEntries(given);
-  const known: readonly string[] = choices;
-  const unknown = entries.find((entry) => !known.includes(entry));
-  if (unknown !== undefined) {
-    throw new PinbenchError("usage", `"${unknown}" is not a ${what}.`, {
-      hint: hintOfChoices(unknown, choices),
-    });
-  }
-  return inOrder(choices, entries);
-}
-
 /** Those of `choices` that are asked for. */
 export function inOrder<Choice extends string>(
   choices: readonly Choice[],
   asked: readonly string[],
 ): Choice[] {
   return choices.filter((choice) => asked.includes(choice));
-}
-
-/** What may stand in place of a name that is none of `choices`: the one that was likely meant, and all of them. */
-function hintOfChoices(typed: string, choices: readonly string[]): string {
-  const meant = nearestWord(typed, choices);
-  const all = `Choose from ${choices.join(", ")}.`;
-  if (typed === "" || typed.includes(" ")) return `A list has commas, and no spaces. ${all}`;
-  return meant === null ? all : `Did you mean ${meant}? ${all}`;
 }
 
 /** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
@@ -203,3 +172,9 @@ function editDistance(a: string, b: string): number {
   }
   return previous[b.length]!;
 }
+
+/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
+export type Verifying = boolean | "every";
+
+/** "local" is each device's own NUMA node; a number is the node's. */
+export type NumaChoice = "local" | number;

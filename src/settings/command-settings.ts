@@ -7,9 +7,8 @@ import {
 } from "./document-formats.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
-import { launchSettings } from "./launch-settings.js";
 import { pinSettings } from "./pin-settings.js";
-import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
+import { type Kind, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
   cellSettings,
@@ -21,26 +20,64 @@ import {
 } from "./table.js";
 import { tuneSettings } from "./tune-settings.js";
 
+/** How `fleet run` starts one process a node, and how long it waits for them. */
+const launchSettings = {
+  nodes: setting(
+    "--nodes <count|list>",
+    "how many nodes, or which: 4, n01,n02 or, with Slurm, n[01-04]",
+    kind.text,
+  ),
+  folder: setting("--output <folder>", "a new folder for the results, which all nodes share", kind.text),
+  partition: setting("--partition <name>", "Slurm's partition", kind.text),
+  account: setting("--account <name>", "Slurm's account", kind.text),
+  srunOptions: setting(
+    "--srun-options <flags>",
+    "more flags for srun: '--gpus-per-node=8 --qos=high'",
+    kind.text,
+  ),
+  launcher: setting(
+    "--launcher <command>",
+    "command that starts one process per node, instead of srun; {nodes} becomes the value of --nodes",
+    kind.text,
+    { excludes: ["partition", "account", "srunOptions"] },
+  ),
+  pinbench: setting(
+    "--pinbench <command>",
+    "command of pinbench on the nodes (this one's path): 'npx pinbench', or a bundle's path",
+    kind.text,
+  ),
+  confirm: kind.onDemand("--confirm", "measure slow nodes again in fresh processes before reporting them"),
+  nodeDeadlineNs: setting(
+    "--node-deadline <time>",
+    "how long a node may take from its own start (60s)",
+    kind.time,
+    { default: 60e9 },
+  ),
+} as const;
+
 /* What commands share that say nothing of what is measured. */
 
-const json = onDemand("--json", "short for --format json");
-const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const json = kind.onDemand("--json", "short for --format json");
+const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
 const progress = setting("--no-progress", "no progress on stderr, only notes", kind.trueOrFalse, {
   default: true,
 });
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
-const ascii = onDemand("--ascii", "print only ASCII (default if the locale has no UTF-8)");
-const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
-const plot = (curves: string) => onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
-const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
-const verbose = onDemand("--verbose", "show all rows, notes and how it was measured");
-const debug = onDemand("--debug", "show where an error came from");
+const ascii = kind.onDemand("--ascii", "print only ASCII (default if the locale has no UTF-8)");
+const plain = kind.onDemand(
+  "--plain",
+  "tables for awk and screen readers: no rules, all labels in every row",
+);
+const plot = (curves: string) => kind.onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
+const ids = kind.onDemand("--ids", "call cells by their ids, as --cells takes them");
+const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
+const debug = kind.onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
 const config = setting(
   "--config <file>",
   "read this configuration instead of the nearest pinbench.config.json",
-  kind.text as kind.Kind<string | false, string>,
+  kind.text as Kind<string | false, string>,
   { helpOfNo: "read no configuration" },
 );
 
@@ -53,7 +90,7 @@ const deadlineNs = setting(
 
 /* Of the commands that measure on a device. */
 const turn = {
-  wait: onDemand("--wait", "wait until the devices are free (first come, first served)"),
+  wait: kind.onDemand("--wait", "wait until the devices are free (first come, first served)"),
   waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
 } as const;
 
@@ -101,7 +138,7 @@ export const commandSettings = {
     ...turn,
     deadlineNs,
     config,
-    dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
+    dryRun: kind.onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     ...written("result"),
     chart,
     plot: plot("bandwidth and latency against size"),
@@ -226,7 +263,7 @@ export const commandSettings = {
       kind.text,
     ),
     chart,
-    open: onDemand("--open", "show the page in a browser"),
+    open: kind.onDemand("--open", "show the page in a browser"),
     quiet: { ...quiet, help: "no notes on stderr" },
     debug,
   },
@@ -235,7 +272,7 @@ export const commandSettings = {
     devices: setting("--device <list>", "devices to examine: 0, 0,1 or all (all)", kind.devices, {
       default: "all",
     }),
-    quick: onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
+    quick: kind.onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
     reference: setting(
       "--reference <file>",
       "compare with machines that this site has recorded (form: docs/doctor.md)",
@@ -273,7 +310,7 @@ export const commandSettings = {
     debug,
   },
   explain: {
-    all: onDemand("--all", "answer all questions, in about a minute"),
+    all: kind.onDemand("--all", "answer all questions, in about a minute"),
     backend: cellSettings.backend,
     devices: setting(
       "--device <list>",
@@ -313,13 +350,13 @@ export const commandSettings = {
     debug,
   },
   build: {
-    verbose: onDemand("--verbose", "show the output of CMake and the compiler"),
+    verbose: kind.onDemand("--verbose", "show the output of CMake and the compiler"),
     ascii,
     debug,
   },
   completion: {},
   help: {
-    all: onDemand("--all", "show rare flags too"),
+    all: kind.onDemand("--all", "show rare flags too"),
     ascii,
     color,
     debug,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { directions, memories } from "./choices.js";
-import { type Kind, significance } from "./kinds.js";
-import { type Given, optionName, type SettingTable } from "./setting.js";
+import { significance } from "./kinds.js";
+import { type Given, type Kind, optionName, type SettingTable } from "./setting.js";
 import { runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
 

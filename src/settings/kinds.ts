@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { isObject } from "../text-file.js";
-import { parseChoices } from "./choices.js";
-import { readSizes } from "./sizes.js";
+import { inOrder, type NumaChoice, nearestWord, type Verifying } from "./choices.js";
+import { type Kind, setting } from "./setting.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
   hintOfShare,
@@ -12,27 +12,8 @@ import {
   parseSize,
   type Quantity,
   readCounts,
+  readSizes,
 } from "./units.js";
-
-/**
- * How the values of a setting are written, by whomever: the command line gives text, a configuration and a caller of the
- * library give what `Given` says, and `read` makes the value that pinbench works with.
- */
-export interface Kind<Value, Given> {
-  /** What a configuration may hold: one value, text alone, a list, a name of `choices`, or true and false. */
-  readonly form: "value" | "text" | "list" | "choice" | "switch";
-  /** Completes "must be …" in messages. */
-  readonly allowed: string;
-  readonly choices?: readonly string[];
-  /** What its value is in JSON: a list of that where `isList`; or else this word. */
-  readonly json: {
-    readonly type: "integer" | "number" | "boolean" | "string" | "object";
-    isList?: true;
-    orWord?: string;
-  };
-  /** Throws a usage error for what makes no sense. */
-  read(given: Given): Value;
-}
 
 /** Bytes of one size. */
 export const size: Kind<number, Quantity> = {
@@ -233,9 +214,6 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   },
 };
 
-/** "local" is each device's own NUMA node; a number is the node's. */
-export type NumaChoice = "local" | number;
-
 /** Where workers run and take memory from. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
@@ -278,8 +256,12 @@ export const trueOrFalse: Kind<boolean, boolean> = {
   read: (given) => ofType("boolean", given),
 };
 
-/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
-export type Verifying = boolean | "every";
+/** A switch that is off unless it is given. */
+export const onDemand = <const Flag extends string>(
+  flag: Flag,
+  help: string,
+  excludes: readonly string[] = [],
+) => setting(flag, help, trueOrFalse, { default: false, excludes });
 
 /** A switch that can also be asked for more. */
 export const verifying: Kind<Verifying, Verifying | "last"> = {
@@ -345,4 +327,32 @@ function parseKeywords(text: string): Record<string, unknown> {
   }
   if (isObject(value)) return value;
   throw wrong();
+}
+
+/**
+ * The entries of a list such as "pinned,pageable" or ["pinned", "pageable"], each once and in the order of `choices`;
+ * `what` names them in the message ("memory kind"). Throws a usage error that lists the choices.
+ */
+export function parseChoices<Choice extends string>(
+  given: List<Choice>,
+  what: string,
+  choices: readonly Choice[],
+): Choice[] {
+  const entries = listEntries(given);
+  const known: readonly string[] = choices;
+  const unknown = entries.find((entry) => !known.includes(entry));
+  if (unknown !== undefined) {
+    throw new PinbenchError("usage", `"${unknown}" is not a ${what}.`, {
+      hint: hintOfChoices(unknown, choices),
+    });
+  }
+  return inOrder(choices, entries);
+}
+
+/** What may stand in place of a name that is none of `choices`: the one that was likely meant, and all of them. */
+function hintOfChoices(typed: string, choices: readonly string[]): string {
+  const meant = nearestWord(typed, choices);
+  const all = `Choose from ${choices.join(", ")}.`;
+  if (typed === "" || typed.includes(" ")) return `A list has commas, and no spaces. ${all}`;
+  return meant === null ? all : `Did you mean ${meant}? ${all}`;
 }

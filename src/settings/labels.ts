@@ -1,6 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { Kind } from "./kinds.js";
-import { repeatable } from "./setting.js";
+import { type Kind, repeatable } from "./setting.js";
 
 /** What a user says of a result beside its figures, such as in which rack the machine stands. */
 export interface Label {

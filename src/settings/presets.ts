@@ -1,6 +1,5 @@
 import type { Direction, HostMemory } from "./choices.js";
-import { shmooSizes } from "./sizes.js";
-import { KiB, MiB } from "./units.js";
+import { KiB, MiB, shmooSizes } from "./units.js";
 
 /** The names of the presets. */
 export const presetNames = ["quick", "default", "shmoo", "fleet"] as const;

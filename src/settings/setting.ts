@@ -1,4 +1,22 @@
-import { type Kind, trueOrFalse } from "./kinds.js";
+/**
+ * How the values of a setting are written, by whomever: the command line gives text, a configuration and a caller of the
+ * library give what `Given` says, and `read` makes the value that pinbench works with.
+ */
+export interface Kind<Value, Given> {
+  /** What a configuration may hold: one value, text alone, a list, a name of `choices`, or true and false. */
+  readonly form: "value" | "text" | "list" | "choice" | "switch";
+  /** Completes "must be …" in messages. */
+  readonly allowed: string;
+  readonly choices?: readonly string[];
+  /** What its value is in JSON: a list of that where `isList`; or else this word. */
+  readonly json: {
+    readonly type: "integer" | "number" | "boolean" | "string" | "object";
+    isList?: true;
+    orWord?: string;
+  };
+  /** Throws a usage error for what makes no sense. */
+  read(given: Given): Value;
+}
 
 /** One setting: its flag, how it is written and read, what it is where nobody says, its bounds and its line of help. */
 export interface Setting<Value, Given, Default> {
@@ -95,10 +113,3 @@ export function repeatable<Value, Given, const Flag extends string>(
 ): Setting<Value, Given, readonly Value[]> & { readonly flag: Flag; readonly isRepeatable: true } {
   return { ...more, flag, help, kind: of, default: [], isRepeatable: true };
 }
-
-/** A switch that is off unless it is given. */
-export const onDemand = <const Flag extends string>(
-  flag: Flag,
-  help: string,
-  excludes: readonly string[] = [],
-) => setting(flag, help, trueOrFalse, { default: false, excludes });

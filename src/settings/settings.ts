@@ -1,32 +1,16 @@
 import { PinbenchError } from "../errors.js";
 import { isObject } from "../text-file.js";
 import { nearestWord } from "./choices.js";
-import type { Kind } from "./kinds.js";
 import {
   type Bounds,
   type Given,
+  type Kind,
   type Options,
   optionName,
   type SettingTable,
   type Values,
 } from "./setting.js";
-import { runSettings, saidByCellIds } from "./table.js";
-import type { tuneSettings } from "./tune-settings.js";
-
-/** Where a value may have come from that is no default. */
-export const origins = ["flag", "configuration", "caller"] as const;
-export type Origin = (typeof origins)[number];
-
-/**
- * What the user asked of a run: the one object that flags, configuration or a caller fill, that the plan and the result
- * carry, and that other processes get as JSON.
- */
-export type RunSettings = Values<typeof runSettings> & {
-  origins: Partial<Record<keyof typeof runSettings, Origin>>;
-};
-
-/** What the user asked of a search for a loader's settings. */
-export type TuneSettings = Values<typeof tuneSettings>;
+import { type Origin, type RunSettings, runSettings, saidByCellIds } from "./table.js";
 
 /** When a command or a function was called, and with which arguments: a document says so of the call that made it. */
 export interface Call {

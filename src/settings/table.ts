@@ -12,7 +12,7 @@ import {
 } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
-import { type Bounds, onDemand, repeatable, setting } from "./setting.js";
+import { type Bounds, repeatable, setting, type Values } from "./setting.js";
 import { formatDuration, MiB } from "./units.js";
 
 /*
@@ -226,6 +226,18 @@ export const measuringSettings = {
 /** What to measure and how. */
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
+/** Where a value may have come from that is no default. */
+export const origins = ["flag", "configuration", "caller"] as const;
+export type Origin = (typeof origins)[number];
+
+/**
+ * What the user asked of a run: the one object that flags, configuration or a caller fill, that the plan and the result
+ * carry, and that other processes get as JSON.
+ */
+export type RunSettings = Values<typeof runSettings> & {
+  origins: Partial<Record<keyof typeof runSettings, Origin>>;
+};
+
 /** Chosen by `npm run bench:regress`: with it less than 1 % of comparisons of equals raise a false alarm. */
 export const defaultSignificance = 0.003;
 
@@ -247,8 +259,11 @@ export const judgingSettings = {
     kind.trueOrFalse,
     { helpOfNo: "let those pass, even if the configuration is strict" },
   ),
-  allowMismatch: onDemand("--allow-mismatch", "compare different GPUs, or link widths of different slots"),
-  showsAll: onDemand("--all", "show all cells, not only those that need attention"),
+  allowMismatch: kind.onDemand(
+    "--allow-mismatch",
+    "compare different GPUs, or link widths of different slots",
+  ),
+  showsAll: kind.onDemand("--all", "show all cells, not only those that need attention"),
 } as const;
 
 /** By what the nodes of a fleet are judged. */
@@ -296,8 +311,8 @@ export const checkSettings = {
     kind.wait,
     { default: 0 },
   ),
-  update: onDemand("--update", "write a new baseline, unless there is a regression"),
-  accept: onDemand("--accept", "with --update: write it even if there is a regression"),
+  update: kind.onDemand("--update", "write a new baseline, unless there is a regression"),
+  accept: kind.onDemand("--accept", "with --update: write it even if there is a regression"),
   keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
   history: setting(
     "--history <folder>",
@@ -319,7 +334,7 @@ export const baselineSettings = {
     kind.count("number of runs", 1, 1000),
     { default: 10 },
   ),
-  append: onDemand(
+  append: kind.onDemand(
     "--append",
     "add runs to an existing baseline, with its cells and settings",
     Object.keys(cellSettings),

@@ -1,6 +1,6 @@
 import { stepModes } from "./choices.js";
 import * as kind from "./kinds.js";
-import { onDemand, setting } from "./setting.js";
+import { setting, type Values } from "./setting.js";
 import { cellSettings } from "./table.js";
 
 /** Time for a search where nobody says: of a data set by itself, and in a running job from its first batches on. */
@@ -28,7 +28,7 @@ export const tuneSettings = {
     "without Python: a folder of files, one per sample; with --cold: the files that the data set reads",
     kind.text,
   ),
-  cold: onDemand("--cold", "measure a first epoch: drop the files of --data from the page cache first"),
+  cold: kind.onDemand("--cold", "measure a first epoch: drop the files of --data from the page cache first"),
   batchSize: setting("--batch-size <count>", "samples per batch", kind.count("batch size", 1, 1e6)),
   epochBatches: setting(
     "--epoch-batches <count>",
@@ -65,7 +65,7 @@ export const tuneSettings = {
     kind.count("number of workers", 0, 1024),
   ),
   budgetNs: setting("--budget <time>", "time for the search (60s; 33s in a running job)", kind.time),
-  go: onDemand("--go", "in a running job: let it train on to its end, with the best setting"),
+  go: kind.onDemand("--go", "in a running job: let it train on to its end, with the best setting"),
   loader: setting(
     "--loader <number>",
     "in a running job: tune this loader, numbered from 1 in order of first use",
@@ -74,7 +74,7 @@ export const tuneSettings = {
   timeoutNs: setting("--timeout <time>", "time without a batch that counts as a hang (30s)", kind.time, {
     default: 30e9,
   }),
-  exhaustive: onDemand("--exhaustive", "measure a grid instead of searching"),
+  exhaustive: kind.onDemand("--exhaustive", "measure a grid instead of searching"),
   backend: cellSettings.backend,
   device: setting(
     "--device <number>",
@@ -85,3 +85,6 @@ export const tuneSettings = {
     default: 1,
   }),
 } as const;
+
+/** What the user asked of a search for a loader's settings. */
+export type TuneSettings = Values<typeof tuneSettings>;

@@ -1,4 +1,4 @@
-import { digamma, trigamma, trigammaInverse } from "./gamma.js";
+import { digamma, trigamma, trigammaInverse } from "./hypothesis-tests.js";
 import { median } from "./order-statistics.js";
 
 /** Means and variances: plain ones, ones that outliers do not drive, and what similar variances say of each other. */

@@ -1,8 +1,7 @@
 import type { EpochTurn, LoaderSetting, TrialRecord } from "../results/tuning.js";
 import { median } from "../stats/order-statistics.js";
 import { longEpochStarts } from "./live/joint-arrivals.js";
-import type { Score } from "./score.js";
-import { droppedBatches } from "./steady-state.js";
+import { droppedBatches, type Score } from "./score.js";
 
 /** Medians of what epochs of a running job cost under a setting. */
 export interface EpochCost extends EpochTurn {

@@ -1,12 +1,11 @@
 import { PinbenchError } from "../errors.js";
 import { DeviceSharing } from "../host/device-sharing.js";
-import { choosePlacement } from "../host/placement.js";
+import { choosePlacement } from "../host/topology.js";
 import { openBackend, sharedDevices } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { emulatedNotice } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
-import type { TuneSettings } from "../settings/settings.js";
-import { tuneSettings } from "../settings/tune-settings.js";
+import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
 import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";

@@ -1,17 +1,28 @@
-import { defaultPrefetchFactor, settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
+import {
+  defaultPrefetchFactor,
+  describeSetting,
+  settingKey,
+  torchDefault,
+  usualSetting,
+} from "../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
-import { median } from "../stats/order-statistics.js";
 import { type EpochCost, epochCost, jobScore } from "./epoch-cost.js";
-import type { Probe, TrialControl } from "./loader-probe.js";
+import type { Probe, Trial, TrialControl } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
-import { withOpenWait } from "./open-wait.js";
-import { comparable, pooledScore, trialSpread } from "./pooled-score.js";
-import { type Score, scoreOf } from "./score.js";
+import {
+  comparable,
+  cycleBatches,
+  droppedBatches,
+  pooledScore,
+  readsStorage,
+  type Score,
+  scoreOf,
+  trialSpread,
+  waitingShare,
+} from "./score.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./search/choice.js";
 import { supplySlack } from "./search/rate-bounds.js";
 import { enoughFor, type StoppingRule } from "./search/stopping.js";
-import { droppedBatches } from "./steady-state.js";
-import { readsStorage } from "./storage-reads.js";
 
 /**
  * A tried setting: the document's record with the score of all its trials together. The score is null if none had
@@ -269,17 +280,6 @@ export function loopRate(trials: Trials, measured: Measured | null): number | nu
     : measured.score.batchesPerSecond / (1 - waiting);
 }
 
-/**
- * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
- * as a job's first, counts only if there is no other.
- */
-export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedSetting): number | null {
-  const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
-  const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
-  if (waits.length === 0 || score === null) return null;
-  return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
-}
-
 /** The score of a trial that read from storage counts until there is one from the page cache. */
 function keepScore(kept: Kept, score: Score, isCold: boolean, forget: boolean): void {
   const replaces = kept.scores.length === 0 || (forget && score.isSettled) || (kept.areCold && !isCold);
@@ -302,4 +302,49 @@ function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: numbe
  */
 function isBroken({ aborted, failure }: TrialRecord): boolean {
   return failure !== null && failure.fault !== "data-ended" && !aborted;
+}
+
+/** A wait that was cut off is normal if an earlier one was at least this fraction as long. */
+const explainedFactor = 10;
+
+/** Shorter waits mean nothing: arrivals are reported some time after they came, later on a busy machine. */
+const leastWaitNs = 0.1e9;
+
+/** Longest normal wait for the first batch: the loader starts, and its data may come from slow storage. */
+const leastFirstWaitNs = 5e9;
+
+/**
+ * The trial, with a failure if it was aborted (for example at the end of the budget) while the loop had waited for a
+ * batch for longer than the earlier waits explain. Batches before a hang are no result: a few that were made ahead look
+ * like a fast loader.
+ */
+export function withOpenWait(trial: Trial): Trial {
+  const { setting, arrivalsNs, aborted, endedNs, failure } = trial;
+  if (!aborted || failure !== null || endedNs === undefined) return trial;
+  const waitedNs = endedNs - (arrivalsNs.at(-1) ?? 0);
+  if (waitedNs <= explainedWaitNs(arrivalsNs, cycleBatches(setting))) return trial;
+  const further = arrivalsNs.length === 0 ? "" : "further ";
+  return {
+    ...trial,
+    failure: {
+      fault: "hang",
+      message:
+        `No ${further}batch had come for ${(waitedNs / 1e9).toPrecision(2)} s with ${describeSetting(setting)} when the trial ` +
+        "was ended: the trial has no result.",
+      hint: "A larger --budget shows whether the data set hangs or is slow; a wait ends after --timeout.",
+      traceback: null,
+      everywhere: false,
+    },
+  };
+}
+
+/** The longest wait that is normal after these arrivals. */
+function explainedWaitNs(arrivalsNs: readonly number[], cycle: number): number {
+  if (arrivalsNs.length === 0) return leastFirstWaitNs;
+  // Within the first burst, only the loader's start predicts the wait for the next one.
+  let longestNs = arrivalsNs.length <= cycle ? arrivalsNs[0]! : 0;
+  for (let batch = 1; batch < arrivalsNs.length; ++batch) {
+    longestNs = Math.max(longestNs, arrivalsNs[batch]! - arrivalsNs[batch - 1]!);
+  }
+  return Math.max(leastWaitNs, explainedFactor * longestNs);
 }

@@ -1,16 +1,17 @@
-import { PinbenchError } from "../errors.js";
+import { ExitCode, PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
+import { spread, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
-import type { Call, TuneSettings } from "../settings/settings.js";
+import type { Call } from "../settings/settings.js";
+import type { TuneSettings } from "../settings/tune-settings.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import type { Measured } from "./search/choice.js";
 import { recommend, toDocument } from "./search/recommend.js";
-import { search } from "./search/search.js";
-import { measureGrid } from "./search/settings-grid.js";
+import { search, settingThatFits } from "./search/search.js";
 import { liveStopping, usualStopping } from "./search/stopping.js";
-import { Trials } from "./trials.js";
+import { neverRuledOut, Trials } from "./trials.js";
 
 /** Options of a search, its machine and its command line. */
 export interface TuneRequest
@@ -119,4 +120,53 @@ function statusOf(
 function probeRecord({ facts }: Probe): ProbeRecord {
   const { filesPerBatch: _, fileLimit: __, filesInUse: ___, processBytes: ____, ...record } = facts;
   return record;
+}
+
+/** Tries the whole grid of settings for `pinbench tune --exhaustive`, to check the search. */
+export async function measureGrid(trials: Trials): Promise<void> {
+  const { workersOff, pinningOff } = trials.probe.facts;
+  const counts = workersOff === null ? spread(trials.options.maxWorkers) : [0];
+  const kinds = pinningOff === null ? [false, true] : [false];
+  const settings = counts.flatMap((workers) =>
+    kinds.map((pinMemory) => settingThatFits(trials, workers, pinMemory)),
+  );
+  for (const setting of [trials.startingPoint, usualSetting(0, false), ...settings]) {
+    if (trials.isOver) return;
+    // A grid also shows slow settings.
+    if (trials.find(setting) === null) await trials.run(setting, { tolerance: neverRuledOut });
+  }
+}
+
+/** Whether a search has measured any setting. */
+export function hasScore({ tried }: Tuning): boolean {
+  return tried.some(({ score }) => score !== null);
+}
+
+/** The exit code that a finished search comes to. Throws a PinbenchError where it could not go on, or found nothing. */
+export function tuningExitCode(tuning: Tuning): ExitCode {
+  if (tuning.run.error !== null) {
+    throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);
+  }
+  if (tuning.recommendation === null) throw failureOf(tuning);
+  return ExitCode.ok;
+}
+
+function failureOf({ tried, skipped }: Tuning): PinbenchError {
+  const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
+  if (failure !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
+      ...(failure.hint === null ? {} : { hint: failure.hint }),
+      ...(failure.traceback === null ? {} : { cause: new Error(failure.traceback) }),
+    });
+  }
+  if (tried.length === 0 && skipped[0] !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${skipped[0].reason}.`, {
+      hint: "Take smaller batches.",
+    });
+  }
+  return new PinbenchError(
+    "measurement",
+    "No setting could be measured: too few batches came within the budget.",
+    { hint: "Give more time with --budget, or take smaller batches." },
+  );
 }

@@ -2,7 +2,8 @@ import { afterEach, expect, it, vi } from "vitest";
 import { CheckMeasuring } from "../../src/cli/check-measuring.js";
 import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
 import { presets } from "../../src/settings/presets.js";
-import { fillRunSettings, type RunSettings } from "../../src/settings/settings.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import type { RunSettings } from "../../src/settings/table.js";
 import type { CellPart } from "../helpers/result-document.js";
 import { buildRuns, resultSet, usualRule } from "../helpers/runs.js";
 

@@ -1,7 +1,8 @@
 import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";

@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { settingsOfResult } from "../../src/compare/result-set.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { settingsOfResult } from "../../src/results/run-settings.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli, callCliAlone } from "../helpers/in-process.js";

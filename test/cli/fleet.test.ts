@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { callCli } from "../helpers/in-process.js";
 import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
 import { temporaryFolder } from "../helpers/run-cli.js";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { overTimeGBps } from "../../src/results/over-time.js";
-import type { CellResult } from "../../src/results/schema.js";
 import { baselineOf, checkJson } from "../helpers/baseline-folder.js";
 import { emulatedFaults, measureSmall, runCli, runSmall } from "../helpers/run-cli.js";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { spelledOut } from "../../src/cli/command-flags.js";
+import { spelledOut } from "../../src/cli/help-layout.js";
 import { callCli, callSmall } from "../helpers/in-process.js";
 import { copyFaults, small, temporaryFolder } from "../helpers/run-cli.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { hostRates } from "../../src/compare/evidence/host-rate.js";
 import type { RunFigures } from "../../src/compare/result-set.js";
+import { hostRates } from "../../src/compare/series.js";
 
 type Logs = Readonly<Record<string, number>>;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findNewLoads } from "../../src/compare/new-loads.js";
+import { findNewLoads } from "../../src/compare/comparison-notes.js";
 import type { RunFigures } from "../../src/compare/result-set.js";
 
 const idle = { otherCpuShare: 0.1, stealShare: 0, memoryPressureShare: 0, ioPressureShare: 0 };

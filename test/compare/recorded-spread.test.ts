@@ -3,7 +3,7 @@ import { mean, median, sampleCorrelation, sampleVariance } from "simple-statisti
 import { describe, expect, it } from "vitest";
 import { estimateChange } from "../../src/compare/evidence/change-estimate.js";
 import { offsetCorrelation } from "../../src/compare/evidence/noise.js";
-import { recordedSpread } from "../../src/results/recorded-spread.js";
+import { recordedSpread } from "../../src/results/claimed-interval.js";
 import { holm } from "../../src/stats/hypothesis-tests.js";
 import { fitVariancePrior } from "../../src/stats/variance.js";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { SharingRecord } from "../../src/results/other-programs.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import type { SharingRecord } from "../../src/results/sharing-schema.js";
 import { buildRuns, compareRuns } from "../helpers/runs.js";
 
 const other: SharingRecord["others"][number] = {

@@ -5,7 +5,7 @@ import {
   needsMoreRuns,
   rateAgainstBaseline,
   runsToConfirm,
-} from "../../src/compare/evidence/slow-runs.js";
+} from "../../src/compare/evidence/uneven-runs.js";
 import type { Series } from "../../src/compare/series.js";
 
 const startedAt = (prefix: string, count: number) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostRates } from "../../src/compare/evidence/host-rate.js";
+import { hostRates } from "../../src/compare/series.js";
 import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";

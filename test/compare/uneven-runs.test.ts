@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { findSuspects } from "../../src/compare/compare-results.js";
 import { runFigures, runsOf } from "../../src/compare/result-set.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import type { CellPart } from "../helpers/result-document.js";
 import { buildRuns, type ComparedPart, compareRuns, comparisonRequest } from "../helpers/runs.js";
 

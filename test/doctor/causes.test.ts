@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { causes, suspicions } from "../../src/doctor/causes/causes.js";
 import type { Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
-import { readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
+import { readMachineCounters } from "../../src/doctor/facts/machine-facts.js";
 import {
   type DeviceChange,
   examinationOf,

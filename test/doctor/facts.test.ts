@@ -2,11 +2,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
-import { activityBetween, readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
-import { parsePciConfig } from "../../src/doctor/facts/pci-config.js";
-import { correctedBetween, readPciPath } from "../../src/doctor/facts/pci-path.js";
-import { unseenFacts } from "../../src/doctor/facts/unseen.js";
+import {
+  activityBetween,
+  readMachineCounters,
+  readMachineFacts,
+  unseenFacts,
+} from "../../src/doctor/facts/machine-facts.js";
+import { correctedBetween, parsePciConfig, readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { examinationOf } from "../helpers/examination.js";
 import { expectNoPollution, hostileText, runs } from "../helpers/hostile.js";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escapeMarkdown } from "../../src/draw/markdown-text.js";
+import { escapeMarkdown } from "../../src/draw/draw-markdown.js";
 
 describe("escapeMarkdown", () => {
   it.each([

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { commandOf, openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
-import { explainMachine } from "../../src/explain/explain-machine.js";
+import { explainMachine, openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
 import { explanationSchema } from "../../src/explain/explanation.js";
-import type { Answer, Question, Tools } from "../../src/explain/question.js";
+import { type Answer, commandOf, type Question, type Tools } from "../../src/explain/question.js";
 import { questions } from "../../src/explain/questions.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { callCli } from "../helpers/in-process.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 

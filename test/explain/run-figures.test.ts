@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { digits, figureText, intervalText } from "../../src/explain/figure-text.js";
 import {
   allOf,
   cellOf,
   differenceFigure,
+  digits,
+  figureText,
+  intervalText,
   isAtLeast,
   medianFigure,
   not,

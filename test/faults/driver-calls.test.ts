@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { tuningExitCode } from "../../src/cli/output/tuning-delivery.js";
 import { ExitCode, PinbenchError } from "../../src/errors.js";
 import { parseResult } from "../../src/results/parse.js";
 import { tuningSchema } from "../../src/results/tuning.js";
+import { tuningExitCode } from "../../src/tune/tune-loader.js";
 import { seeded } from "../helpers/seeded.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 import { type DriverOutcome, type DriverTrial, tryDrivers } from "./driver-trials.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { compare, history, run } from "../../src/index.js";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
-import type { Cell } from "../../src/results/schema.js";
+import type { Cell } from "../../src/results/cell-schema.js";
 import {
   besides,
   caches,
@@ -14,13 +14,19 @@ import {
   timers,
 } from "../../src/settings/choices.js";
 import { commandSettings } from "../../src/settings/command-settings.js";
-import type { Kind } from "../../src/settings/kinds.js";
-import { optionName, type SettingTable } from "../../src/settings/setting.js";
+import { type Kind, optionName, type SettingTable } from "../../src/settings/setting.js";
 import { readOptions } from "../../src/settings/settings.js";
-import { maxSizes, readSizes } from "../../src/settings/sizes.js";
 import { matchesPattern, parseThreshold } from "../../src/settings/thresholds.js";
 import { tuneSettings } from "../../src/settings/tune-settings.js";
-import { formatSize, parseDuration, parsePercent, parseSize, readCounts } from "../../src/settings/units.js";
+import {
+  formatSize,
+  maxSizes,
+  parseDuration,
+  parsePercent,
+  parseSize,
+  readCounts,
+  readSizes,
+} from "../../src/settings/units.js";
 import {
   acceptedBy,
   expectNoPollution,

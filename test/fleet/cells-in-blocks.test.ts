@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellText } from "../../src/fleet/fleet-wording.js";
-import { keyOf } from "../../src/fleet/node-figures.js";
-import type { NodeGroup } from "../../src/fleet/node-groups.js";
+import { keyOf, type NodeGroup } from "../../src/fleet/node-figures.js";
 import { groupReference } from "../../src/fleet/reference-share.js";
 
 const plain = "h2d/pinned/67108864/w1/throughput/wall/cold";

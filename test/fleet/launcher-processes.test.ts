@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
-import { Guard } from "../../src/host/process-groups.js";
+import { Guard } from "../../src/host/processes.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 test("what has ended with all that it started is signalled no more: its number may be another's by then", async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { figuresOfNode } from "../../src/fleet/node-figures.js";
-import { groupNodes } from "../../src/fleet/node-groups.js";
-import type { LinkRecord } from "../../src/results/schema.js";
+import { figuresOfNode, groupNodes } from "../../src/fleet/node-figures.js";
+import type { LinkRecord } from "../../src/results/schema-parts.js";
 import { type NodePart, nodeResult } from "../helpers/node-results.js";
 
 const link = (part: Partial<LinkRecord>) => ({

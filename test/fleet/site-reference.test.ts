@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { expectationOf } from "../../src/doctor/expectation.js";
+import { siteReferenceOf } from "../../src/fleet/judge-results.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
-import { siteReferenceOf } from "../../src/fleet/site-reference.js";
 import { judged, type NodePart, nodeResults, pinnedAt } from "../helpers/node-results.js";
 import { buildCell, MiB } from "../helpers/result-document.js";
 

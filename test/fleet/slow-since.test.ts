@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { joinResults } from "../../src/fleet/join-results.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
+import { joinResults } from "../../src/fleet/read-fleet.js";
 import { judged, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
 
 /** Twelve nodes, of which n05 was measured on these days of November, with GPU 1 as fast as they say, and the others on the last. */

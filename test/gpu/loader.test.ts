@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { choosePlacement } from "../../src/host/placement.js";
+import { choosePlacement } from "../../src/host/topology.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
 import type { LoaderArrivals, LoaderOptions } from "../../src/native/loader-contract.js";

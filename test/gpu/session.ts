@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, inject } from "vitest";
-import { choosePlacement } from "../../src/host/placement.js";
+import { choosePlacement } from "../../src/host/topology.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { MeasureRequest, NativeSession } from "../../src/native/contract.js";
 import { openTestBackend } from "./backend.js";

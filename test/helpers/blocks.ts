@@ -1,4 +1,4 @@
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import type { BlockWay } from "../../src/settings/choices.js";
 import { buildCell, buildDistribution, type CellPart, KiB, MiB } from "./result-document.js";
 

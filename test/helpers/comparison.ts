@@ -7,8 +7,8 @@ import type {
 } from "../../src/compare/comparison.js";
 import { verdicts } from "../../src/compare/comparison.js";
 import { cellId } from "../../src/results/cell-id.js";
+import type { Cell } from "../../src/results/cell-schema.js";
 import { noticeOf } from "../../src/results/device-facts.js";
-import type { Cell } from "../../src/results/schema.js";
 import { MiB } from "./result-document.js";
 
 /** Builds valid comparisons by parts: each part has sensible defaults, a test gives what it is about. */

@@ -4,12 +4,11 @@ import type {
   Examination,
   Rates,
 } from "../../src/doctor/examination.js";
-import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
-import type { MachineCounters } from "../../src/doctor/facts/memory-facts.js";
+import { type MachineCounters, readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import type { DeviceHealth } from "../../src/native/device-contract.js";
 import { linkLimitGBps } from "../../src/results/device-facts.js";
-import type { OtherProgram } from "../../src/results/sharing-schema.js";
+import type { OtherProgram } from "../../src/results/other-programs.js";
 import { gpuNames } from "./machine-tree.js";
 
 /** Rates of copies to the device and back; what is not given was not measured. */

@@ -1,4 +1,3 @@
-import { actionOnNode } from "../../src/fleet/actions.js";
 import {
   type FigureKind,
   type FleetDocument,
@@ -7,6 +6,7 @@ import {
   type FleetOutlier,
   fleetSchema,
 } from "../../src/fleet/fleet-document.js";
+import { actionOnNode } from "../../src/fleet/judge-fleet.js";
 import { median } from "../../src/stats/order-statistics.js";
 import { seeded } from "./seeded.js";
 

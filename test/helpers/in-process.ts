@@ -7,7 +7,7 @@ import { main } from "../../src/cli/main.js";
 import type { SeriesEvent } from "../../src/measure/fresh-process.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import type { RunSettings } from "../../src/settings/settings.js";
+import type { RunSettings } from "../../src/settings/table.js";
 import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 /**

@@ -1,7 +1,8 @@
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
 import { type FleetRequest, judgeFleet } from "../../src/fleet/judge-fleet.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
-import type { Cell, DeviceRecord, ResultDocument } from "../../src/results/schema.js";
+import type { Cell } from "../../src/results/cell-schema.js";
+import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { buildCell, buildDevice, buildDocument, type DocumentPart, KiB, MiB } from "./result-document.js";
 import { seeded } from "./seeded.js";
 

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { seeded } from "./seeded.js";
 
 /** Results of many nodes, as files: each is a recorded one of an H200 under another name. */

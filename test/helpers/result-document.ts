@@ -1,17 +1,14 @@
 import { cellId } from "../../src/results/cell-id.js";
-import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
-import { fingerprint } from "../../src/results/fingerprint.js";
 import type {
   Cell,
   CellResult,
   CellSamples,
   CellStats,
-  ColdStart,
-  DeviceRecord,
   Distribution,
-  HostRecord,
-  ResultDocument,
-} from "../../src/results/schema.js";
+} from "../../src/results/cell-schema.js";
+import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
+import { fingerprint } from "../../src/results/fingerprint.js";
+import type { ColdStart, DeviceRecord, HostRecord, ResultDocument } from "../../src/results/schema.js";
 import { variantFields } from "../../src/results/variant.js";
 
 /** Builds valid result documents by parts: each part has sensible defaults, a test gives what it is about. */

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, onTestFinished, TestRunner } from "vitest";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 
 /** Starts the command line as a user does: another process, its output and its exit code. */
 

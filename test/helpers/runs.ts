@@ -1,9 +1,13 @@
 import { compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
-import type { ComparisonRequest } from "../../src/compare/comparison-request.js";
-import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
-import type { Rule } from "../../src/compare/verdict.js";
-import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
+import {
+  type ComparisonRequest,
+  type ResultSet,
+  type Rule,
+  runFigures,
+} from "../../src/compare/result-set.js";
+import type { CellResult, Distribution } from "../../src/results/cell-schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import {
   buildCell,

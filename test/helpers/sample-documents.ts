@@ -1,9 +1,13 @@
 import { describeHistory } from "../../src/compare/history/courses.js";
 import type { DocumentKind } from "../../src/draw/document-kind.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { type DocumentOf, type KnownDocument, loadKind } from "../../src/kinds/document-kinds.js";
+import {
+  type DocumentOf,
+  type FoundDocument,
+  type KnownDocument,
+  loadKind,
+} from "../../src/kinds/document-kinds.js";
 import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
-import type { FoundDocument } from "../../src/kinds/read-documents.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { checkedResult } from "../../src/results/parse.js";
 import { type DocumentName, documentFormats, formatNames } from "../../src/settings/document-formats.js";

@@ -2,7 +2,7 @@ import { batchesInFlight } from "../../src/results/loader-setting.js";
 import type { EpochTurn, LoaderSetting } from "../../src/results/tuning.js";
 import { longEpochStarts } from "../../src/tune/live/joint-arrivals.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
-import { droppedBatches } from "../../src/tune/steady-state.js";
+import { droppedBatches } from "../../src/tune/score.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
 /** A training job made of numbers, whose loader is changed while it runs. */

@@ -3,8 +3,12 @@ import { readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
-import { describeSharing, describeUnseen, joinSharing } from "../../src/results/other-programs.js";
-import { mostOthers } from "../../src/results/sharing-schema.js";
+import {
+  describeSharing,
+  describeUnseen,
+  joinSharing,
+  mostOthers,
+} from "../../src/results/other-programs.js";
 
 type Processes = Awaited<ReturnType<NonNullable<SharedDevice["nvml"]>["readProcesses"]>>;
 

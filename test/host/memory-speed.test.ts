@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { measureMemorySpeed } from "../../src/host/memory-speed.js";
+import { measureMemorySpeed } from "../../src/host/memory.js";
 
 it("the speed of the host's memory is one that memory has", () => {
   for (const rateGBps of Object.values(measureMemorySpeed())) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { choosePlacement } from "../../src/host/placement.js";
+import { choosePlacement } from "../../src/host/topology.js";
 import { fixtureRoot } from "../host/support.js";
 
 const twoNodes = {

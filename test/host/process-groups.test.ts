@@ -6,7 +6,7 @@ import { packageRoot } from "../../src/package-facts.js";
 
 /** What a guard has to end that was told these lines, in its own process. */
 function groupsAfter(told: string): unknown {
-  const compiled = pathToFileURL(join(packageRoot, "dist/host/process-groups.js")).href;
+  const compiled = pathToFileURL(join(packageRoot, "dist/host/processes.js")).href;
   const program = `import { untilKilled } from "${compiled}"; console.log(JSON.stringify(await untilKilled()));`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
     input: told,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasRoomForProcesses } from "../../src/host/process-room.js";
+import { hasRoomForProcesses } from "../../src/host/processes.js";
 import { fixtureRoot } from "./support.js";
 
 /** A machine on which user 1000 has two processes, of 11 threads and of 1, and another user has many threads. */

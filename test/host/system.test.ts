@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostRecord } from "../../src/host/host-record.js";
+import { hostRecord } from "../../src/host/machine-load.js";
 import {
   container,
   cpuModel,

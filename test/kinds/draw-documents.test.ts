@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { differenceOf } from "../../src/kinds/difference.js";
+import type { FoundDocument } from "../../src/kinds/document-kinds.js";
 import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
-import type { FoundDocument } from "../../src/kinds/read-documents.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildDocument, buildEmulatedDocument, defaultSweepCells } from "../helpers/result-document.js";
 import { documentAtSpeed } from "../helpers/runs.js";
+
+const pageWithDifference = async (documents: FoundDocument[]) =>
+  pageOfDocuments(documents, await differenceOf(documents));
 
 const found = (document: ResultDocument, path: string): FoundDocument => ({ kind: "result", document, path });
 
@@ -19,7 +23,7 @@ const headings = (html: string) =>
 describe("a page of two results", () => {
   it("says first what they differ in, and has the files' names in its headings", async () => {
     const [before, after] = beforeAndAfter();
-    const html = await pageOfDocuments([found(before, "old.json"), found(after, "new.json")]);
+    const html = await pageWithDifference([found(before, "old.json"), found(after, "new.json")]);
     expect(headings(html)).toEqual(["Difference: old.json → new.json", "1. old.json", "2. new.json"]);
     expect(html).toContain("Cells of a kind together");
     expect(html).toMatch(/−10\.\d %/);
@@ -34,7 +38,7 @@ describe("a page of two results", () => {
       [before, before],
       [before, after, after],
     ]) {
-      const html = await pageOfDocuments(documents.map((one, index) => found(one, `${index}.json`)));
+      const html = await pageWithDifference(documents.map((one, index) => found(one, `${index}.json`)));
       expect(headings(html)).toHaveLength(documents.length);
       expect(html).not.toContain("Difference:");
     }
@@ -42,7 +46,7 @@ describe("a page of two results", () => {
 
   it("obeys no name of a file", async () => {
     const [before, after] = beforeAndAfter();
-    const html = await pageOfDocuments([found(before, "<img src=x>"), found(after, "\u202enosj")]);
+    const html = await pageWithDifference([found(before, "<img src=x>"), found(after, "\u202enosj")]);
     expect(html).not.toMatch(/<img|\u202e/);
   });
 });

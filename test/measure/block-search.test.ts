@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { searchBlocks } from "../../src/measure/block-search.js";
 import { CellProgress } from "../../src/measure/cell-progress.js";
+import { searchBlocks } from "../../src/measure/stage.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
-import type { PlannedCell } from "../../src/plan/cells.js";
-import { findBlockCutoffs } from "../../src/results/cutoffs/find-cutoffs.js";
+import type { PlannedCell } from "../../src/plan/geometry.js";
+import { findBlockCutoffs } from "../../src/results/cutoffs/block-cutoffs.js";
 import { planOf } from "../plan/support.js";
 import { deviceFacts, FakeSession, KiB, MiB, measureWith, nativeError, stopTheClock } from "./support.js";
 

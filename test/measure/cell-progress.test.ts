@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { summarize } from "../../src/measure/cell-progress.js";
-import type { CellSamples } from "../../src/results/schema.js";
+import type { CellSamples } from "../../src/results/cell-schema.js";
 import { progressOf } from "./support.js";
 
 function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { settingsOfResult } from "../../src/compare/result-set.js";
 import { PinbenchError } from "../../src/errors.js";
 import { measureInFreshProcess } from "../../src/measure/fresh-process.js";
-import { settingsOfResult } from "../../src/results/run-settings.js";
-import { fillRunSettings, type RunSettings } from "../../src/settings/settings.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import type { RunSettings } from "../../src/settings/table.js";
 import { isRunning } from "../helpers/processes.js";
 import { copyFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { joinResults, type WorkerResult } from "../../src/measure/joined-result.js";
+import { joinResults, type WorkerResult } from "../../src/measure/worker-pool.js";
 import type { MeasureResult } from "../../src/native/contract.js";
 
 /** A column of samples: start and duration of each, in the process' own time. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { intervalBetween, mergeProcesses } from "../../src/measure/merge-processes.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { buildCell, buildDistribution, buildDocument, MiB } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 

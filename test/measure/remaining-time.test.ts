@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CellProgress } from "../../src/measure/cell-progress.js";
 import { RemainingTime } from "../../src/measure/remaining-time.js";
-import { cellTime } from "../../src/plan/cell-time.js";
+import { cellTime } from "../../src/plan/duration.js";
 import { machineSpeed } from "../../src/plan/machine-speed.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { h200, MiB, planOf } from "../plan/support.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Rotation } from "../../src/measure/rounds.js";
-import type { PlannedCell } from "../../src/plan/cells.js";
+import type { PlannedCell } from "../../src/plan/geometry.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { Memory } from "../../src/settings/choices.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SeriesTime } from "../../src/measure/series-time.js";
+import { SeriesTime } from "../../src/measure/remaining-time.js";
 
 const seconds = 1e9;
 

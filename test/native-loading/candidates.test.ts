@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { cacheFolder, candidates, localBuildFolder, userBuildFolder } from "../../src/native/candidates.js";
+import { cacheFolder, candidates, localBuildFolder, userBuildFolder } from "../../src/native/probe.js";
 
 let home = "";
 beforeEach(() => {

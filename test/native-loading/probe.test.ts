@@ -3,9 +3,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type Candidate, candidates } from "../../src/native/candidates.js";
 import { loadAddon } from "../../src/native/load.js";
-import { probe } from "../../src/native/probe.js";
+import { type Candidate, candidates, probe } from "../../src/native/probe.js";
 
 let folder = "";
 let candidate: Candidate;

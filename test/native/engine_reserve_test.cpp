@@ -1,6 +1,6 @@
 // Reserving the memory of a session's cells.
 #include <algorithm>
-#include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "engine/pattern.hpp"
@@ -38,10 +38,7 @@ TEST_CASE("every kind of host memory holds the pattern of its place when it is r
 }
 
 TEST_CASE("who touches memory first makes no difference where all of it comes from one node") {
-  const auto allows_one = [](const char* status) {
-    std::istringstream stream(status);
-    return allows_one_memory_node(stream);
-  };
+  const auto allows_one = allows_one_memory_node;
   CHECK(allows_one("Name:\tnode\nMems_allowed:\t00000001\nMems_allowed_list:\t0\nThreads:\t7\n"));
   CHECK(allows_one("Mems_allowed_list:\t11"));
   CHECK_FALSE(allows_one("Mems_allowed_list:\t0-1\n"));
@@ -68,7 +65,7 @@ TEST_CASE(
     "the coverage is that of the mappings in which the blocks lie, in bytes, and no more than the blocks") {
   // Mappings as the kernel lists them: before the blocks, around the first, around the other two, behind
   // them.
-  std::istringstream smaps(
+  constexpr std::string_view smaps =
       "10000000-10400000 rw-p 00000000 00:00 0 [heap]\n"
       "Size:               4096 kB\nAnonHugePages:      4096 kB\n"
       "20000000-20800000 rw-p 00000000 00:00 0 \n"
@@ -76,7 +73,7 @@ TEST_CASE(
       "30000000-31000000 rw-p 00000000 00:00 0 \n"
       "Size:              16384 kB\nAnonHugePages:     16384 kB\n"
       "40000000-40400000 rw-p 00000000 00:00 0 \n"
-      "Size:               4096 kB\nAnonHugePages:      2048 kB\n");
+      "Size:               4096 kB\nAnonHugePages:      2048 kB\n";
   const auto block = [](std::uintptr_t begin, std::size_t bytes) {
     return std::span(reinterpret_cast<std::byte*>(begin), bytes);
   };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { NativeDriver, NativeError } from "../../src/native/contract.js";
-import type { NativePool, PoolOptions } from "../../src/native/pool-contract.js";
+import type { NativePool, PoolOptions } from "../../src/native/loader-contract.js";
 import { PoolMeasurement } from "../../src/pin/measure-pools.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
 import { deviceFacts, FakeSession, nativeError, stopTheClock } from "../measure/support.js";

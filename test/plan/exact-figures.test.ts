@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cellTime } from "../../src/plan/cell-time.js";
+import { cellTime } from "../../src/plan/duration.js";
 import { machineSpeed } from "../../src/plan/machine-speed.js";
 import { errorOf, facts, GiB, h200, MiB, planOf } from "./support.js";
 

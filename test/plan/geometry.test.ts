@@ -8,7 +8,7 @@ import {
   strideBytes,
   withSpareBuffer,
 } from "../../src/plan/geometry.js";
-import type { Cell } from "../../src/results/schema.js";
+import type { Cell } from "../../src/results/cell-schema.js";
 import { KiB, MiB } from "./support.js";
 
 const staging = { chunkBytes: 2 * MiB, slots: 3 };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { cellId } from "../../src/results/cell-id.js";
-import { memories, parseChoices } from "../../src/settings/choices.js";
-import { shmooSizes } from "../../src/settings/sizes.js";
+import { memories } from "../../src/settings/choices.js";
+import { parseChoices } from "../../src/settings/kinds.js";
+import { shmooSizes } from "../../src/settings/units.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 const distinct = <Value>(values: Value[]): Value[] => [...new Set(values)];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answer, closingLines } from "../../src/report/findings/answer.js";
-import type { CellResult, ColdStart } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import type { ColdStart } from "../../src/results/schema.js";
 import {
   buildCell,
   buildColdStart,

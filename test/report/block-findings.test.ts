@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { answer } from "../../src/report/findings/answer.js";
-import { findings } from "../../src/report/findings/findings.js";
-import type { CellResult } from "../../src/results/schema.js";
+import { answer, findings } from "../../src/report/findings/answer.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { type BlockRates, blockCells, buildBlocks } from "../helpers/blocks.js";
 import {
   buildDocument,

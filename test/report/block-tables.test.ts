@@ -5,7 +5,7 @@ import { resultPictures } from "../../src/report/page/result-charts.js";
 import { resultKind } from "../../src/report/result-report.js";
 import { cellGrids } from "../../src/report/tables/cell-grids.js";
 import { termsNamed } from "../../src/report/terms.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { blockCells, buildBlocks } from "../helpers/blocks.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, buildSkipped, KiB, MiB } from "../helpers/result-document.js";

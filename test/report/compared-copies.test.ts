@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { cellNotes } from "../../src/report/cell-notes.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
 
 function cellOf(cache: CellResult["cache"], counts: { copies?: number; provenCopies?: number }): CellResult {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { findings } from "../../src/report/findings/answer.js";
 import { compareIntervals, leanestBest } from "../../src/report/findings/finding-evidence.js";
 import { pinnedAgainstPageable } from "../../src/report/findings/finding-topics.js";
-import { findings } from "../../src/report/findings/findings.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import {
   buildCell,
   buildDevice,

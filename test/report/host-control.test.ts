@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
-import { findings } from "../../src/report/findings/findings.js";
+import { findings } from "../../src/report/findings/answer.js";
 import { resultKind } from "../../src/report/result-report.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { Given } from "../../src/settings/setting.js";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import { resultKind } from "../../src/report/result-report.js";
-import type { SharingRecord } from "../../src/results/sharing-schema.js";
+import type { SharingRecord } from "../../src/results/other-programs.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildDocument } from "../helpers/result-document.js";
 

@@ -4,8 +4,8 @@ import { fileScreen } from "../../src/draw/screen.js";
 import { cellNotes } from "../../src/report/cell-notes.js";
 import { answer } from "../../src/report/findings/answer.js";
 import { resultKind } from "../../src/report/result-report.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
-import type { CellResult } from "../../src/results/schema.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { findings } from "../../src/report/findings/findings.js";
-import type { CellResult, DeviceRecord, ResultDocument } from "../../src/results/schema.js";
+import { findings } from "../../src/report/findings/answer.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import {
   buildCell,
   buildDevice,

@@ -19,7 +19,7 @@ import {
   readHistory,
 } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
-import { documentJsonSchema } from "../../src/settings/json-schema.js";
+import { documentJsonSchema } from "../../src/results/schema-parts.js";
 import { buildEntry, historyFolder } from "../helpers/history.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { historyEntrySchemaErrors, shippedHistoryEntrySchema } from "../helpers/schema-errors.js";

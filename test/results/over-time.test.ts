@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { summarize } from "../../src/measure/cell-progress.js";
+import type { CellSamples } from "../../src/results/cell-schema.js";
 import { overTimeGBps } from "../../src/results/over-time.js";
-import type { CellSamples } from "../../src/results/schema.js";
 
 const samples = (
   direction: CellSamples["direction"],

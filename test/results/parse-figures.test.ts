@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parseResult } from "../../src/results/parse.js";
-import { checkedFigures, withoutSamples } from "../../src/results/parse-figures.js";
+import { checkedFigures, parseResult, withoutSamples } from "../../src/results/parse.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
 
 const recorded = readFileSync(new URL("../../results/nvidia-h200/default.json", import.meta.url), "utf8");

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
+import type { CellResult, CellSamples } from "../../src/results/cell-schema.js";
+import { mostOthers, type OtherProgram } from "../../src/results/other-programs.js";
 import { parseResult } from "../../src/results/parse.js";
-import type { CellResult, CellSamples } from "../../src/results/schema.js";
-import { mostOthers, type OtherProgram } from "../../src/results/sharing-schema.js";
 import {
   buildCell,
   buildDevice,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { settingsOfResult } from "../../src/compare/result-set.js";
 import { parseResult } from "../../src/results/parse.js";
-import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { runSettings } from "../../src/settings/table.js";

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { checkWritable } from "../../src/results/files/store.js";
 import { start } from "../helpers/run-cli.js";
 
-const compiled = new URL("../../dist/results/files/unbroken.js", import.meta.url);
+const compiled = new URL("../../dist/results/files/made-folder.js", import.meta.url);
 
 /** A process that says "begun" when `work` has begun, and "done" when it is done; and that would then go on. */
 function startWork(work: string, listener = "") {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { inOrder, nearestWord, parseChoices } from "../../src/settings/choices.js";
+import { inOrder, nearestWord } from "../../src/settings/choices.js";
+import { parseChoices } from "../../src/settings/kinds.js";
 import { errorOf } from "../plan/support.js";
 
 const colours = ["red", "dark-blue", "green"] as const;

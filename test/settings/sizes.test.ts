@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readSizes, shmooSizes } from "../../src/settings/sizes.js";
+import { readSizes, shmooSizes } from "../../src/settings/units.js";
 import { errorOf, KiB, MiB } from "../plan/support.js";
 
 describe("readSizes", () => {

@@ -1,6 +1,6 @@
 import { factorial, gammaln } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { digamma, logGamma, trigamma, trigammaInverse } from "../../src/stats/gamma.js";
+import { digamma, logGamma, trigamma, trigammaInverse } from "../../src/stats/hypothesis-tests.js";
 
 const relative = (value: number, expected: number) => Math.abs(value / expected - 1);
 

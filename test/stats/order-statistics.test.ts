@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Distribution } from "../../src/results/schema.js";
+import type { Distribution } from "../../src/results/cell-schema.js";
 import {
   distribution,
   median,

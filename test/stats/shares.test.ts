@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { differenceOfShares, intervalOfShare } from "../../src/stats/shares.js";
+import { differenceOfShares, intervalOfShare } from "../../src/stats/hypothesis-tests.js";
 
 describe("intervalOfShare", () => {
   // R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998, table I, method 3.

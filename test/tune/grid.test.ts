@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
-import { measureGrid, spread } from "../../src/tune/search/settings-grid.js";
+import { settingKey, spread, usualSetting } from "../../src/results/loader-setting.js";
+import { measureGrid } from "../../src/tune/tune-loader.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { signalWhen, trialsOf } from "../helpers/tune.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { withOpenWait } from "../../src/tune/open-wait.js";
+import { withOpenWait } from "../../src/tune/trials.js";
 import { evenly, failureOf, ScriptedProbe, trialOf, trialsOf } from "../helpers/tune.js";
 
 const ms = 1e6;

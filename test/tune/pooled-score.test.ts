@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pooledScore, trialSpread, uncertainty } from "../../src/tune/pooled-score.js";
+import { pooledScore, trialSpread, uncertainty } from "../../src/tune/score.js";
 import { seeded } from "../helpers/seeded.js";
 import { scoreAt } from "../helpers/tune.js";
 

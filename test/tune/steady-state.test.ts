@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { cycleBatches, droppedBatches, steadyState } from "../../src/tune/steady-state.js";
+import { cycleBatches, droppedBatches, steadyState } from "../../src/tune/score.js";
 import { generator } from "../helpers/simulated-loader.js";
 import { evenly } from "../helpers/tune.js";
 

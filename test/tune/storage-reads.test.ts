@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readsStorage } from "../../src/tune/storage-reads.js";
+import { readsStorage } from "../../src/tune/score.js";
 import { evenly } from "../helpers/tune.js";
 
 const MiB = 2 ** 20;

@@ -5,11 +5,12 @@ import { type RunFigures, readResultSet } from "../../compare/result-set.js";
 import { counted } from "../../draw/words.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { prepareRun } from "../../measure/prepare.js";
+import { notesOn } from "../../report/plan-report.js";
 import { progressLine } from "../../report/progress.js";
 import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import { labelsOf } from "../../settings/labels.js";
-import type { RunSettings } from "../../settings/settings.js";
+import type { RunSettings } from "../../settings/table.js";
 import { formatDuration } from "../../settings/units.js";
 import { askedSettings, flagsGiven, type Invocation, refuseSearch } from "../asked-settings.js";
 import {
@@ -25,9 +26,7 @@ import { settingsOfBaseline } from "../baseline-settings.js";
 import { Interruption } from "../interruption.js";
 import { checkNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
-import { stdoutScreen } from "../output/screens.js";
-import { noter, writeStdout } from "../output/terminal.js";
-import { notesOn } from "./run-command.js";
+import { noter, stdoutScreen, writeStdout } from "../output/terminal.js";
 
 /**
  * `pinbench baseline`: returns the exit code; throws PinbenchError. What an interruption leaves are the runs that came

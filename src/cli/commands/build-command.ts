@@ -14,13 +14,8 @@ import { availableParallelism, tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { printableText } from "../../draw/printable-text.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
-import {
-  addonName,
-  emulatedLibraryName,
-  localBuildFolder,
-  userBuildFolder,
-} from "../../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../../native/load.js";
+import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../../native/probe.js";
 import { packageRoot } from "../../package-facts.js";
 import { makeFolderSync } from "../../results/files/made-folder.js";
 import type { CommandSettings } from "../../settings/command-settings.js";

@@ -28,7 +28,7 @@ import {
   deliverComparison,
   ruleOf,
 } from "../output/comparison-delivery.js";
-import { adviseDoctor } from "../output/delivery.js";
+import { adviseDoctor } from "../output/document-output.js";
 import { checkNewFolder, keepInputs } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter, reportError } from "../output/terminal.js";

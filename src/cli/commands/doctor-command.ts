@@ -1,16 +1,15 @@
 import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
-import { diagnoseMachine, rootOf } from "../../doctor/diagnose-machine.js";
+import { diagnoseMachine, prepareExamination, rootOf } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { readSiteReference } from "../../doctor/expectation.js";
-import { prepareExamination } from "../../doctor/prepare-examination.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
+import { notesOn } from "../../report/plan-report.js";
 import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { noter, reportError, writeStdout } from "../output/terminal.js";
-import { notesOn } from "./run-command.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
 export async function doctorCommand(

@@ -1,16 +1,14 @@
 import { ExitCode, PinbenchError } from "../../errors.js";
-import { openDevices } from "../../explain/experiment-tools.js";
-import { explainMachine } from "../../explain/explain-machine.js";
+import { explainMachine, openDevices } from "../../explain/experiment-tools.js";
 import { renderQuestions } from "../../explain/explanation-report.js";
 import type { Question } from "../../explain/question.js";
 import { questions, questionsNamed } from "../../explain/questions.js";
+import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { chosenFormat, type Invocation } from "../asked-settings.js";
 import { killAfterPatience } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
-import { stdoutScreen } from "../output/screens.js";
-import { writeStdout } from "../output/terminal.js";
-import { backendNotes } from "./run-command.js";
+import { stdoutScreen, writeStdout } from "../output/terminal.js";
 
 /** `pinbench explain`: returns the exit code; throws PinbenchError. */
 export async function explainCommand(

@@ -23,7 +23,7 @@ import { reportingAs } from "../../results/files/output-stream.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
 import { type Labels, labelsOf } from "../../settings/labels.js";
-import type { RunSettings } from "../../settings/settings.js";
+import type { RunSettings } from "../../settings/table.js";
 import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
 import { Interruption } from "../interruption.js";
 import { deliverFleet, fleetOutputs } from "../output/fleet-delivery.js";

@@ -6,8 +6,7 @@ import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { documentFormats } from "../../settings/document-formats.js";
 import { chosenFormat, type Invocation } from "../asked-settings.js";
-import { deliver } from "../output/delivery.js";
-import { documentDrawer, outputFiles } from "../output/document-output.js";
+import { deliver, documentDrawer, outputFiles } from "../output/document-output.js";
 import { keepInputs } from "../output/output-paths.js";
 
 /** `pinbench history`: returns the exit code; throws PinbenchError. */

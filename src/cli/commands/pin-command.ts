@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
+import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { aborted } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { noter } from "../output/terminal.js";
-import { backendNotes } from "./run-command.js";
 
 /** How long an interrupted command waits for the driver's call in flight before it reports what it has. */
 const patienceMs = 1000;

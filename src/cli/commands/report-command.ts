@@ -3,14 +3,20 @@ import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ExitCode, errorCode, PinbenchError } from "../../errors.js";
-import { type FoundDocument, readDocuments } from "../../kinds/read-documents.js";
+import type { FoundDocument } from "../../kinds/document-kinds.js";
+import { readDocuments } from "../../kinds/read-documents.js";
 import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { pictureFormats } from "../../settings/document-formats.js";
+import { documentFormats, formatNames, pictureFormats } from "../../settings/document-formats.js";
 import { inheritedDescriptor, readTextFile } from "../../text-file.js";
-import type { Invocation } from "../asked-settings.js";
-import { deliver, type Output } from "../output/delivery.js";
-import { drawPictures, outputFiles } from "../output/document-output.js";
+import { chosenFormat, type Invocation } from "../asked-settings.js";
+import {
+  deliver,
+  documentDrawer,
+  drawPictures,
+  type Output,
+  outputFiles,
+} from "../output/document-output.js";
 import { keepInputs } from "../output/output-paths.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
@@ -34,7 +40,10 @@ export async function reportCommand(
   const documents: FoundDocument[] = [];
   for (const path of operands) documents.push(...(await readDocuments(path)));
 
-  const draw = (format: string) => drawPictures(documents, format, flags.chart);
+  // What compares results is loaded for two documents alone.
+  const difference =
+    documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
+  const draw = (format: string) => drawPictures(documents, format, flags.chart, difference);
   await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // What goes to stdout itself must not have a line of ours behind it.
@@ -85,4 +94,28 @@ async function showInBrowser(path: string): Promise<string | null> {
   }
   child.unref();
   return null;
+}
+
+/** `pinbench show`: prints documents as the commands did that made them. Returns the exit code; throws PinbenchError. */
+export async function showCommand(
+  flags: CommandSettings<"show">,
+  { operands }: Invocation,
+): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  for (const path of operands) {
+    for (const { kind, document } of await readDocuments(path)) {
+      if (!Object.hasOwn(documentFormats[kind], format)) {
+        throw new PinbenchError("usage", `${path} has no format ${format}.`, {
+          hint: `Use one of ${formatNames(kind).join(", ")}.`,
+        });
+      }
+      const { showsAll } = flags;
+      await deliver(
+        await documentDrawer({ kind, document } as Parameters<typeof documentDrawer>[0], {}, { showsAll }),
+        { format, files: [] },
+        flags,
+      );
+    }
+  }
+  return ExitCode.ok;
 }

@@ -7,25 +7,30 @@ import { shortageHint } from "../../machine-shortage.js";
 import { type PreparedRun, prepareRun, shareDevices } from "../../measure/prepare.js";
 import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
-import { describeFailed } from "../../native/load-failure.js";
-import { budgetNote, planDocument, planReport } from "../../report/plan-report.js";
+import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
 import { checkWritable } from "../../results/files/store.js";
-import { cellNames } from "../../results/naming/cell-name.js";
+import { cellNames } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
 import { documentFormats, type FormatOf } from "../../settings/document-formats.js";
 import { type Labels, labelsOf } from "../../settings/labels.js";
-import type { Call, RunSettings } from "../../settings/settings.js";
+import type { Call } from "../../settings/settings.js";
+import type { RunSettings } from "../../settings/table.js";
 import { parseJson } from "../../text-file.js";
 import { askedSettings, chosenFormat, type Invocation, refuseSearch } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "../live-run.js";
-import { adviseDoctor, deliver } from "../output/delivery.js";
-import { documentDrawer, isPicture, outputFiles } from "../output/document-output.js";
-import { outputScreen, stdoutScreen } from "../output/screens.js";
-import { noter, writeStdout } from "../output/terminal.js";
+import {
+  adviseDoctor,
+  deliver,
+  documentDrawer,
+  isPicture,
+  outputFiles,
+  refusePlotsNowhere,
+} from "../output/document-output.js";
+import { noter, outputScreen, stdoutScreen, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
@@ -38,7 +43,6 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   if (flags.dryRun) refuseForDryRun(flags, format, outputs);
   if (flags.plot) {
     const formats = [format, ...outputs.map((output) => output.format)];
-    const { refusePlotsNowhere } = await import("../output/plots.js");
     refusePlotsNowhere(formats, "Leave --plot out, or keep the tables too, with --output result.txt.");
   }
   for (const { path } of outputs) await checkWritable(path);
@@ -85,12 +89,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     };
     const measured = { ...prepared, sharing, labels };
     return await carryOut(measured, invocation.call, interruption, shown, async (document) => {
-      const drawPlots = flags.plot ? await (await import("../output/plots.js")).resultPlots() : undefined;
-      const draw = await documentDrawer(
-        { kind: "result", document },
-        flags,
-        drawPlots === undefined ? {} : { drawPlots },
-      );
+      const draw = await documentDrawer({ kind: "result", document }, flags);
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(draw, { format, files: outputs }, flags);
       }
@@ -148,27 +147,6 @@ async function carryOut(
   await handOver(document).finally(() => reportFailures(document, shown.screen));
   if (!shown.quiet) await adviseDoctor(document);
   return interruption.exitCode ?? exitCodeOf(document);
-}
-
-/** What is to be said of a run before it measures. */
-export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): string[] {
-  return [
-    ...backendNotes(opened, isDryRun ? "planning for" : "measuring"),
-    ...plan.notes,
-    ...[budgetNote(plan)].filter((note) => note !== null),
-  ];
-}
-
-/** Of these, what there is to say of the driver that was opened, and of builds that were not. */
-export function backendNotes(
-  { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
-  doing = "measuring",
-): string[] {
-  const { fallbackReason } = backend;
-  return [
-    ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
-    ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
-  ];
 }
 
 /** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */

@@ -11,14 +11,12 @@ import type { Probe } from "../../tune/loader-probe.js";
 import { machineLimits } from "../../tune/machine-limits.js";
 import { openProbe } from "../../tune/open-probe.js";
 import type { Measured } from "../../tune/search/choice.js";
-import { tuneLoader } from "../../tune/tune-loader.js";
+import { hasScore, tuneLoader, tuningExitCode } from "../../tune/tune-loader.js";
 import { chosenFormat, type Invocation } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
-import { deliver } from "../output/delivery.js";
-import { outputFiles } from "../output/document-output.js";
+import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "../output/document-output.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
-import { hasScore, tuningExitCode, tuningRenderer } from "../output/tuning-delivery.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
@@ -43,7 +41,7 @@ export async function tuneCommand(
   const files = outputFiles(documentFormats.tuning, flags);
   if (flags.plot) {
     const formats = [format, ...files.map((file) => file.format)];
-    (await import("../output/plots.js")).refusePlotsNowhere(formats, "Leave one of them out.");
+    refusePlotsNowhere(formats, "Leave one of them out.");
   }
   const saved = files.map(({ path }) => path);
   for (const path of saved) await checkWritable(path);
@@ -81,7 +79,7 @@ export async function tuneCommand(
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const render = await tuningRenderer(tuning, flags);
+  const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   if (interruption.exitCode !== null && !hasScore(tuning)) {
     sayNothingMeasured(saved);
     await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);

@@ -1,7 +1,7 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../../compare/comparison.js";
+import type { Rule } from "../../compare/result-set.js";
 import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
-import type { Rule } from "../../compare/verdict.js";
 import { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import { checkWritable } from "../../results/files/store.js";
@@ -11,11 +11,9 @@ import { documentFormats, type FormatOf } from "../../settings/document-formats.
 import { defaultSignificance } from "../../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { chosenFormat } from "../asked-settings.js";
-import { type Destinations, deliver } from "./delivery.js";
-import { documentDrawer, outputFiles } from "./document-output.js";
+import { type Destinations, deliver, documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
-import { type DisplayFlags, outputScreen } from "./screens.js";
-import { noter } from "./terminal.js";
+import { type DisplayFlags, noter, outputScreen } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
 type JudgingFlags = CommandSettings<"compare">;

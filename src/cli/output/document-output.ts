@@ -1,11 +1,20 @@
 import { type DocumentKind, drawDocument } from "../../draw/document-kind.js";
+import type { Chapter } from "../../draw/page/chapter.js";
 import { printableDocument } from "../../draw/printable-text.js";
 import type { Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
-import { type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
-import type { FoundDocument } from "../../kinds/read-documents.js";
+import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
+import { finalize } from "../../results/files/store.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
-import type { Output } from "./delivery.js";
+import {
+  type DisplayFlags,
+  noter,
+  outputScreen,
+  reportError,
+  stdoutScreen,
+  writeStdout,
+} from "./terminal.js";
 
 /** What says which files a command writes. */
 interface OutputFlags {
@@ -46,8 +55,6 @@ export function isPicture(format: string): boolean {
 /** What a command says of how its document is shown, beside the screen. */
 interface ShowOptions<Document> {
   showsAll?: boolean;
-  /** Draws curves below the tables of a terminal. */
-  drawPlots?: (document: Document, screen: Screen) => string[][];
   /** The kind where it is another one than the document's usual one. */
   kind?: DocumentKind<Document>;
 }
@@ -55,14 +62,16 @@ interface ShowOptions<Document> {
 /** What renders a document in whatever format is asked for. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
-  { chart = null }: Partial<OutputFlags>,
-  { showsAll = false, drawPlots, kind: given }: ShowOptions<Known["document"]> = {},
-): Promise<(format: string, screen: Screen) => string | Promise<string>> {
+  { chart = null, plot = false }: Partial<OutputFlags> & { plot?: boolean },
+  { showsAll = false, kind: given }: ShowOptions<Known["document"]> = {},
+): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
-  return (format, screen) => {
-    const found = { kind: name, document, path: null } as unknown as FoundDocument;
-    if (isPicture(format)) return drawPictures([found], format, chart);
-    const plots = format === "table" ? (drawPlots?.(printableDocument(document), screen) ?? []) : [];
+  return async (format, screen) => {
+    const known = (shown: typeof document) =>
+      ({ kind: name, document: shown, path: null }) as unknown as FoundDocument;
+    if (isPicture(format)) return drawPictures([known(document)], format, chart);
+    const plots =
+      plot && format === "table" ? await drawPlots(known(printableDocument(document)), screen) : [];
     return drawDocument(kind, document, format, { screen, showsAll, plots });
   };
 }
@@ -72,7 +81,98 @@ export async function drawPictures(
   documents: readonly FoundDocument[],
   format: string,
   chart: string | null,
+  difference: Chapter | null = null,
 ): Promise<string> {
   const { pageOfDocuments, chartOfDocuments } = await import("../../kinds/draw-documents.js");
-  return format === "html" ? pageOfDocuments(documents) : chartOfDocuments(documents, chart ?? "");
+  return format === "html"
+    ? pageOfDocuments(documents, difference)
+    : chartOfDocuments(documents, chart ?? "");
+}
+
+/** Throws a usage error where none of the formats, that of stdout first, has tables to draw below. */
+export function refusePlotsNowhere(formats: readonly string[], hint: string): void {
+  if (formats.includes("table")) return;
+  throw new PinbenchError("usage", `--plot draws below the tables, and --format ${formats[0]} has none.`, {
+    hint,
+  });
+}
+
+/**
+ * Draws a result's figures against size, or a tuning's rates against workers; nothing of other documents. What draws is
+ * loaded when there is something to draw: the scales of its axes take some 20 ms.
+ */
+async function drawPlots({ kind, document }: KnownDocument, screen: Screen): Promise<string[][]> {
+  const { terminalPlots } = await import("../../draw/terminal/terminal-plot.js");
+  if (kind === "tuning") {
+    const { rateCharts } = await import("../../tune/report/tuning-charts.js");
+    return terminalPlots(rateCharts(document), screen, "no setting has a rate");
+  }
+  if (kind !== "result") return [];
+  const [{ sizeCharts }, { blockCharts }] = await Promise.all([
+    import("../../report/page/size-charts.js"),
+    import("../../report/page/block-charts.js"),
+  ]);
+  const need = "a curve needs figures at two sizes or more, of copies that ran alone";
+  return terminalPlots([...sizeCharts(document), ...blockCharts(document)], screen, need);
+}
+
+/** A file to write. */
+export interface Output<Format> {
+  path: string;
+  format: Format;
+}
+
+/** Where a command's document goes. */
+export interface Destinations<Format> {
+  /** What stdout gets; null where it is to stay empty. */
+  format: Format | null;
+  files: readonly Output<Format>[];
+  /** What else is to be written, in its own way. */
+  besides?: readonly (() => Promise<void>)[];
+}
+
+/**
+ * Hands a document over: stdout first, then every file, whatever became of the others, since a measurement cannot be
+ * had again. Then throws the first error, having reported the rest.
+ */
+export async function deliver<Format>(
+  render: (format: Format, screen: Screen) => string | Promise<string>,
+  { format, files, besides = [] }: Destinations<Format>,
+  flags: DisplayFlags & { debug: boolean },
+): Promise<void> {
+  const errors: unknown[] = [];
+  const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
+
+  const inFile =
+    format === "json" && process.stdout.isTTY ? files.find((file) => file.format === format) : undefined;
+  if (inFile !== undefined)
+    noter({ quiet: false })(`the JSON is only in ${inFile.path}, not on this terminal.`);
+  else if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
+  for (const file of files)
+    await attempt(async () =>
+      sayingIfLong(file.path, finalize(file.path, await render(file.format, outputScreen(flags)))),
+    );
+  for (const write of besides) await attempt(write);
+  for (const error of errors.slice(1)) reportError(error, flags);
+  if (errors.length > 0) throw errors[0];
+}
+
+const longMs = 2000;
+
+/** Says on stderr if writing takes long: nothing else would show why a command does not end. */
+async function sayingIfLong(path: string, writing: Promise<void>): Promise<void> {
+  const say = noter({ quiet: false });
+  const timer = setTimeout(() => say(`still writing ${path}: a named pipe waits for a reader.`), longMs);
+  await writing.finally(() => clearTimeout(timer));
+}
+
+/**
+ * Says on stderr where a run's copies are slower than those of healthy machines. What knows that is loaded only where NVML
+ * told of a link.
+ */
+export async function adviseDoctor(document: ResultDocument): Promise<void> {
+  if (document.devices.every(({ link }) => link === null)) return;
+  const { doctorAdvice } = await import("../../doctor/expectation.js");
+  const advice = doctorAdvice(document);
+  if (advice !== null) noter({ quiet: false })(advice);
 }

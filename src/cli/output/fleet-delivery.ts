@@ -12,8 +12,7 @@ import { documentFormats, type FormatOf } from "../../settings/document-formats.
 import { fleetSettings } from "../../settings/table.js";
 import { readTextFile } from "../../text-file.js";
 import { chosenFormat } from "../asked-settings.js";
-import { type Destinations, deliver } from "./delivery.js";
-import { documentDrawer, outputFiles } from "./document-output.js";
+import { type Destinations, deliver, documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
 import { noter } from "./terminal.js";
 

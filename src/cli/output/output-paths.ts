@@ -1,11 +1,10 @@
 import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { errorCode, PinbenchError } from "../../errors.js";
-import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.js";
+import { makeFolder, removeEmptyFolders, unbroken } from "../../results/files/made-folder.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import { notEmpty } from "../../results/files/run-folder.js";
 import { checkWritable } from "../../results/files/store.js";
-import { unbroken } from "../../results/files/unbroken.js";
 
 /**
  * A folder for new runs must be empty, or not there yet: nothing but `check --update` ever replaces a baseline.

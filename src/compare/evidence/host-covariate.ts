@@ -2,7 +2,7 @@ import { controlledMemories } from "../../settings/choices.js";
 import { median } from "../../stats/order-statistics.js";
 import { mean } from "../../stats/variance.js";
 import { logSpeeds, type RunFigure, type Series } from "../series.js";
-import { type HostSlope, recordedHostSlopes } from "./recorded-occasions.js";
+import { type HostSlope, recordedHostSlopes } from "./occasion-noise.js";
 
 /**
  * The host's memory as a control. The CPU takes part in pageable and staged copies, and its speed changes with other

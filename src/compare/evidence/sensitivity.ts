@@ -1,15 +1,14 @@
+import { kindOf } from "../../results/variant.js";
 import { thresholdOf } from "../../settings/thresholds.js";
 import { studentQuantile } from "../../stats/hypothesis-tests.js";
-import type { RunFigures } from "../result-set.js";
-import { joinRuns, kindOf } from "../series.js";
-import type { Rule } from "../verdict.js";
+import type { Rule, RunFigures } from "../result-set.js";
+import { joinRuns } from "../series.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { sumOfVariances, tailOfOne } from "./change-estimate.js";
 import { chancesOf } from "./evidence.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
-import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
-import { startingOccasionNoise } from "./recorded-occasions.js";
+import { betweenOccasions, estimateOccasionNoise, startingOccasionNoise } from "./occasion-noise.js";
 
 /** The sensitivity of a baseline: the noise between its runs, and the drops that a check against it detects. */
 export interface Sensitivity {

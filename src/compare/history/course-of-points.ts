@@ -1,7 +1,7 @@
 import type { HistoryEntry, MachineNames } from "../../results/history-entry.js";
 import { median } from "../../stats/order-statistics.js";
 import type { PiecewiseFit } from "../../stats/piecewise-fit.js";
-import { factNames, machineFacts } from "../differences.js";
+import { factNames, machineFacts } from "../comparison.js";
 import type { Course, CourseDrift, CourseStep, FarChecks } from "./history-document.js";
 import type { HistorySeries } from "./history-series.js";
 import { type CoursePattern, type CourseReading, readCourse } from "./read-course.js";

@@ -1,12 +1,12 @@
 import { parseCellId } from "../../results/cell-id.js";
 import type { HistoryEntry } from "../../results/history-entry.js";
+import { kindOf } from "../../results/variant.js";
 import { fitPieces } from "../../stats/piecewise-fit.js";
 import { mean } from "../../stats/variance.js";
 import { isControlledByHost } from "../evidence/host-covariate.js";
-import type { OccasionCentres } from "../evidence/occasion-noise.js";
-import { recordedHostSlopes } from "../evidence/recorded-occasions.js";
+import { type OccasionCentres, recordedHostSlopes } from "../evidence/occasion-noise.js";
 import { groupByOccasion } from "../occasions.js";
-import { kindOf, logSpeed, type Series } from "../series.js";
+import { logSpeed, type Series } from "../series.js";
 
 /** One figure in all checks of a history: a cell's, or one direction of a bidir cell. */
 export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {

@@ -1,9 +1,13 @@
 import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { cellNames } from "../../results/naming/cell-name.js";
-import { directionName, noticeIn } from "../../results/naming/wording.js";
-import type { CellComparison, Comparison, GroupComparison, Verdict } from "../comparison.js";
-import { isFailing } from "../verdict.js";
+import { cellNames, directionName, noticeIn } from "../../results/naming/wording.js";
+import {
+  type CellComparison,
+  type Comparison,
+  type GroupComparison,
+  isFailing,
+  type Verdict,
+} from "../comparison.js";
 
 /** Texts on one cell of a comparison, for all outputs. */
 

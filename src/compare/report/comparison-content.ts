@@ -17,8 +17,14 @@ import {
 import { counted, listed } from "../../draw/words.js";
 import { absentFigure, sign } from "../../results/naming/cell-figure.js";
 import { noticeIn } from "../../results/naming/wording.js";
-import type { CellComparison, Comparison, Difference, ResultSetSummary, Verdict } from "../comparison.js";
-import { isFailing } from "../verdict.js";
+import {
+  type CellComparison,
+  type Comparison,
+  type Difference,
+  isFailing,
+  type ResultSetSummary,
+  type Verdict,
+} from "../comparison.js";
 import {
   bySeverity,
   changeEstimate,

@@ -1,11 +1,15 @@
 import { formatChange } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { cellNameParts } from "../../results/naming/cell-name.js";
-import { directionName } from "../../results/naming/wording.js";
+import { cellNameParts, directionName } from "../../results/naming/wording.js";
 import { formatSize } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
-import { isFailingGroup } from "../compare-group.js";
-import type { CellComparison, Comparison, GroupComparison, Verdict } from "../comparison.js";
+import {
+  type CellComparison,
+  type Comparison,
+  type GroupComparison,
+  isFailingGroup,
+  type Verdict,
+} from "../comparison.js";
 import {
   changeEstimate,
   describeChange,

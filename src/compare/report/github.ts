@@ -1,8 +1,7 @@
 import type { Screen } from "../../draw/screen.js";
 import { counted } from "../../draw/words.js";
 import { noticeIn } from "../../results/naming/wording.js";
-import type { Comparison, ComparisonOutcome, Verdict } from "../comparison.js";
-import { isFailing } from "../verdict.js";
+import { type Comparison, type ComparisonOutcome, isFailing, type Verdict } from "../comparison.js";
 import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
 import { type Failure, failuresOf } from "./failures.js";
 import { decidesNothing, describeOutcome, verdictMeaning } from "./outcome.js";

@@ -20,7 +20,7 @@ import type { Screen } from "../../draw/screen.js";
 import { roomBeside } from "../../draw/terminal/terminal-grid.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure } from "../../results/naming/cell-figure.js";
-import { cellNames } from "../../results/naming/cell-name.js";
+import { cellNames } from "../../results/naming/wording.js";
 import { median } from "../../stats/order-statistics.js";
 import { type Course, type HistoryDocument, historySchema } from "../history/history-document.js";
 import { changeText, figureText, findingsOf, foundIn, isChanged, lastChange } from "./history-findings.js";

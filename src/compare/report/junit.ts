@@ -1,7 +1,6 @@
 import type { Screen } from "../../draw/screen.js";
 import { noticeIn } from "../../results/naming/wording.js";
-import type { CellComparison, Comparison } from "../comparison.js";
-import { isFailing } from "../verdict.js";
+import { type CellComparison, type Comparison, isFailing } from "../comparison.js";
 import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
 import { type Failure, failuresOf } from "./failures.js";
 import { describeOutcome } from "./outcome.js";

@@ -1,6 +1,5 @@
 import type { Action, Finding } from "../diagnosis.js";
 import type { Examination } from "../examination.js";
-import { emulatedDevice, kernelsMissing } from "./build-causes.js";
 import { coresShared, cpuQuotaLow, cpusTaken, governorSaves, wakesSlowly } from "./cpu-causes.js";
 import {
   clocksHeld,
@@ -35,7 +34,9 @@ import {
   confidentialComputing,
   copiesWait,
   driverOld,
+  emulatedDevice,
   grace,
+  kernelsMissing,
   uplinkShared,
   virtualMachine,
   wsl,

@@ -1,16 +1,9 @@
-import { exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
-import { hostRecord } from "../../host/host-record.js";
-import { sysfsPciName } from "../../host/topology.js";
-import type { HostRecord } from "../../results/schema.js";
-import { type CpuFacts, type NumaNodeFacts, readCpuFacts, readNumaNodes } from "./cpu-facts.js";
-import {
-  activityBetween,
-  type MachineActivity,
-  type MachineCounters,
-  type MemoryFacts,
-  readMachineCounters,
-  readMemoryFacts,
-} from "./memory-facts.js";
+import { parseCpuList } from "../../host/cpus.js";
+import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
+import { hostRecord, type LoadReading, loadBetween, readLoad } from "../../host/machine-load.js";
+import { cpusOfNode, numaNodes, sysfsPciName } from "../../host/topology.js";
+import type { HostRecord, LoadRecord } from "../../results/schema.js";
+import type { PciPath } from "./pci-path.js";
 import { readXidErrors, type XidError } from "./xid-log.js";
 
 /** What /proc and /sys tell of a machine that may cost bandwidth; null where the kernel or a container does not tell. */
@@ -115,4 +108,204 @@ function readExcludedGpus(root: string): string[] {
     const information = readText(root, `proc/driver/nvidia/gpus/${folder}/information`);
     return name !== null && fieldOf(information, "GPU Excluded") === "Yes" ? [name] : [];
   });
+}
+
+/** What could not be read, and why, a line each; equal ones of several devices are one. */
+export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): string[] {
+  const lines: string[] = [];
+  const notSeen = (isUnseen: boolean, line: string) => {
+    if (isUnseen) lines.push(line);
+  };
+  const known = paths.filter(({ ports }) => ports.length > 0);
+  const { host, cpu, memory } = machine;
+  notSeen(known.length < paths.length, "PCIe path: sysfs does not have the device");
+  notSeen(
+    known.some(({ ports }) => ports.length === 1),
+    host.virtualization === null
+      ? "bridges between the device and the CPU: sysfs shows none"
+      : "bridges between the device and the CPU: the virtual machine hides them",
+  );
+  notSeen(
+    known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
+    "payload and read request sizes, relaxed ordering, ACS: the kernel shows them to root alone, outside of containers",
+  );
+  notSeen(
+    known.some(({ ports }) => ports.every(({ errors }) => errors === null)),
+    "PCIe errors: the kernel does not count them for these ports (AER)",
+  );
+  notSeen(
+    machine.nodes.length > 1 && known.some(({ numaNode }) => numaNode === null),
+    "NUMA node of the device: the firmware does not tell",
+  );
+  notSeen(host.governor === null, "CPU frequencies: the kernel does not set them here");
+  notSeen(cpu.idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here");
+  notSeen(
+    machine.activity !== null && machine.activity.load.memoryPressureShare === null,
+    "waiting for memory: the kernel does not count it (PSI)",
+  );
+  notSeen(memory.swapUsedBytes === null, "swap: /proc/meminfo does not tell");
+  notSeen(machine.xidErrors === null, "Xid errors: this user may not read the kernel's log");
+  return lines;
+}
+
+/** A state that a CPU may sleep in while it has nothing to do (the kernel's Documentation/admin-guide/pm/cpuidle.rst). */
+interface IdleState {
+  /** As the driver names it: "POLL", "C1", "C6". */
+  name: string;
+  /** What waking from it takes at most. */
+  exitLatencyUs: number;
+  disabled: boolean;
+  /** Time that the CPU has spent in it since boot. */
+  timeUs: number | null;
+}
+
+/** What the CPUs that this process may use do when there is little to do, and what they share. */
+interface CpuFacts {
+  /** Cores that the allowed CPUs are threads of; null where sysfs does not tell. */
+  allowedCores: number | null;
+  /** CPUs that the machine has online; null where it is not told. */
+  online: number | null;
+  /** What sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null where nothing here does. */
+  frequencyDriver: string | null;
+  /** Of the first allowed CPU, from the lightest to the deepest; empty where the kernel does not tell. */
+  idleStates: readonly IdleState[];
+}
+
+/** Nodes of a machine's memory, and the CPUs next to them. */
+interface NumaNodeFacts {
+  node: number;
+  /** None for a node of memory alone. */
+  cpus: readonly number[];
+  /** The processor that its CPUs are part of; null without any, or where it is not told. */
+  physicalPackage: number | null;
+}
+
+/** Reads what holds for these CPUs, those that the process may use. */
+function readCpuFacts(allowed: readonly number[], root: string): CpuFacts {
+  const [first = 0] = allowed;
+  return {
+    allowedCores: countCores(allowed, root),
+    online: parseCpuList(readText(root, "sys/devices/system/cpu/online") ?? "")?.length || null,
+    frequencyDriver: readText(root, `sys/devices/system/cpu/cpu${first}/cpufreq/scaling_driver`),
+    idleStates: readIdleStates(first, root),
+  };
+}
+
+function countCores(allowed: readonly number[], root: string): number | null {
+  const covered = new Set<number>();
+  let cores = 0;
+  for (const cpu of allowed) {
+    if (covered.has(cpu)) continue;
+    const siblings = parseCpuList(
+      readText(root, `sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`) ?? "",
+    );
+    if (siblings === null || !siblings.includes(cpu)) return null;
+    for (const sibling of siblings) covered.add(sibling);
+    ++cores;
+  }
+  return cores;
+}
+
+function readIdleStates(cpu: number, root: string): IdleState[] {
+  const folder = `sys/devices/system/cpu/cpu${cpu}/cpuidle`;
+  return listNames(root, folder)
+    .filter((name) => /^state\d{1,2}$/.test(name))
+    .flatMap((state) => {
+      const name = readText(root, `${folder}/${state}/name`);
+      const exitLatencyUs = readCount(root, `${folder}/${state}/latency`);
+      if (name === null || exitLatencyUs === null) return [];
+      const disabled = readText(root, `${folder}/${state}/disable`) === "1";
+      return [{ name, exitLatencyUs, disabled, timeUs: readCount(root, `${folder}/${state}/time`) }];
+    })
+    .sort((a, b) => a.exitLatencyUs - b.exitLatencyUs);
+}
+
+/** The nodes that are online, ascending. */
+function readNumaNodes(root: string): NumaNodeFacts[] {
+  return numaNodes(root).map((node) => {
+    const cpus = cpusOfNode(node, root) ?? [];
+    const physicalPackage =
+      cpus.length === 0
+        ? null
+        : readCount(root, `sys/devices/system/cpu/cpu${cpus[0]}/topology/physical_package_id`);
+    return { node, cpus, physicalPackage };
+  });
+}
+
+/** What bounds the memory that programs can have; null where the kernel does not tell. */
+interface MemoryFacts {
+  /** Reserved for huge pages that programs ask for (hugetlb): nobody else has this memory. */
+  hugePoolBytes: number | null;
+  hugePoolFreeBytes: number | null;
+  swapUsedBytes: number | null;
+  /** What /dev/shm, which the workers of a data loader hand batches over in, may hold; null without a limit of its own. */
+  sharedMemoryBytes: number | null;
+  /** The kernel gives no more memory than it has (vm.overcommit_memory is 2). */
+  strictOvercommit: boolean | null;
+}
+
+/** Reads what bounds memory, at this moment. */
+function readMemoryFacts(root: string): MemoryFacts {
+  const info = readText(root, "proc/meminfo");
+  const bytesOf = (key: string) => kibibytes(/^(\d+) kB$/.exec(fieldOf(info, key) ?? "")?.[1]);
+  const pageBytes = bytesOf("Hugepagesize");
+  const pool = (key: string) => product(countIn(fieldOf(info, key)), pageBytes);
+  const [swapTotal, swapFree] = [bytesOf("SwapTotal"), bytesOf("SwapFree")];
+  const overcommit = readCount(root, "proc/sys/vm/overcommit_memory");
+  return {
+    hugePoolBytes: pool("HugePages_Total"),
+    hugePoolFreeBytes: pool("HugePages_Free"),
+    swapUsedBytes: swapTotal === null || swapFree === null ? null : Math.max(0, swapTotal - swapFree),
+    sharedMemoryBytes: readSharedMemoryBytes(root),
+    strictOvercommit: overcommit === null ? null : overcommit === 2,
+  };
+}
+
+function kibibytes(text: string | undefined): number | null {
+  return product(countIn(text), 1024);
+}
+
+function product(a: number | null, b: number | null): number | null {
+  return a === null || b === null || !Number.isSafeInteger(a * b) ? null : a * b;
+}
+
+/**
+ * The size that the file system at /dev/shm was mounted with (proc_pid_mountinfo(5)): the last mount there is what
+ * programs see. Docker's is 64 MiB; without a size the kernel takes half of the memory.
+ */
+function readSharedMemoryBytes(root: string): number | null {
+  const mount = (readText(root, "proc/self/mountinfo") ?? "")
+    .split("\n")
+    .findLast((line) => line.split(" ")[4] === "/dev/shm");
+  return kibibytes(/ - tmpfs .*\bsize=(\d+)k/.exec(mount ?? "")?.[1]);
+}
+
+/** What the kernel has counted up to a moment; two of them tell what happened in between. */
+export interface MachineCounters {
+  load: LoadReading;
+  /** Pages moved to and from swap since boot; null where the kernel does not tell. */
+  swappedPages: number | null;
+}
+
+/** What the whole machine did between two readings; shares are of the time, from 0 to 1. */
+interface MachineActivity {
+  load: LoadRecord;
+  swappedPages: number | null;
+}
+
+/** Reads the counters; to be called before the first copy. Never throws. */
+export function readMachineCounters(root = "/"): MachineCounters {
+  const counters = readText(root, "proc/vmstat");
+  const pages = (key: string) => countIn(new RegExp(`^${key} (\\d+)$`, "m").exec(counters ?? "")?.[1]);
+  const [into, out] = [pages("pswpin"), pages("pswpout")];
+  return { load: readLoad(root), swappedPages: into === null || out === null ? null : into + out };
+}
+
+/** What happened from one reading to a later one. */
+export function activityBetween(before: MachineCounters, after: MachineCounters): MachineActivity {
+  const [from, to] = [before.swappedPages, after.swappedPages];
+  return {
+    load: loadBetween([[before.load, after.load]]),
+    swappedPages: from === null || to === null ? null : Math.max(0, to - from),
+  };
 }

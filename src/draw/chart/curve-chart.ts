@@ -1,8 +1,16 @@
 import { area, line } from "d3-shape";
 import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
 import { axes, type Frame, frameOf, hasPlace } from "./chart-frame.js";
-import { type Drawing, type LegendEntry, legendOf, markAt, markPath, rounded } from "./chart-marks.js";
-import { drawRules, ruleLabelHeight } from "./chart-rules.js";
+import {
+  type Drawing,
+  drawRules,
+  type LegendEntry,
+  legendOf,
+  markAt,
+  markPath,
+  rounded,
+  ruleLabelHeight,
+} from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 

@@ -1,7 +1,6 @@
 import type { StripChart, StripMark, StripRow } from "./chart.js";
 import { axisAcross, chartWidth, type Frame, margin, roomyScale, textPixels } from "./chart-frame.js";
-import { type Drawing, legendOf, markAt, markPath } from "./chart-marks.js";
-import { drawRules, ruleLabelHeight } from "./chart-rules.js";
+import { type Drawing, drawRules, legendOf, markAt, markPath, ruleLabelHeight } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 

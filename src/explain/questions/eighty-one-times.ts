@@ -1,9 +1,8 @@
 import type { ResultDocument } from "../../results/schema.js";
 import { median } from "../../stats/order-statistics.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { digits, figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
-import { cellOf, isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
+import { cellOf, digits, figureText, isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
 
 /** As the article has it. */
 const claimedTimes = 81;

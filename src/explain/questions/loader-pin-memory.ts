@@ -1,7 +1,6 @@
 import type { MeasuredFigure } from "../explanation.js";
-import { durationText, figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
-import { isAtLeast, type Known, medianFigure, verdictOf } from "../run-figures.js";
+import { durationText, figureText, isAtLeast, type Known, medianFigure, verdictOf } from "../run-figures.js";
 import type { Experiments } from "../torch/program-messages.js";
 import { answerWithTorch, gpuHint, noGpu } from "../torch/torch-answer.js";
 

@@ -1,8 +1,8 @@
-import type { CellResult, PinningCost } from "../../results/schema.js";
+import type { CellResult } from "../../results/cell-schema.js";
+import type { PinningCost } from "../../results/schema-parts.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
-import { cellOf, isAtLeast, ratioFigure, timeFigure, verdictOf } from "../run-figures.js";
+import { cellOf, figureText, isAtLeast, ratioFigure, timeFigure, verdictOf } from "../run-figures.js";
 
 /** 3 x 224 x 224 floats of 4 bytes. */
 const imageBytes = 3 * 224 * 224 * 4;

@@ -1,8 +1,7 @@
 import { formatSize, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
-import { isAtLeast, type Known, medianFigure, not, verdictOf } from "../run-figures.js";
+import { figureText, isAtLeast, type Known, medianFigure, not, verdictOf } from "../run-figures.js";
 import type { Experiments } from "../torch/program-messages.js";
 import { answerOnGpu } from "../torch/torch-answer.js";
 

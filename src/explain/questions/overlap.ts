@@ -1,11 +1,11 @@
 import { MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
 import {
   allOf,
   cellOf,
   differenceFigure,
+  figureText,
   isAtLeast,
   type Known,
   not,

@@ -2,12 +2,13 @@ import { copiesToPayOff } from "../../measure/cold-start.js";
 import type { NativeError, NativeSession, PinningKind } from "../../native/contract.js";
 import { formatSize, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { durationText, figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest, Tools } from "../question.js";
 import {
   allOf,
   cellOf,
   differenceFigure,
+  durationText,
+  figureText,
   isAtLeast,
   type Known,
   medianFigure,

@@ -1,8 +1,15 @@
 import { formatSize, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
-import { allOf, isAtLeast, type Known, medianFigure, ratioFigure, verdictOf } from "../run-figures.js";
+import {
+  allOf,
+  figureText,
+  isAtLeast,
+  type Known,
+  medianFigure,
+  ratioFigure,
+  verdictOf,
+} from "../run-figures.js";
 import type { Experiments } from "../torch/program-messages.js";
 import { answerOnGpu } from "../torch/torch-answer.js";
 

@@ -1,9 +1,16 @@
 import { MiB } from "../../settings/units.js";
-import { explainCommand } from "../experiment-tools.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { digits, figureText } from "../figure-text.js";
-import type { Conclusion, Question, RunRequest } from "../question.js";
-import { allOf, cellOf, isAtLeast, rateFigure, ratioFigure, verdictOf } from "../run-figures.js";
+import { type Conclusion, explainCommand, type Question, type RunRequest } from "../question.js";
+import {
+  allOf,
+  cellOf,
+  digits,
+  figureText,
+  isAtLeast,
+  rateFigure,
+  ratioFigure,
+  verdictOf,
+} from "../run-figures.js";
 
 const sizeBytes = 64 * MiB;
 

@@ -1,9 +1,14 @@
+import { fileURLToPath } from "node:url";
+import { describeSetting } from "../../results/loader-setting.js";
+import type { Probe } from "../../tune/loader-probe.js";
+import { cpusPerRank, type MachineLimits, machineLimits } from "../../tune/machine-limits.js";
+import { usualStopping } from "../../tune/search/stopping.js";
+import { openTorchProbe } from "../../tune/torch/torch-probe.js";
+import { neverRuledOut, Trials } from "../../tune/trials.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
-import { isAtLeast, type Known, not, ratioFigure, verdictOf } from "../run-figures.js";
+import { figureText, isAtLeast, type Known, not, ratioFigure, verdictOf } from "../run-figures.js";
 import { answerWithTorch } from "../torch/torch-answer.js";
-import { tryWorkers, type WorkersRate, type WorkerTrials } from "../torch/worker-trials.js";
 
 /** Below this share of the best rate, a number of workers is slower. */
 const asFast = 0.97;
@@ -93,3 +98,104 @@ export const tooManyWorkers: Question = {
       );
     }),
 };
+
+/** Samples that take a worker some milliseconds each, beside this file both in src/ and in dist/. */
+export const workerSamples = `${fileURLToPath(new URL("program/worker_samples.py", import.meta.url))}:samples`;
+
+/** What a number of workers delivers; the interval's ends are 0 and infinity where they are not known. */
+export interface WorkersRate {
+  numWorkers: number;
+  batchesPerSecond: number;
+  low: number;
+  high: number;
+  batches: number;
+}
+
+/** What was tried of a DataLoader, in ascending order of workers. */
+export interface WorkerTrials {
+  /** CPUs that this process may keep busy. */
+  cpus: number;
+  rates: WorkersRate[];
+  /** Why others have no rate: "32 workers, not pinned: batches in flight need ...". */
+  without: string[];
+}
+
+/** More take seconds to start, wherever they run. */
+const mostWorkers = 128;
+const batchSize = 8;
+/** Nothing may happen for so long: while torch and the samples are being loaded, and before a batch comes. */
+const openMostNs = 30e9;
+const batchMostNs = 10e9;
+const stopping = {
+  ...usualStopping,
+  mostTimedNs: 0.6e9,
+  tolerance: neverRuledOut,
+  mostNs: 6e9,
+  epochBatches: null,
+};
+/** In turns: what changes on the machine meanwhile meets all alike, and what one trial says another may not. */
+const passes = 2;
+
+/** No workers, half of the CPUs, each of them, and twice as many. */
+export function workersToTry(cpus: number): number[] {
+  const counts = [0, Math.floor(cpus / 2), cpus, 2 * cpus].map((count) => Math.min(count, mostWorkers));
+  return [...new Set(counts)];
+}
+
+/**
+ * Has torch's DataLoader, in the user's Python, load samples with numbers of workers, as `pinbench tune` does. Rejects with
+ * a PinbenchError, and with the signal's reason; no process is left then.
+ */
+async function tryWorkers(
+  python: string,
+  onTrial: (numWorkers: number) => void,
+  signal: AbortSignal,
+): Promise<WorkerTrials> {
+  const probe = await openTorchProbe({
+    ...{ torch: workerSamples, python, batchSize, timeoutNs: openMostNs, signal },
+    ...{ collate: null, kwargs: {}, stepTime: null, step: null, rank: null, coldFolder: null },
+    ...{ shuffle: false, seed: 1 },
+    // pinbench may be installed where it must not or cannot write.
+    environment: { PYTHONDONTWRITEBYTECODE: "1" },
+  });
+  try {
+    return await runWorkerTrials(probe, machineLimits(1), onTrial, signal);
+  } finally {
+    await probe.close();
+  }
+}
+
+/** The trials of a loader that is open. */
+export async function runWorkerTrials(
+  probe: Probe,
+  limits: MachineLimits,
+  onTrial: (numWorkers: number) => void,
+  signal: AbortSignal,
+): Promise<WorkerTrials> {
+  const cpus = cpusPerRank(limits);
+  const counts = workersToTry(cpus);
+  const trials = new Trials(probe, {
+    ...{ limits, stopping, timeoutNs: batchMostNs, signal },
+    maxWorkers: counts.at(-1)!,
+    onTrial: ({ numWorkers }) => onTrial(numWorkers),
+  });
+  for (let pass = 0; pass < passes; ++pass) {
+    for (const count of pass % 2 === 0 ? counts : counts.toReversed()) {
+      if (!trials.isOver) await trials.run(trials.settingOf(count, false));
+    }
+  }
+  signal.throwIfAborted();
+  const failed = trials.tried.flatMap(({ setting, trials: run }) => {
+    const message = run.find(({ failure }) => failure !== null)?.failure?.message;
+    return message === undefined ? [] : [`${describeSetting(setting)}: ${message}`];
+  });
+  const skipped = trials.skipped.map(({ setting, reason }) => `${describeSetting(setting)}: ${reason}.`);
+  const rates = trials.measured.map(({ setting, score }) => {
+    const { batchesPerSecond, low, high } = score;
+    const record = trials.find(setting)!.trials;
+    const batches = record.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
+    return { numWorkers: setting.numWorkers, batchesPerSecond, low, high, batches };
+  });
+  rates.sort((a, b) => a.numWorkers - b.numWorkers);
+  return { cpus, rates, without: [...failed, ...skipped] };
+}

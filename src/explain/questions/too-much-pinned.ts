@@ -4,11 +4,9 @@ import { memoryAvailableBytes, memoryTotalBytes, systemAvailableBytes } from "..
 import type { NativeError, NativeSession } from "../../native/contract.js";
 import { pinnedLimitBytes } from "../../plan/limits.js";
 import { formatSizeRounded, MiB } from "../../settings/units.js";
-import { explainCommand } from "../experiment-tools.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { durationText, figureText } from "../figure-text.js";
-import type { Conclusion, Question } from "../question.js";
-import { isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
+import { type Conclusion, explainCommand, type Question } from "../question.js";
+import { durationText, figureText, isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
 
 /** The pool that is tried: small enough to endanger no machine. */
 const mostPoolBytes = 512 * MiB;

@@ -1,8 +1,16 @@
 import { formatSize, KiB, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { durationText, figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
-import { cellOf, differenceFigure, isAtLeast, not, timeFigure, verdictOf } from "../run-figures.js";
+import {
+  cellOf,
+  differenceFigure,
+  durationText,
+  figureText,
+  isAtLeast,
+  not,
+  timeFigure,
+  verdictOf,
+} from "../run-figures.js";
 
 /** 128 samples of 256 floats of 4 bytes. */
 const articleBytes = 128 * KiB;

@@ -1,8 +1,16 @@
 import { MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
-import { allOf, cellOf, isAtLeast, not, rateFigure, ratioFigure, verdictOf } from "../run-figures.js";
+import {
+  allOf,
+  cellOf,
+  figureText,
+  isAtLeast,
+  not,
+  rateFigure,
+  ratioFigure,
+  verdictOf,
+} from "../run-figures.js";
 
 const request = {
   sizesBytes: [64 * MiB],

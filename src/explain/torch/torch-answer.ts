@@ -1,7 +1,6 @@
 import { PinbenchError } from "../../errors.js";
 import type { QuestionName } from "../../settings/choices.js";
-import { explainCommand } from "../experiment-tools.js";
-import type { Answer, Conclusion, Tools } from "../question.js";
+import { type Answer, type Conclusion, explainCommand, type Tools } from "../question.js";
 import type { ExperimentName, Experiments } from "./program-messages.js";
 
 /** The conclusion that `conclude` resolves with; where there is no torch that will do, that it cannot be told, and why. */

@@ -1,4 +1,4 @@
-import { untilKilled } from "../../host/process-groups.js";
+import { untilKilled } from "../../host/processes.js";
 import { removeLaunchFolder } from "./launch-folder.js";
 import { endLaunchers } from "./launcher-processes.js";
 

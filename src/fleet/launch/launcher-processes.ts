@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../../errors.js";
-import { Guard, signalGroup } from "../../host/process-groups.js";
+import { Guard, signalGroup } from "../../host/processes.js";
 
 /** How long a launcher that is asked to end may take until it is ended by force: srun tells its steps at once. */
 const patienceMs = 3000;

@@ -14,8 +14,14 @@ import {
 } from "../../draw/report.js";
 import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
 import { absentFigure, shareFigure } from "../../results/naming/cell-figure.js";
-import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../fleet-document.js";
-import { factName } from "../fleet-wording.js";
+import {
+  type FleetDocument,
+  type FleetGroup,
+  type FleetNode,
+  type FleetOutlier,
+  factName,
+} from "../fleet-document.js";
+import { isListable, nodeList } from "./drain-lines.js";
 import {
   countGpus,
   figureText,
@@ -29,7 +35,6 @@ import {
   worstCell,
   worstOutlier,
 } from "./fleet-text.js";
-import { isListable, nodeList } from "./node-list.js";
 
 /** The content that the table, the Markdown and the page of a fleet have in common, before it is drawn. */
 

@@ -1,12 +1,19 @@
-import type { DocumentKind, Show } from "../../draw/document-kind.js";
+import type { CsvValue, DocumentKind, Show } from "../../draw/document-kind.js";
+import { type GaugeFamily, openMetricsText } from "../../draw/open-metrics.js";
 import { environment, type Report, tables, texts } from "../../draw/report.js";
 import { counted, timeText } from "../../draw/words.js";
-import { type FleetDocument, fleetSchema } from "../fleet-document.js";
+import { labelsLine } from "../../results/naming/wording.js";
+import {
+  type FigureKind,
+  type FleetDocument,
+  type FleetNode,
+  type FleetOutlier,
+  fleetSchema,
+  nodeStates,
+} from "../fleet-document.js";
 import { drainReport, type KnownNodes, nodeListReport } from "./drain-lines.js";
 import { fleetAlerts, fleetAnswer, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
-import { fleetRows } from "./fleet-csv.js";
-import { countGpus, fleetCellNames } from "./fleet-text.js";
-import { openMetrics } from "./openmetrics.js";
+import { countGpus, figuresOf, fleetCellNames, type GpuFigure, speedChange } from "./fleet-text.js";
 
 /** A fleet, as a kind of document; lists for Slurm have no name but of `known` nodes. */
 export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
@@ -44,4 +51,205 @@ function fleetReport(document: FleetDocument, { screen }: Show): Report {
       ...texts("note", fleetNotes(document)),
     ],
   };
+}
+
+const nodeColumns = ["notice", "host", "state", "reason", "file", "run_id", "started_at", "labels", "group"];
+const deviceColumns = ["device", "device_name", "uuid", "pci_bus_id", "link"];
+const cellColumns = [
+  "cell",
+  "moved",
+  "unit",
+  "figure",
+  "group_centre",
+  "change",
+  "slow",
+  "adjusted_p_value",
+  "confirmed",
+];
+
+type Field = string | number | null;
+
+/**
+ * A row a node, GPU and cell, and one for each node without figures, which has nothing in the columns of these; the first
+ * row names the columns. `change` is relative to the group's centre and below 0 where slower, of latencies too; `slow` is
+ * "gpu" or "node" where this cell of this GPU, or of its whole node, is slow.
+ */
+function fleetRows(document: FleetDocument): CsvValue[][] {
+  const isBare = ({ group, devices }: FleetNode) => group === null || devices.length === 0;
+  const bare = document.nodes.filter(isBare).map((node) => padded(nodeFields(document, node)));
+  const outliers = outliersByCell(document);
+  const suspects = new Set([...document.outliers, ...document.cleared].map(({ host }) => host));
+  // Of ten thousand nodes there are half a million rows: what all rows of a node share is made once.
+  const fieldsOf = new Map(document.nodes.map((node) => [node, nodeFields(document, node)]));
+  const outlierOf = (host: string, device: number, kind: FigureKind) =>
+    suspects.has(host)
+      ? (outliers.get(keyOf(host, device, kind)) ?? outliers.get(keyOf(host, null, kind)))
+      : undefined;
+  const rows = document.groups.flatMap((group, groupIndex) =>
+    group.cells.flatMap((kind, cellIndex) =>
+      figuresOf(document, groupIndex, cellIndex).map((gpu) => {
+        const { node, device, value } = gpu;
+        const found = outlierOf(node.host, device.ordinal, kind);
+        return [
+          ...fieldsOf.get(node)!,
+          ...[device.ordinal, device.name, device.uuid, device.pciBusId, device.link],
+          ...[kind.cell, kind.moved, kind.unit, value, kind.centre],
+          value === null ? null : speedChange(value, kind),
+          ...(found === undefined
+            ? [null, null, null]
+            : [
+                found.outlier.device === null ? "node" : "gpu",
+                found.adjustedPValue,
+                confirmedText(found.outlier),
+              ]),
+        ];
+      }),
+    ),
+  );
+  return [[...nodeColumns, ...deviceColumns, ...cellColumns], ...rows, ...bare];
+}
+
+function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
+  const { host, state, reason, file, runId, startedAt, group } = node;
+  // Groups are counted as the tables count them.
+  return [
+    document.notice,
+    host,
+    state,
+    reason,
+    file,
+    runId,
+    startedAt,
+    labelsLine({ run: node }),
+    group === null ? null : group + 1,
+  ];
+}
+
+function padded(fields: readonly Field[]): Field[] {
+  return [...fields, ...Array<null>(deviceColumns.length + cellColumns.length).fill(null)];
+}
+
+function outliersByCell({ outliers, cleared }: FleetDocument) {
+  return new Map(
+    [...cleared, ...outliers].flatMap((outlier) =>
+      outlier.cells.map(
+        (cell) =>
+          [
+            keyOf(outlier.host, outlier.device, cell),
+            { outlier, adjustedPValue: cell.adjustedPValue },
+          ] as const,
+      ),
+    ),
+  );
+}
+
+/** `device` is null for the whole node. */
+function keyOf(
+  host: string,
+  device: GpuFigure["device"]["ordinal"] | null,
+  kind: { cell: string; moved: string },
+): string {
+  return JSON.stringify([host, device, kind.cell, kind.moved]);
+}
+
+function confirmedText({ confirmed }: FleetOutlier): string | null {
+  return confirmed === null ? null : confirmed ? "yes" : "no";
+}
+
+/** All figures of a fleet as gauges of OpenMetrics. */
+function openMetrics(document: FleetDocument): string {
+  return openMetricsText(families(document));
+}
+
+function families(document: FleetDocument): GaugeFamily[] {
+  const { nodes, groups } = document;
+  const slow = new Set(document.outliers.map(({ host, device }) => gpuKey(host, device)));
+  const isSlow = (host: string, ordinal: number) =>
+    slow.has(gpuKey(host, null)) || slow.has(gpuKey(host, ordinal));
+  return [
+    {
+      name: "pinbench_bandwidth_bytes_per_second",
+      help: "Median rate of copies of a GPU.",
+      unit: "bytes_per_second",
+      samples: figures(document, "GB/s", 1e9),
+    },
+    {
+      name: "pinbench_copy_latency_seconds",
+      help: "Median time of a copy of a GPU.",
+      unit: "seconds",
+      samples: figures(document, "us", 1e-6),
+    },
+    {
+      name: "pinbench_fleet_outlier",
+      help: "1 where a GPU, or all of its node, is slower than those that are like it.",
+      samples: nodes.flatMap(({ host, group, devices }) =>
+        group === null
+          ? []
+          : devices.map(({ ordinal, uuid }) => ({
+              labels: { host, gpu: ordinal, uuid },
+              value: Number(isSlow(host, ordinal)),
+            })),
+      ),
+    },
+    {
+      name: "pinbench_node_state",
+      help: "What became of a node: 1 with the state that it is in.",
+      samples: nodes.map(({ host, state }) => ({ labels: { host, state }, value: 1 })),
+    },
+    {
+      name: "pinbench_fleet_nodes",
+      help: "Nodes by what became of them.",
+      samples: nodeStates.map((state) => ({
+        labels: { state },
+        value: nodes.filter((node) => node.state === state).length,
+      })),
+    },
+    {
+      name: "pinbench_fleet_groups",
+      help: "Groups of nodes that are alike.",
+      samples: [{ labels: {}, value: groups.length }],
+    },
+    {
+      name: "pinbench_fleet_emulated",
+      help: "1 where devices were emulated, whose figures say nothing of a GPU.",
+      samples: [{ labels: {}, value: Number(document.notice !== null) }],
+    },
+    {
+      name: "pinbench_fleet_judged_timestamp_seconds",
+      help: "When the nodes were judged, in Unix time.",
+      unit: "seconds",
+      samples: [{ labels: {}, value: Date.parse(document.createdAt) / 1000 }],
+    },
+  ];
+}
+
+/** `device` is null for the whole node. */
+function gpuKey(host: string, device: number | null): string {
+  return JSON.stringify([host, device]);
+}
+
+/** The figures of one unit, `scale` times as large. */
+function figures(document: FleetDocument, unit: "GB/s" | "us", scale: number): GaugeFamily["samples"] {
+  return document.groups.flatMap(({ cells }, group) =>
+    cells.flatMap((kind, index) =>
+      kind.unit !== unit
+        ? []
+        : figuresOf(document, group, index).flatMap(({ node, device, value }) =>
+            value === null
+              ? []
+              : [
+                  {
+                    labels: {
+                      host: node.host,
+                      gpu: device.ordinal,
+                      uuid: device.uuid,
+                      cell: kind.cell,
+                      direction: kind.moved,
+                    },
+                    value: value * scale,
+                  },
+                ],
+          ),
+    ),
+  );
 }

@@ -2,8 +2,7 @@ import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.
 import { groupBy } from "../../draw/report.js";
 import type { Screen } from "../../draw/screen.js";
 import { timeText } from "../../draw/words.js";
-import { cellNames } from "../../results/naming/cell-name.js";
-import { directionName } from "../../results/naming/wording.js";
+import { cellNames, directionName } from "../../results/naming/wording.js";
 import type {
   FigureKind,
   FleetDocument,

@@ -1,14 +1,14 @@
 import { formatRatio, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
-import type { CellResult } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { joinDirections } from "../tables/join-directions.js";
 import { compareIntervals } from "./finding-evidence.js";
-import { ratioRange, shareRange } from "./finding-topics.js";
-import type { Terms, VariantFinding } from "./variant-question.js";
+import { joinDirections, ratioRange, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*
  * The closing lines on copies in scattered blocks: from which size of a block on a plain loop of copies is enough, and what
@@ -211,4 +211,39 @@ function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: 
     return `${kept} of ${i === 0 ? "its rate" : "it"} on ${on}${orMore}`;
   });
   return clauses.length === 0 ? null : `a kernel keeps ${listed(clauses)} at ${formatSize(smallest.bytes)}`;
+}
+
+/** From which block size on another way is the best, as `--blocks auto` found it: one line for each kind of memory. */
+export function cutoffFindings({ blockCutoffs, cells }: ResultDocument): VariantFinding[] {
+  const columns = blockCutoffs ?? [];
+  const [first] = columns;
+  if (first === undefined) return [];
+  const own = columns.filter(({ device, workers }) => device === first.device && workers === first.workers);
+  const memories = [...new Set(own.map(({ memory }) => memory))];
+  return memories.flatMap((memory) => {
+    const clauseOf = (direction: "h2d" | "d2h") =>
+      clause(own.filter((column) => column.memory === memory && column.direction === direction));
+    const text = joinDirections(clauseOf("h2d"), clauseOf("d2h"));
+    const ofDevice = cells.filter((cell) => cell.device === first.device);
+    return text === null
+      ? []
+      : [{ text: `in scattered blocks of ${memory} memory, ${text}`, cells: ofDevice }];
+  });
+}
+
+/** Of the copies of the most blocks that have a cut-off: what servers move at once. */
+function clause(columns: readonly BlockCutoffs[]): string | null {
+  if (columns.length === 0) return null;
+  const column = columns.findLast(({ cutoffs }) => cutoffs.length > 0);
+  if (column !== undefined) {
+    const { leastBytes, mostBytes, below, above } = column.cutoffs[0]!;
+    const sizes = `up to ${formatSize(leastBytes)} and ${wayName[above.way]} from ${formatSize(mostBytes)} on`;
+    return `${wayName[below.way]} is fastest ${sizes} (${counted(column.blockCount, "block")})`;
+  }
+  const sizes = columns.flatMap((one) => one.sizes);
+  const [way, ...others] = new Set(sizes.map(({ fastest }) => fastest.way));
+  if (way !== undefined && others.length === 0 && sizes.every(({ isCertain }) => isCertain)) {
+    return `${wayName[way]} is fastest at every size`;
+  }
+  return "no block size can be told at which the best way changes";
 }

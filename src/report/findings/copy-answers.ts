@@ -9,8 +9,9 @@ import {
   saysAnything,
 } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
-import type { CellResult, ColdStart, ResultDocument } from "../../results/schema.js";
+import type { ColdStart, ResultDocument } from "../../results/schema.js";
 import type { Memory, WorkerKind } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";

@@ -1,6 +1,7 @@
+import type { CellResult } from "../../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { isMeasured, statsOf } from "../../results/naming/cell-figure.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { variantOf } from "../../results/variant.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 

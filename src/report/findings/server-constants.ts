@@ -1,5 +1,4 @@
-import { latticeBytes } from "../../results/cutoffs/block-lattice.js";
-import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
+import { type BlockCutoffs, latticeBytes } from "../../results/cutoffs/cutoff-schema.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { formatSize, KiB } from "../../settings/units.js";
 

@@ -1,13 +1,13 @@
 import { formatGBps, formatMicroseconds, formatSetting, formatWholeShare } from "../../draw/numbers.js";
 import { type Note, note } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
-import type { NameOfCell } from "../../results/naming/cell-name.js";
-import { directionName } from "../../results/naming/wording.js";
+import { directionName, type NameOfCell } from "../../results/naming/wording.js";
 import { leastLostShare, lostShare } from "../../results/over-time.js";
-import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
-import { cellsAskedFor } from "../host-control.js";
+import { cellsAskedFor } from "../tables/cell-group.js";
 
 /** A direction of a cell in which slow copies took much of the time. */
 interface UnevenCell {

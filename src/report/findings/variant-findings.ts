@@ -1,18 +1,17 @@
 import { formatGBps, formatRange } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
+import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
 import { besideName } from "../../results/naming/wording.js";
-import type { CellResult, CellStats, Distribution, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { besides, type DirectionMoved, memories, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { namedDevices, sharingSentence } from "../shared-topology.js";
-import { joinDirections } from "../tables/join-directions.js";
-import { blockFindings } from "./block-findings.js";
-import { cutoffFindings } from "./cutoff-findings.js";
+import { blockFindings, cutoffFindings } from "./block-findings.js";
 import {
   compareIntervals,
   type IntervalOrder,
@@ -20,8 +19,15 @@ import {
   ofFirstDevice,
   ofOneClock,
 } from "./finding-evidence.js";
-import { ratioRange, shareRange } from "./finding-topics.js";
-import { firstOf, type Question, type Terms, type VariantFinding } from "./variant-question.js";
+import {
+  firstOf,
+  joinDirections,
+  type Question,
+  ratioRange,
+  shareRange,
+  type Terms,
+  type VariantFinding,
+} from "./finding-topics.js";
 
 /*
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.

@@ -2,16 +2,25 @@ import type { Bar, BarChart, BarGroup } from "../../draw/chart/chart.js";
 import { formatMilliseconds, formatRatio } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { isMeasured, measuredStats } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { type Beside, besides, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { movedIn } from "../tables/several-devices-grids.js";
-import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
-import { formatTick, wholeOf } from "./cell-points.js";
-import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
+import {
+  barAxis,
+  barOf,
+  chartName,
+  clockSuffix,
+  describeBars,
+  directionSubject,
+  formatTick,
+  mainCells,
+  wholeOf,
+} from "./cell-points.js";
 
 /** Copies beside loads, and copies in chunks with a kernel behind each, against the same copies alone. */
 export function besideCharts(document: ResultDocument): BarChart[] {

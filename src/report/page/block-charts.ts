@@ -2,13 +2,22 @@ import type { Curve, CurveChart } from "../../draw/chart/chart.js";
 import { formatGBps } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { blockWayText } from "../../results/naming/wording.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
 import { blockWays, directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { ascending, describeCurves, otherWorkers, rateAxis, ratePoint, sizeAxis } from "./cell-points.js";
-import { chartName, directionSubject } from "./chart-identity.js";
+import {
+  ascending,
+  chartName,
+  describeCurves,
+  directionSubject,
+  otherWorkers,
+  rateAxis,
+  ratePoint,
+  sizeAxis,
+} from "./cell-points.js";
 
 /**
  * Bandwidth against the size of a block, where several were measured: a chart for each direction and kind of memory, a

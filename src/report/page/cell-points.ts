@@ -1,8 +1,10 @@
-import type { Axis, ChartPoint, Curve, Rule } from "../../draw/chart/chart.js";
-import { formatGBps, formatHalfWidth, formatMicroseconds } from "../../draw/numbers.js";
+import type { Axis, Bar, BarGroup, ChartPoint, Curve, Rule } from "../../draw/chart/chart.js";
+import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { measuredStats } from "../../results/naming/cell-figure.js";
-import type { CellResult, CellStats, Distribution } from "../../results/schema.js";
+import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
+import { measuredStats, shareOfSpeed } from "../../results/naming/cell-figure.js";
+import { directionTitle } from "../../results/naming/wording.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 
@@ -107,4 +109,108 @@ export function describeRules(rules: readonly Rule[]): string {
 export function otherWorkers(shown: number, all: readonly number[]): string {
   const others = ascending(all).filter((one) => one !== shown);
   return others.length === 0 ? "" : ` The tables also have ${listed(others.map(String))} workers.`;
+}
+
+/*
+ * The figures of cells as bars that are held against each other.
+ */
+
+/** What bars of this mode count. */
+export function barAxis(mode: CellResult["mode"]): Axis {
+  const label = mode === "latency" ? "µs a copy" : "GB/s";
+  return { label, scale: "linear", format: formatTick };
+}
+
+/** Of the largest size those of the fewest workers, threads where there are any: what a chart of bars shows of a table. */
+export function mainCells(cells: readonly CellResult[]): CellResult[] {
+  const ofMost = (some: readonly CellResult[], of: (cell: CellResult) => number) => {
+    const most = some.reduce((a, cell) => Math.max(a, of(cell)), Number.NEGATIVE_INFINITY);
+    return some.filter((cell) => of(cell) === most);
+  };
+  const threads = cells.filter(({ workerKind }) => workerKind === "thread");
+  const largest = ofMost(threads.length > 0 ? threads : cells, ({ sizeBytes }) => sizeBytes);
+  return ofMost(largest, ({ workers }) => -workers);
+}
+
+/** A cell's rate or latency as a bar, with its share of the speed of another cell; none where it was not measured. */
+export function barOf(
+  cell: CellResult | undefined,
+  moved: CellStats["direction"],
+  { name, isReference, against }: BarTerms,
+): Bar[] {
+  const stats = measuredStats(cell, moved);
+  const isLatency = cell?.mode === "latency";
+  const distribution = isLatency ? stats?.latencyUs : stats?.bandwidthGBps;
+  if (cell === undefined || distribution == null) return [];
+  const { median, low, high } = distribution;
+  const share = shareOfSpeed(cell, against, moved);
+  const figure = (isLatency ? formatMicroseconds : formatGBps)(median);
+  const ofWhat = isLatency ? "as fast" : "of alone";
+  const text = share === null ? figure : `${figure}, ${formatShare(share)} ${ofWhat}`;
+  return [{ name, value: median, low, high, text, ...(isReference && { isReference }) }];
+}
+
+interface BarTerms {
+  name: string;
+  /** Set for what other bars are held against. */
+  isReference?: boolean;
+  /** The same cell alone, whose speed this one has a share of. */
+  against?: CellResult | undefined;
+}
+
+/** What is written at each bar, group by group, as much as a sentence or two can hold. */
+export function describeBars(groups: readonly BarGroup[]): string {
+  const clauses = groups.flatMap(({ name, bars }) =>
+    bars.map((bar, index) => `${index === 0 ? `${name}: ` : ""}${bar.name} ${bar.text}`),
+  );
+  const more = clauses.length - mostClauses;
+  return `${clauses.slice(0, mostClauses).join("; ")}${more > 0 ? `; and ${counted(more, "more bar")}` : ""}.`;
+}
+
+const mostClauses = 16;
+
+/*
+ * What the charts of a result are called. Names do not depend on what else was measured, but for the number of devices:
+ * charts of one name in two results show the same thing.
+ */
+
+/** What the cells of a chart have in common. */
+type ChartSubject = Pick<CellResult, "device" | "mode" | "timer" | "cache">;
+
+/**
+ * The name that `--chart` takes: "h2d-by-size", "gpu1-h2d-latency-warm-by-size". The device stands in it where there are
+ * several and the chart is of one; mode, timer and cache state where they are not throughput, wall clock and cold.
+ */
+export function chartName(
+  document: ResultDocument,
+  { device, mode, timer, cache }: ChartSubject,
+  parts: { before: readonly string[]; shows: string; ofAllDevices?: boolean },
+): string {
+  const { before, shows, ofAllDevices = false } = parts;
+  return [
+    ...(document.devices.length > 1 && !ofAllDevices ? [`gpu${device}`] : []),
+    ...before,
+    ...(mode === "latency" ? ["latency"] : []),
+    ...(timer === "event" ? ["event"] : []),
+    ...(cache === "warm" ? ["warm"] : []),
+    shows,
+  ].join("-");
+}
+
+/** What stands before a chart's title where the result has several devices: "Device 1: ", or nothing. */
+export function devicePrefix({ devices }: ResultDocument, device: number): string {
+  return devices.length > 1 ? `Device ${device}: ` : "";
+}
+
+/** What a chart's title ends with where it is of events or of warm caches: ", event timer, warm cache". */
+export function clockSuffix({ timer, cache }: Pick<ChartSubject, "timer" | "cache">): string {
+  return `${timer === "event" ? ", event timer" : ""}${cache === "warm" ? ", warm cache" : ""}`;
+}
+
+/** A direction as it begins a title, its device before it: "Device 1: host to device (H2D)". */
+export function directionSubject(
+  document: ResultDocument,
+  { device, direction }: Pick<CellResult, "device" | "direction">,
+): string {
+  return devicePrefix(document, device) + directionTitle[direction];
 }

@@ -2,22 +2,28 @@ import type { BarChart, BarGroup, Chart } from "../../draw/chart/chart.js";
 import type { Chapter } from "../../draw/page/chapter.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { measuredStats } from "../../results/naming/cell-figure.js";
 import { directionTitle } from "../../results/naming/wording.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
 import { directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { cellsAskedFor } from "../host-control.js";
-import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
+import { cellsAskedFor } from "../tables/cell-group.js";
 import { besideCharts } from "./beside-charts.js";
 import { blockCharts } from "./block-charts.js";
-import { wholeOf } from "./cell-points.js";
-import { chartName, clockSuffix, devicePrefix } from "./chart-identity.js";
-import { pinnedGainCharts } from "./pinned-gain-charts.js";
-import { pinningCharts } from "./pinning-charts.js";
-import { sampleCharts } from "./sample-charts.js";
-import { sampleSeries } from "./sample-series.js";
+import {
+  barAxis,
+  barOf,
+  chartName,
+  clockSuffix,
+  describeBars,
+  devicePrefix,
+  mainCells,
+  wholeOf,
+} from "./cell-points.js";
+import { pinnedGainCharts, pinningCharts } from "./pinning-charts.js";
+import { sampleCharts, sampleSeries } from "./sample-charts.js";
 import { severalDevicesCharts } from "./several-devices-charts.js";
 import { sizeCharts } from "./size-charts.js";
 import { workerCharts } from "./worker-charts.js";

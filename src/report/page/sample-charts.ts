@@ -1,12 +1,19 @@
+import { scaleLinear } from "d3-scale";
 import type { Axis, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
 import { extremesOf } from "../../draw/chart/chart-frame.js";
 import { curveStyles } from "../../draw/chart/curve-styles.js";
-import { countInBins, histogramBins } from "../../draw/chart/histogram.js";
 import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import type { SampleSeries } from "../../draw/page/chapter.js";
 import { sampleChartNames } from "../../draw/page/sample-data.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult, CellSamples } from "../../results/cell-schema.js";
+import { isMeasured } from "../../results/naming/cell-figure.js";
+import { cellNames, directionName } from "../../results/naming/wording.js";
+import type { ResultDocument } from "../../results/schema.js";
+import { leastFigure, mostFigure } from "../../results/schema-parts.js";
+import { isPlain, variantOf } from "../../results/variant.js";
+import { memories } from "../../settings/choices.js";
 import { median } from "../../stats/order-statistics.js";
 import { formatTick } from "./cell-points.js";
 
@@ -131,3 +138,134 @@ function describe(series: readonly SampleSeries[]): string {
   const seconds = series.flatMap(({ startMs }) => startMs).reduce((a, b) => Math.max(a, b), 0) / 1e3;
   return `${counted(values.length, "sample")} within ${formatTick(Number(seconds.toPrecision(3)))} s: from ${format(least, unit)} to ${format(most, unit)}, median ${format(median(values), unit)}.`;
 }
+
+/** Values counted in bins of equal width, whose edges are round numbers; empty bins between the ends too. */
+interface Histogram {
+  binWidth: number;
+  /** The middle of each bin, ascending. */
+  centres: number[];
+  /** How many bins there are room for. */
+  bins: Bins;
+}
+
+/** Where the bins lie that several lists of values are counted in. */
+interface Bins {
+  start: number;
+  count: number;
+}
+
+/** However few samples there are, a shape takes some bins; more than the most are too narrow to be read. */
+const [fewestBins, mostBins] = [6, 30];
+
+/** Below this share of the values' size, differences are what numbers cannot hold. */
+const leastRelativeSpan = 1e-9;
+
+/**
+ * Bins for all of these values: about as many as the square root of their number, a usual rule for samples of unknown
+ * shape. One bin where all are the same. Values must be finite, and at least one.
+ */
+export function histogramBins(values: readonly number[]): Histogram {
+  const [least, most] = extremesOf(values);
+  const size = Math.max(Math.abs(least), Math.abs(most));
+  if (most - least <= leastRelativeSpan * size) {
+    const binWidth = size === 0 ? 1 : size / 100;
+    return { binWidth, centres: [least], bins: { start: least - binWidth / 2, count: 1 } };
+  }
+  const about = Math.min(Math.max(Math.ceil(Math.sqrt(values.length)), fewestBins), mostBins);
+  const edges = scaleLinear().domain([least, most]).nice(about).ticks(about);
+  const start = edges[0]!;
+  const binWidth = (edges.at(-1)! - start) / (edges.length - 1);
+  const count = edges.length - 1;
+  const centres = Array.from({ length: count }, (_, bin) => start + (bin + 0.5) * binWidth);
+  return { binWidth, centres, bins: { start, count } };
+}
+
+/** How many of the values lie in each bin; what lies on an edge counts in the bin above it. */
+export function countInBins(
+  values: readonly number[],
+  { binWidth, bins: { start, count } }: Histogram,
+): number[] {
+  const counts = Array<number>(count).fill(0);
+  for (const value of values) {
+    const bin = Math.floor((value - start) / binWidth);
+    counts[Math.min(Math.max(bin, 0), count - 1)]! += 1;
+  }
+  return counts;
+}
+
+/**
+ * The samples of all cells with figures, those of the most telling cell first: the largest H2D copy from pinned memory by
+ * the fewest workers, or where there is none what comes nearest to it. Cells that came back wrong or failed are left out.
+ */
+export function sampleSeries(document: ResultDocument): SampleSeries[] {
+  const cells = document.cells.filter((cell) => isMeasured(cell) && cell.samples.length > 0);
+  const nameOf = cellNames(
+    cells.map(({ id }) => id),
+    { showsIds: false },
+  );
+  const shown = cells
+    .map((cell) => ({ cell, series: seriesOf(cell, nameOf(cell.id)) }))
+    .filter(({ series }) => series.length > 0);
+  const [telling] = [...shown].sort((a, b) => byMerit(a.cell, b.cell));
+  const others = shown.filter((one) => one !== telling);
+  return telling === undefined ? [] : [telling, ...others].flatMap(({ series }) => series);
+}
+
+/** The more telling cell first: what decides comes first. */
+function byMerit(a: CellResult, b: CellResult): number {
+  const merits = (cell: CellResult) => [
+    Number(variantOf(cell) === "plain"),
+    Number(isPlain(cell)),
+    Number(cell.mode === "throughput"),
+    Number(cell.direction === "h2d"),
+    Number(cell.memory === "pinned"),
+    Number(cell.memory !== "host"),
+    cell.sizeBytes,
+    -cell.workers,
+  ];
+  const [one, other] = [merits(a), merits(b)];
+  const differing = one.findIndex((merit, index) => merit !== other[index]);
+  return differing < 0 ? 0 : other[differing]! - one[differing]!;
+}
+
+function seriesOf(cell: CellResult, name: string): SampleSeries[] {
+  return cell.samples.flatMap((samples): SampleSeries[] => {
+    const shown = valuesOf(cell, samples);
+    if (shown.length === 0) return [];
+    const isHalf = cell.direction === "bidir";
+    return [
+      {
+        id: cell.id,
+        name: isHalf ? `${name}, ${directionName[samples.direction]}` : name,
+        style: memories.indexOf(cell.memory),
+        direction: samples.direction,
+        process: samples.process ?? null,
+        unit: cell.mode === "latency" ? "µs" : "GB/s",
+        startMs: shown.map(({ startMs }) => startMs),
+        values: shown.map(({ value }) => value),
+      },
+    ];
+  });
+}
+
+/** In order of time. What no machine can measure, as a file from elsewhere may have it, has no place in a chart. */
+function valuesOf(
+  { mode, direction }: CellResult,
+  { startNs, durationNs, bytesPerSample }: CellSamples,
+): { startMs: number; value: number }[] {
+  // Of a copy within a device the rate counts what is read and what is written.
+  const timesCounted = direction === "d2d" ? 2 : 1;
+  return startNs
+    .flatMap((start, index) => {
+      const duration = durationNs[index];
+      if (duration === undefined) return [];
+      const value = mode === "latency" ? duration / 1e3 : (timesCounted * bytesPerSample) / duration;
+      return value >= leastFigure && value <= mostFigure && start <= longestNs
+        ? [{ startMs: start / 1e6, value }]
+        : [];
+    })
+    .sort((a, b) => a.startMs - b.startMs);
+}
+
+/** As long as a duration of the schema may be. */
+const longestNs = 1e18;

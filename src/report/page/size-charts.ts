@@ -2,16 +2,20 @@ import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart
 import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
 import {
   ascending,
+  chartName,
+  clockSuffix,
   describeCurves,
   describeRules,
+  directionSubject,
   formatTick,
   latencyPoint,
   otherWorkers,
@@ -20,7 +24,6 @@ import {
   sizeAxis,
   wholeOf,
 } from "./cell-points.js";
-import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
 
 /** Bandwidth or latency against size: a chart for each table of plain cells, and one for each way between devices. */
 export function sizeCharts(document: ResultDocument): CurveChart[] {

@@ -3,13 +3,22 @@ import { curveStyles } from "../../draw/chart/curve-styles.js";
 import { formatGBps, formatRatio } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { measuredStats } from "../../results/naming/cell-figure.js";
-import type { CellResult, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
-import { ascending, describeCurves, rateAxis, ratePoint, wholeOf } from "./cell-points.js";
-import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
+import {
+  ascending,
+  chartName,
+  clockSuffix,
+  describeCurves,
+  directionSubject,
+  rateAxis,
+  ratePoint,
+  wholeOf,
+} from "./cell-points.js";
 
 /**
  * Bandwidth against workers, threads and processes each with curves of their own: for each table of rates a chart of the

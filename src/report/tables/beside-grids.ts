@@ -1,5 +1,6 @@
 import { formatGBps, formatMilliseconds, formatRatio } from "../../draw/numbers.js";
 import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../../draw/report.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import {
   absentFigure,
   isMeasured,
@@ -8,7 +9,6 @@ import {
   shareOfSpeed,
 } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult } from "../../results/schema.js";
 import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cell-group.js";
 import { movedIn } from "./several-devices-grids.js";
 

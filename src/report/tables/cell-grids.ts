@@ -8,9 +8,10 @@ import {
   numberColumn,
   wordColumn,
 } from "../../draw/report.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { absentFigure, cellFigures, measuredStats, shareFigure } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone } from "../../results/variant.js";
 import type { DirectionMoved } from "../../settings/choices.js";
 import { besideGrid, pipelineGrid } from "./beside-grids.js";

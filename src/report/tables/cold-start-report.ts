@@ -14,7 +14,8 @@ import {
 } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import { absentFigure, sign } from "../../results/naming/cell-figure.js";
-import type { ColdStart, PinningCost, ResultDocument } from "../../results/schema.js";
+import type { ColdStart, ResultDocument } from "../../results/schema.js";
+import type { PinningCost } from "../../results/schema-parts.js";
 import { formatDuration, formatSize } from "../../settings/units.js";
 
 /**

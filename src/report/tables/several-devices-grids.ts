@@ -1,5 +1,6 @@
 import { formatGBps } from "../../draw/numbers.js";
 import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../../draw/report.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import {
   absentFigure,
   measuredStats,
@@ -8,7 +9,6 @@ import {
   shareOfSpeed,
 } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { CellResult, CellStats } from "../../results/schema.js";
 import { peerPaths } from "../../settings/choices.js";
 import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
 

@@ -4,8 +4,8 @@ import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, type PinbenchError } from "../../errors.js";
+import { unbroken } from "./made-folder.js";
 import { unwritable } from "./output-stream.js";
-import { unbroken } from "./unbroken.js";
 
 /**
  * Mutual exclusion between processes by a file that only one of them can create (O_EXCL, which NFS keeps too). Its text

@@ -6,10 +6,9 @@ import { checkShape, jsonValue, readNewestLines } from "../../text-file.js";
 import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
 import { describeVersion, whyImpossible } from "../parse.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
-import { makeFolder, removeEmptyFolders } from "./made-folder.js";
+import { makeFolder, removeEmptyFolders, unbroken } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
-import { unbroken } from "./unbroken.js";
 
 /**
  * A history: a folder with one file, history.jsonl, that has a line for each check. A line is appended in one write

@@ -5,10 +5,9 @@ import { z } from "zod";
 import { PinbenchError } from "../../errors.js";
 import { cannotRead, checkShape, jsonValue, readTextFile } from "../../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
-import { makeFolder, removeEmptyFolders } from "./made-folder.js";
+import { makeFolder, removeEmptyFolders, unbroken } from "./made-folder.js";
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
-import { unbroken } from "./unbroken.js";
 
 /**
  * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which

@@ -4,8 +4,8 @@ import { access, open, readdir, readlink, realpath, rename, rm, stat, writeFile 
 import { basename, dirname, join, resolve } from "node:path";
 import { errorCode } from "../../errors.js";
 import { inheritedDescriptor } from "../../text-file.js";
+import { unbroken } from "./made-folder.js";
 import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
-import { unbroken } from "./unbroken.js";
 
 /**
  * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to

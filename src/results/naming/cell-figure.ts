@@ -7,7 +7,7 @@ import {
 } from "../../draw/numbers.js";
 import { blank, type Figure, figure } from "../../draw/report.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
-import type { CellResult, CellStats } from "../schema.js";
+import type { CellResult, CellStats } from "../cell-schema.js";
 
 /** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
 export const sign = { notConverged: "*", unfinished: "†", noInterval: unknownInterval, absent: "-" } as const;

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { untilKilled } from "../../host/process-groups.js";
+import { untilKilled } from "../../host/processes.js";
 import { JobProcesses } from "./job-processes.js";
 
 /*

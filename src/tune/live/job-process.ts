@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../../errors.js";
-import { Guard, signalGroup } from "../../host/process-groups.js";
+import { Guard, signalGroup } from "../../host/processes.js";
 import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../temporary-folder.js";
 import { trainingPath } from "../training-python.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";

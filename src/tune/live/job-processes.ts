@@ -1,9 +1,7 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readText } from "../../host/files.js";
-import { signalGroup } from "../../host/process-groups.js";
-import { readProcessStat } from "../../host/process-stat.js";
-import { keepsSharedMemory, LeftSharedMemory } from "../../host/shared-memory.js";
+import { keepsSharedMemory, LeftSharedMemory, readProcessStat, signalGroup } from "../../host/processes.js";
 
 /** The environment variable with the hook's socket; its value identifies the processes of one job. */
 export const socketVariable = "PINBENCH_TUNE_SOCKET";

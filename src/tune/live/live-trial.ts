@@ -2,12 +2,11 @@ import { describeSetting } from "../../results/loader-setting.js";
 import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import { mean } from "../../stats/variance.js";
 import { jobEnded, type Trial, type TrialControl } from "../loader-probe.js";
-import { droppedBatches } from "../steady-state.js";
+import { droppedBatches } from "../score.js";
 import { JointArrivals } from "./joint-arrivals.js";
-import { steadyNowNs } from "./live-job.js";
+import { type Makers, steadyNowNs, TrialUsage } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
-import { type Makers, TrialUsage } from "./trial-usage.js";
 
 /** A rank of the job: its process, and its records of the tuned loader. */
 export interface Rank {

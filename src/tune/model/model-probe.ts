@@ -1,14 +1,14 @@
 import { PinbenchError } from "../../errors.js";
 import { listNames, readText } from "../../host/files.js";
 import { memoryTotalBytes } from "../../host/memory.js";
-import type { Placement } from "../../host/placement.js";
+import type { Placement } from "../../host/topology.js";
+import { openPlacedSession } from "../../native/backend.js";
 import type { NativeDriver, NativeError, NativeSession } from "../../native/contract.js";
 import type { DeviceFacts } from "../../native/device-contract.js";
 import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
-import { openPlacedSession } from "../../native/placed-session.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
-import type { TuneSettings } from "../../settings/settings.js";
+import type { TuneSettings } from "../../settings/tune-settings.js";
 import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Probe, ProbeFacts } from "../loader-probe.js";

@@ -2,11 +2,10 @@ import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart
 import { formatHalfWidth } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
-import { defaultPrefetchFactor, describeSetting, settingKey } from "../../results/loader-setting.js";
+import { defaultPrefetchFactor, describeSetting, settingKey, spread } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { memories } from "../../settings/choices.js";
 import { type Curve as RateCurve, upperBound } from "../search/rate-bounds.js";
-import { spread } from "../search/settings-grid.js";
 import { formatRate, startingOwner } from "./tuning-gain.js";
 
 type Tried = Tuning["tried"][number];

@@ -10,8 +10,8 @@ import { capital, counted } from "../../draw/words.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
+import { waitingShare } from "../score.js";
 import { overlapWorthWithoutStep } from "../search/choice.js";
-import { waitingShare } from "../trials.js";
 
 /** Smallest gain that is reported. */
 const leastGain = 1.01;

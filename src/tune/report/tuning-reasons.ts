@@ -3,7 +3,7 @@ import { capital, counted } from "../../draw/words.js";
 import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
-import { readsStorage } from "../storage-reads.js";
+import { readsStorage } from "../score.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
 /**

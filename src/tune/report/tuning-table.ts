@@ -24,7 +24,7 @@ import { countedCpus } from "../../results/naming/wording.js";
 import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
-import { readsStorage } from "../storage-reads.js";
+import { readsStorage } from "../score.js";
 import { toPaste } from "./paste-forms.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";

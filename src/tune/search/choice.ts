@@ -1,7 +1,6 @@
 import { batchesInFlight } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
-import { type TrialSpread, uncertainty } from "../pooled-score.js";
-import type { Score } from "../score.js";
+import { type Score, type TrialSpread, uncertainty } from "../score.js";
 
 /** A setting with the combined score of its trials, and their number. */
 export interface Measured {

@@ -1,9 +1,8 @@
 import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, TuningScore } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
-import { uncertainty } from "../pooled-score.js";
-import type { Score } from "../score.js";
-import { makeNsInProcess, type Trials, waitingShare } from "../trials.js";
+import { type Score, uncertainty, waitingShare } from "../score.js";
+import { makeNsInProcess, type Trials } from "../trials.js";
 import { cheapestWithin, type Measured } from "./choice.js";
 
 /** The cheapest of the fastest settings, with its facts on the machine; null if none was measured. */

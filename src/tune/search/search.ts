@@ -1,13 +1,7 @@
 import { defaultPrefetchFactor, settingKey, usualSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
-import {
-  hardlyWaits,
-  loopRate,
-  makeNsInProcess,
-  neverRuledOut,
-  type Trials,
-  waitingShare,
-} from "../trials.js";
+import { waitingShare } from "../score.js";
+import { hardlyWaits, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";

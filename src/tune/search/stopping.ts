@@ -1,6 +1,5 @@
 import type { LoaderSetting } from "../../results/tuning.js";
-import { type Score, scoreOf } from "../score.js";
-import { cycleBatches, droppedBatches, steadyState } from "../steady-state.js";
+import { cycleBatches, droppedBatches, type Score, scoreOf, steadyState } from "../score.js";
 
 /** The rule for ending trials, without the part that depends on the request. */
 export const usualStopping = {

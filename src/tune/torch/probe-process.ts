@@ -5,9 +5,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { listNames } from "../../host/files.js";
-import { signalGroup } from "../../host/process-groups.js";
-import { readProcessStat } from "../../host/process-stat.js";
-import { keepsSharedMemory, LeftSharedMemory } from "../../host/shared-memory.js";
+import { keepsSharedMemory, LeftSharedMemory, readProcessStat, signalGroup } from "../../host/processes.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 

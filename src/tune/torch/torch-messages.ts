@@ -1,6 +1,6 @@
 import type { ErrorKind } from "../../errors.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
-import type { TuneSettings } from "../../settings/settings.js";
+import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
 import {

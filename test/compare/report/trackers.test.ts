@@ -1,6 +1,6 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { benchmarkActionReport, bmfReport } from "../../../src/compare/report/trackers.js";
+import { benchmarkActionReport, bmfReport } from "../../../src/compare/report/comparison-report.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,

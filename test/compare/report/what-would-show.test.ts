@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { whatWouldShow } from "../../../src/compare/report/what-would-show.js";
+import { whatWouldShow } from "../../../src/compare/report/outcome.js";
 import {
   buildCellComparison,
   buildCellComparisons,

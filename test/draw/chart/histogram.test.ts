@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countInBins, histogramBins } from "../../../src/draw/chart/histogram.js";
+import { countInBins, histogramBins } from "../../../src/report/page/sample-charts.js";
 
 describe("a histogram's bins", () => {
   it("have round edges and hold each value once", () => {

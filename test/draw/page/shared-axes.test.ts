@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BarChart, Chart, CurveChart } from "../../../src/draw/chart/chart.js";
 import type { Chapter } from "../../../src/draw/page/chapter.js";
-import { withSharedAxes } from "../../../src/draw/page/shared-axes.js";
+import { withSharedAxes } from "../../../src/draw/page/page.js";
 import { gridOf, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
 
 function chapterOf(...charts: Chart[]): Chapter {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { concludeTooManyWorkers } from "../../../src/explain/questions/too-many-workers.js";
-import type { WorkersRate, WorkerTrials } from "../../../src/explain/torch/worker-trials.js";
+import {
+  concludeTooManyWorkers,
+  type WorkersRate,
+  type WorkerTrials,
+} from "../../../src/explain/questions/too-many-workers.js";
 
 /** A rate that is known to so many batches a second. */
 const rate = (numWorkers: number, batchesPerSecond: number, spread = 5): WorkersRate => ({

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
-import { explainCommand } from "../../../src/explain/experiment-tools.js";
 import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
-import { readProcessStat } from "../../../src/host/process-stat.js";
+import { explainCommand } from "../../../src/explain/question.js";
+import { readProcessStat } from "../../../src/host/processes.js";
 import { callCli } from "../../helpers/in-process.js";
 import { runCli, startCli } from "../../helpers/run-cli.js";
 import { testPython } from "../../helpers/test-python.js";

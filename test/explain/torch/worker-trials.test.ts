@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runWorkerTrials, workersToTry } from "../../../src/explain/torch/worker-trials.js";
+import { runWorkerTrials, workersToTry } from "../../../src/explain/questions/too-many-workers.js";
 import type { MachineLimits } from "../../../src/tune/machine-limits.js";
 import { SimulatedProbe, simulatedFacts } from "../../helpers/simulated-loader.js";
 

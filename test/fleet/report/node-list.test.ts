@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isListable, nodeList } from "../../../src/fleet/report/node-list.js";
+import { isListable, nodeList } from "../../../src/fleet/report/drain-lines.js";
 import { trialSeed } from "../../helpers/trials.js";
 
 /** What `scontrol show hostlistsorted` of Slurm 22.05 makes of the same names. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BarChart, Chart, CurveChart } from "../../../src/draw/chart/chart.js";
 import { resultPictures } from "../../../src/report/page/result-charts.js";
-import type { CellResult } from "../../../src/results/schema.js";
+import type { CellResult } from "../../../src/results/cell-schema.js";
 import {
   buildCell,
   buildColdStart,

@@ -3,9 +3,8 @@ import type { CurveChart } from "../../../src/draw/chart/chart.js";
 import type { Chapter, SampleSeries } from "../../../src/draw/page/chapter.js";
 import { type SampleData, sampleData } from "../../../src/draw/page/sample-data.js";
 import { printableText } from "../../../src/draw/printable-text.js";
-import { sampleCharts } from "../../../src/report/page/sample-charts.js";
-import { sampleSeries } from "../../../src/report/page/sample-series.js";
-import type { CellResult, CellSamples } from "../../../src/results/schema.js";
+import { sampleCharts, sampleSeries } from "../../../src/report/page/sample-charts.js";
+import type { CellResult, CellSamples } from "../../../src/results/cell-schema.js";
 import {
   buildCell,
   buildDocument,

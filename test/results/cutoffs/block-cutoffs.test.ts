@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type BlockCell, blockColumns } from "../../../src/results/cutoffs/block-columns.js";
-import { cutoffsOf, sizesToMeasure, verdictsOf } from "../../../src/results/cutoffs/block-cutoffs.js";
-import { coarseBytes, latticeBytes } from "../../../src/results/cutoffs/block-lattice.js";
-import { blockCutoffsSchema } from "../../../src/results/cutoffs/cutoff-schema.js";
-import { findBlockCutoffs } from "../../../src/results/cutoffs/find-cutoffs.js";
+import {
+  type BlockCell,
+  blockColumns,
+  cutoffsOf,
+  findBlockCutoffs,
+  sizesToMeasure,
+  verdictsOf,
+} from "../../../src/results/cutoffs/block-cutoffs.js";
+import { blockCutoffsSchema, coarseBytes, latticeBytes } from "../../../src/results/cutoffs/cutoff-schema.js";
 import type { BlockWay } from "../../../src/settings/choices.js";
 import { buildCell, KiB, MiB } from "../../helpers/result-document.js";
 import { seeded } from "../../helpers/seeded.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cellId } from "../../../src/results/cell-id.js";
-import { cellNames } from "../../../src/results/naming/cell-name.js";
-import type { Cell } from "../../../src/results/schema.js";
+import type { Cell } from "../../../src/results/cell-schema.js";
+import { cellNames } from "../../../src/results/naming/wording.js";
 import { KiB, MiB } from "../../helpers/result-document.js";
 
 const usual: Cell = {

@@ -3,7 +3,7 @@ import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import { LiveTrial } from "../../../src/tune/live/live-trial.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
-import { droppedBatches } from "../../../src/tune/steady-state.js";
+import { droppedBatches } from "../../../src/tune/score.js";
 import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
 
 const twoWorkers = usualSetting(2, false);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
-import { chooseTarget } from "../../../src/tune/live/target-loader.js";
+import { chooseTarget } from "../../../src/tune/live/open-live.js";
 import { batches, epoch, every, firstBatch, loaderOf, ms } from "./told.js";
 
 /** A loader that has delivered so many batches, `step` milliseconds apart. */

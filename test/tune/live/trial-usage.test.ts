@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, type statfsSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type * as Files from "../../../src/host/files.js";
-import { TrialUsage } from "../../../src/tune/live/trial-usage.js";
+import { TrialUsage } from "../../../src/tune/live/live-job.js";
 
 /** What /dev/shm holds; other programs of a real machine would change it meanwhile. */
 let sharedBytes = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { workerSamples } from "../../../src/explain/torch/worker-trials.js";
+import { workerSamples } from "../../../src/explain/questions/too-many-workers.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { given } from "./opened.js";
 import { skipWithoutTorch, target } from "./support.js";

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { readProcessStat } from "../../../src/host/process-stat.js";
-import { keepsSharedMemory } from "../../../src/host/shared-memory.js";
+import { keepsSharedMemory, readProcessStat } from "../../../src/host/processes.js";
 import {
   expectNothingLeft,
   leftFiles,

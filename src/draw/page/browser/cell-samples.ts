@@ -179,7 +179,7 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
   add(chart, told);
 }
 
-/** As src/draw/chart/histogram.ts has them: about as many as the square root of the samples' number. */
+/** As src/report/page/sample-charts.ts has them: about as many as the square root of the samples' number. */
 function binsOf(values: readonly number[]): { start: number; width: number; count: number } {
   const [low, high] = [least(values), most(values)];
   const size = Math.max(Math.abs(low), Math.abs(high));

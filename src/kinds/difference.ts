@@ -1,0 +1,49 @@
+import { compareResults } from "../compare/compare-results.js";
+import { runsOf } from "../compare/result-set.js";
+import type { Chapter } from "../draw/page/chapter.js";
+import { printableText } from "../draw/printable-text.js";
+import type { Block } from "../draw/report.js";
+import { PinbenchError } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
+import { defaultSignificance } from "../settings/table.js";
+import { defaultThresholds } from "../settings/thresholds.js";
+import type { FoundDocument } from "./document-kinds.js";
+import { chapterOf } from "./draw-documents.js";
+
+/**
+ * How the second of two results differs from the first, by the usual rule; null for other documents, and for results that
+ * cannot be compared.
+ */
+export async function differenceOf(documents: readonly FoundDocument[]): Promise<Chapter | null> {
+  const [before, after] = documents;
+  if (documents.length !== 2 || before?.kind !== "result" || after?.kind !== "result") return null;
+  if (before.document.run.id === after.document.run.id) return null;
+  const setOf = ({ document, path }: typeof before) => ({ path, runs: runsOf(document, path) });
+  const rule = { significance: defaultSignificance, thresholds: defaultThresholds };
+  try {
+    const document = compareResults({
+      version: packageVersion(),
+      command: "compare",
+      baseline: setOf(before),
+      candidate: setOf(after),
+      ...{ fresh: [], suspects: [] },
+      rule: { ...rule, allowMismatch: false, strict: false },
+    });
+    if (document.differences.some(({ blocks }) => blocks)) return null;
+    const { report, charts } = await chapterOf({ kind: "comparison", document });
+    const [from, to] = [before, after].map(({ path }) => path ?? "measured now");
+    const isShown = (block: Block) => block.type !== "facts" && block.type !== "fold";
+    return {
+      report: {
+        ...report,
+        name: printableText(`Difference: ${from} → ${to}`),
+        blocks: report.blocks.filter(isShown),
+      },
+      charts: charts.map((chart) => ({ ...chart, isFolded: true })),
+      samples: [],
+    };
+  } catch (error) {
+    if (error instanceof PinbenchError && error.kind === "notComparable") return null;
+    throw error;
+  }
+}
