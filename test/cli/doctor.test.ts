@@ -21,7 +21,7 @@ const healthyLink = { generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 };
 const fastLink = { ...healthyLink, width: 8, maxWidth: 8 };
 
 /** A machine with such an NVML, whose links carry 0.25 GB/s a lane, as those of generation 1 do. */
-const machine = (nvml: { width: number }, more: Record<string, string> = {}) => ({
+const machine = (nvml: typeof healthyLink & Record<string, unknown>, more: Record<string, string> = {}) => ({
   PINBENCH_EMULATED_LINK: String(0.25e9 * nvml.width),
   PINBENCH_EMULATED_MEMORY: "100MiB",
   PINBENCH_EMULATED_NVML: JSON.stringify(nvml),
