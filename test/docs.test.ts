@@ -144,8 +144,9 @@ function quickFlags(line: string): string {
   return [line.includes(" --blocks ") ? usual.replace("--sizes 64KiB", "") : usual, ...more].join(" ");
 }
 
-/** Of a device without a link a doctor cannot tell anything. */
+/** Of a device without a link a doctor cannot tell anything, and of one with little memory it copies little. */
 const linkedDevice = {
+  PINBENCH_EMULATED_MEMORY: "100MiB",
   PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 2, maxGeneration: 1, maxWidth: 2 }),
   PINBENCH_EMULATED_LINK: "5e8",
 };

@@ -1,10 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadAddon } from "../../src/native/load.js";
-import { parseResult } from "../../src/results/parse.js";
 import { callCli, callSmall } from "../helpers/in-process.js";
-import { cellOf, emulatedFaults, runCli, small, temporaryFolder } from "../helpers/run-cli.js";
+import { cellOf, emulatedFaults, runCli, small } from "../helpers/run-cli.js";
 
 const oneCopy = ["--memory", "pinned", "--direction", "h2d"];
 
@@ -128,26 +125,6 @@ describe("a link", () => {
     expect(stats!.samples).toBe(400);
     // No host copies faster than at 200 GB/s, which makes 0.3 us of 64 KiB, and 1000 times that of a slowed one.
     expect(stats!.latencyUs!.p99).toBeGreaterThan(300);
-  });
-
-  it("on which a copy never completes is given up at the deadline, with the cells before it", async () => {
-    const folder = temporaryFolder();
-    const output = join(folder, "result.json");
-    const args = small(
-      "--memory",
-      "pinned",
-      "--direction",
-      "h2d,d2h",
-      "--deadline",
-      "6s",
-      "--output",
-      output,
-    );
-    const stuck = emulatedFaults({ copy: "d2h", fault: "never", from: 100 });
-    const { exitCode, stderr } = await runCli(args, { env: stuck });
-    expect(exitCode).toBe(4);
-    expect(stderr).toContain("the deadline of 6 s came");
-    if (existsSync(output)) expect(parseResult(readFileSync(output, "utf8")).run.status).toBe("aborted");
   });
 });
 

@@ -21,15 +21,23 @@ function exampleOf(heading: string): string {
   return /^```\w+\n([\s\S]*?)^```$/m.exec(section)![1]!;
 }
 
-/** So slow that other programs on a busy machine cannot make copies much slower. */
-const link = { generation: 1, width: 1, maxGeneration: 1, maxWidth: 1 };
-const machine = (nvml: object) => ({
-  PINBENCH_EMULATED_LINK: "0.25e9",
-  PINBENCH_EMULATED_MEMORY: "100MiB",
-  PINBENCH_EMULATED_NVML: JSON.stringify({ ...link, ...nvml }),
+/** Devices have little memory, so that copies are small. */
+const withoutLink = { PINBENCH_EMULATED_MEMORY: "100MiB" };
+const machine = (width: number, nvml: object) => ({
+  ...withoutLink,
+  PINBENCH_EMULATED_LINK: String(0.25e9 * width),
+  PINBENCH_EMULATED_NVML: JSON.stringify({
+    generation: 1,
+    width,
+    maxGeneration: 1,
+    maxWidth: width,
+    ...nvml,
+  }),
 });
-const healthy = machine({});
-const ill = machine({ eccErrors: 2 });
+/** So slow that other programs on a busy machine cannot make copies much slower. */
+const healthy = machine(2, {});
+/** Whatever its rates. */
+const ill = machine(8, { eccErrors: 2 });
 const here = ["--backend", "emulated", "--llc", "1MiB"];
 
 /** Runs a shell's lines where `pinbench` is this one, on an emulated device. */
@@ -68,7 +76,7 @@ describe("Node Problem Detector", () => {
     });
     expect(found.stdout).toContain("memory had uncorrectable errors");
     // A device without a link.
-    expect((await run({})).exitCode).toBe(4);
+    expect((await run(withoutLink)).exitCode).toBe(4);
   });
 });
 
@@ -96,7 +104,7 @@ describe("NVSentinel", () => {
     expect(container.command.slice(0, 2)).toEqual(["sh", "-c"]);
     expect((await shell(script, healthy)).code).toBe(0);
     expect((await shell(script, ill)).code).toBe(1);
-    expect((await shell(script, {})).code).toBe(0);
+    expect((await shell(script, withoutLink)).code).toBe(0);
   });
 });
 
@@ -114,17 +122,16 @@ describe("a Kubernetes Job", () => {
 });
 
 describe("for programs that watch nodes", () => {
-  const told = (nvml: object, format: string, ...args: string[]) =>
-    callCli(["doctor", "--quick", "--format", format, ...here, ...args], { env: machine(nvml) });
+  const told = (format: string, ...args: string[]) =>
+    callCli(["doctor", "--quick", "--format", format, ...here, ...args], { env: ill });
 
   it("a device with errors of its memory is a broken node", async () => {
-    const nvml = { eccErrors: 2 };
-    const health = await told(nvml, "nhc");
+    const health = await told("nhc");
     expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
       exitCode: 1,
       line: expect.stringMatching(/^ERROR: {2}nhc: .*memory had uncorrectable errors/),
     });
-    const plugin = await told(nvml, "nagios");
+    const plugin = await told("nagios");
     expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({
       exitCode: 2,
       line: expect.stringMatching(/^PINBENCH CRITICAL - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/),
@@ -132,7 +139,7 @@ describe("for programs that watch nodes", () => {
   });
 
   it("a device that is not there is unknown to Nagios, and no fault of the node", async () => {
-    const { exitCode, stdout } = await told({}, "nagios", "--device", "7");
+    const { exitCode, stdout } = await told("nagios", "--device", "7");
     expect({ exitCode, stdout }).toEqual({
       exitCode: 3,
       stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),

@@ -1,21 +1,32 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { overTimeGBps } from "../../src/results/over-time.js";
 import { baselineOf, checkJson } from "../helpers/baseline-folder.js";
-import { emulatedFaults, measureSmall, runCli, runSmall } from "../helpers/run-cli.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import { emulatedFaults, temporaryFolder } from "../helpers/run-cli.js";
 
 /*
  * A link on which every fifth copy takes twelve times as long. It is so slow that a sample is one copy, and the slow ones
- * take most of the time however busy the machine is.
+ * take most of the time however busy the machine is. Of larger copies fewer find out how long one takes.
  */
+const cells = ["--memory", "pinned", "--sizes", "1MiB"];
 const everyFifth = {
-  PINBENCH_EMULATED_LINK: "12e6",
+  PINBENCH_EMULATED_LINK: "190e6",
   ...emulatedFaults({ link: "all", slowdown: 12, every: 5 }),
 };
 
+let measured: ReturnType<typeof callSmall> | undefined;
+/** A run on it, for all that look at its document. */
+const runOnIt = () => {
+  measured ??= callSmall(cells, everyFifth);
+  return measured;
+};
+
 it("run says how much of the time slow copies take, and keeps what a program gets", async () => {
-  const { document } = await measureSmall(["--memory", "pinned"], everyFifth);
+  const { exitCode, document, stdout } = await runOnIt();
   for (const cell of document.cells) {
     const { bandwidthGBps, overTimeGBps: kept } = cell.stats[0]!;
     expect(kept).toBeCloseTo(overTimeGBps(cell, cell.direction as "h2d")!, 9);
@@ -23,10 +34,11 @@ it("run says how much of the time slow copies take, and keeps what a program get
     expect(bandwidthGBps.p10).toBeLessThanOrEqual(bandwidthGBps.median);
     expect(bandwidthGBps.p90).toBeGreaterThanOrEqual(bandwidthGBps.median);
   }
-  const { exitCode, stdout } = await runSmall(["--memory", "pinned"], { env: everyFifth });
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(
-    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 64 KiB x1: bytes over time/m,
+  const path = join(temporaryFolder(), "run.json");
+  writeFileSync(path, stdout);
+  expect((await callCli(["show", path])).stdout).toMatch(
+    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 1 MiB x1: bytes over time/m,
   );
 });
 
@@ -42,7 +54,7 @@ function even(cell: CellResult): CellResult {
 
 it("check measures such cells again, and fails them as uneven", async () => {
   // The link decides on the medians of both.
-  const { document } = await measureSmall(["--memory", "pinned"], everyFifth);
+  const { document } = await runOnIt();
   const baseline = await baselineOf({ ...document, cells: document.cells.map(even) });
   const { exitCode, comparison } = await checkJson(baseline, [], everyFifth);
   expect({ exitCode, outcome: comparison.outcome }).toEqual({ exitCode: 1, outcome: "regression" });
@@ -57,12 +69,12 @@ it("check measures such cells again, and fails them as uneven", async () => {
 it("doctor says that slow copies cost bandwidth", async () => {
   const env = {
     PINBENCH_EMULATED_MEMORY: "100MiB",
-    PINBENCH_EMULATED_LINK: "1e9",
-    PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 }),
+    PINBENCH_EMULATED_LINK: "2e9",
+    PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 8, maxGeneration: 1, maxWidth: 8 }),
     ...emulatedFaults({ link: "all", slowdown: 20, every: 10 }),
   };
   const args = ["doctor", "--backend", "emulated", "--llc", "1MiB", "--json", "--quick"];
-  const { exitCode, stdout } = await runCli(args, { env });
+  const { exitCode, stdout } = await callCli(args, { env });
   expect(exitCode).toBe(1);
   const { verdict, findings } = diagnosisSchema.parse(JSON.parse(stdout));
   expect(verdict).toBe("costs");

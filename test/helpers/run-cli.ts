@@ -188,8 +188,9 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
  */
 export async function withTimeEnough<Found>(
   attempt: (seconds: number) => Promise<Found | null>,
+  first = 4,
 ): Promise<Found> {
-  for (let seconds = 4; seconds <= 64; seconds *= 2) {
+  for (let seconds = first; seconds <= 16 * first; seconds *= 2) {
     const found = await attempt(seconds);
     if (found !== null) return found;
   }

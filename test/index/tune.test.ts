@@ -24,7 +24,7 @@ const small: TuneOptions = {
   sampleCost: "100us",
   batchSize: 4,
   maxWorkers: 1,
-  budget: "20s",
+  budget: "3s",
 };
 
 describe("tune()", () => {
