@@ -106,7 +106,7 @@ describe("noise that is wider than any recorded", () => {
   it("is taken to have a heavy tail if figures are few, and makes a drop as likely as such a tail does", () => {
     const few = residuals(8, 0.05);
     const wider = widerNoise(cellsOf(few, 4), h200);
-    expect(wider?.degreesOfFreedom).toBe(3);
+    expect(wider?.degreesOfFreedom).toBe(2);
     const noise = noiseOf(few, kindOf("pinned"), h200, { wider });
     expect(chanceOfDrop(0.4, noise)).toBeGreaterThan(
       3 * chanceOfDrop(0.4, noiseOf(few, kindOf("pinned"), h200)),
