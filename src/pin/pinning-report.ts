@@ -33,9 +33,11 @@ import {
 import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { hugePageNotes, neighbourAnswer, neighbourGrids, torchNotes } from "./neighbour-report.js";
 import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
+import { longestStallNs } from "./stalls.js";
 
 /** What `pin` found, for people. */
 function pinningReport(pinning: Pinning): Report {
@@ -47,10 +49,10 @@ function pinningReport(pinning: Pinning): Report {
     name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", pinningAlerts(pinning)),
-      ...texts("answer", pinningAnswer(pinning)),
+      ...texts("answer", [...pinningAnswer(pinning), ...neighbourAnswer(pinning), ...torchNotes(pinning)]),
       environment(pinningFacts(pinning)),
-      ...tables(poolGrids(pinning)),
-      ...texts("note", pinningNotes(pinning)),
+      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning)]),
+      ...texts("note", [...hugePageNotes(pinning), ...pinningNotes(pinning)]),
       ...(recommendation === null ? [] : details(programs(recommendation.code))),
       ...(recommendation === null ? [] : texts("note", [programsNote])),
     ],
@@ -305,6 +307,13 @@ const columns: readonly Column[] = [
   ["release_ns_median", ({ release }) => release?.median ?? null],
   ["h2d_gbps", ({ h2dGigabytesPerSecond }) => h2dGigabytesPerSecond?.median ?? null],
   ["d2h_gbps", ({ d2hGigabytesPerSecond }) => d2hGigabytesPerSecond?.median ?? null],
+  ["longest_stall_ns", ({ stalls }) => (stalls == null ? null : longestStallNs(stalls))],
+  [
+    "stalled_share",
+    ({ stalls }) => (stalls == null ? null : Math.max(0, ...stalls.map(({ stalledShare }) => stalledShare))),
+  ],
+  ["compaction_stalls", (pool) => middleSample(pool)?.pageEvents?.compactionStalls ?? null],
+  ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
   ["huge_page_share", ({ hugePageShare }) => hugePageShare],
   ...(["before", "held", "after"] as const).flatMap((when): Column[] => [
     [`resident_bytes_${when}`, ({ memory }) => memory?.[when].residentBytes ?? null],
