@@ -154,7 +154,7 @@ export class PoolMeasurement {
     const neighbour = await this.#orOmit(openNeighbour);
     if (neighbour === null) return;
     try {
-      this.quietStalls = await this.#orOmit(() => quietStallsOf(neighbour));
+      this.quietStalls = await this.#orOmit(() => quietStallsOf(neighbour, this.#options.signal));
       for (const pool of pools) {
         this.#throwIfAborted();
         if (this.quietStalls === null) return;
@@ -331,9 +331,9 @@ export class PoolMeasurement {
 }
 
 /** How late answers are while nothing is obtained. */
-async function quietStallsOf(neighbour: Neighbour): Promise<WatchedStalls> {
+async function quietStallsOf(neighbour: Neighbour, signal: AbortSignal): Promise<WatchedStalls> {
   await neighbour.watch();
-  await sleep(quietMs);
+  await sleep(quietMs, undefined, { signal });
   return stallsOf(await neighbour.endWatch());
 }
 

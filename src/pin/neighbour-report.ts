@@ -3,7 +3,7 @@ import { blank, figure, type Grid, type Note, note, numberColumn, wordColumn } f
 import { type WatchedCall, watchedCalls } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import type { PinnedPool, Pinning } from "./pinning-document.js";
-import { capitalised, wayInWords } from "./recommend-pool.js";
+import { wayInWords } from "./recommend-pool.js";
 import { bearablePool, bearableStallNs, longestStallNs, type WatchedPool, watchedPools } from "./stalls.js";
 
 const callName: Readonly<Record<WatchedCall, string>> = {
@@ -25,7 +25,7 @@ export function neighbourAnswer({ pools, quietStalls, recommendation }: Pinning)
   const remedy =
     bearable === null
       ? `No measured way keeps that below ${formatDuration(bearableStallNs)}.`
-      : `${capitalised(wayInWords(bearable))}${pieceText(bearable)}, ${bearable.pieces > 1 ? "keep" : "keeps"} that at ${formatDuration(longestStallNs(bearable.stalls))}, and ${bearable.pieces > 1 ? "take" : "takes"} ${formatDuration(bearable.obtain!.median)}.`;
+      : `With ${wayInWords(bearable)}${pieceText(bearable)}, they wait up to ${formatDuration(longestStallNs(bearable.stalls))}, and it takes ${formatDuration(bearable.obtain!.median)}.`;
   return [note(`${said}.`, "warning"), note(remedy)];
 }
 

@@ -307,13 +307,6 @@ const columns: readonly Column[] = [
   ["release_ns_median", ({ release }) => release?.median ?? null],
   ["h2d_gbps", ({ h2dGigabytesPerSecond }) => h2dGigabytesPerSecond?.median ?? null],
   ["d2h_gbps", ({ d2hGigabytesPerSecond }) => d2hGigabytesPerSecond?.median ?? null],
-  ["longest_stall_ns", ({ stalls }) => (stalls == null ? null : longestStallNs(stalls))],
-  [
-    "stalled_share",
-    ({ stalls }) => (stalls == null ? null : Math.max(0, ...stalls.map(({ stalledShare }) => stalledShare))),
-  ],
-  ["compaction_stalls", (pool) => middleSample(pool)?.pageEvents?.compactionStalls ?? null],
-  ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
   ["huge_page_share", ({ hugePageShare }) => hugePageShare],
   ...(["before", "held", "after"] as const).flatMap((when): Column[] => [
     [`resident_bytes_${when}`, ({ memory }) => memory?.[when].residentBytes ?? null],
@@ -334,6 +327,13 @@ const columns: readonly Column[] = [
         .map(([key, value]) => `${key}=${value}`)
         .join("; ") || null,
   ],
+  ["longest_stall_ns", ({ stalls }) => (stalls == null ? null : longestStallNs(stalls))],
+  [
+    "stalled_share",
+    ({ stalls }) => (stalls == null ? null : Math.max(0, ...stalls.map(({ stalledShare }) => stalledShare))),
+  ],
+  ["compaction_stalls", (pool) => middleSample(pool)?.pageEvents?.compactionStalls ?? null],
+  ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
 ];
 
 /** One row a pool; the first row names the columns. */

@@ -151,8 +151,7 @@ function mostTrouble(one: PoolShape, other: PoolShape): string {
   return "it takes more code";
 }
 
-/** As a sentence begins; names of functions stay as they are. */
-export function capitalised(text: string): string {
+function capitalised(text: string): string {
   return text.startsWith("cu") ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
