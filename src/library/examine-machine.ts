@@ -7,7 +7,7 @@ import { openDevices } from "../explain/experiment-tools.js";
 import { explainMachine } from "../explain/explain-machine.js";
 import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
-import { NeighbourProcess } from "../measure/neighbour-process.js";
+import { neighbourOpener } from "../measure/worker-process.js";
 import { PinMemory, preparePools } from "../pin/pin-memory.js";
 import type { Pinning } from "../pin/pinning-document.js";
 import type { DevicesReport } from "../report/describe-devices.js";
@@ -95,7 +95,7 @@ export async function pin({
       ...call,
       countedFromMs: call.startedMs,
       onActivity: () => undefined,
-      openNeighbour: NeighbourProcess.opener(backend.name, signal),
+      openNeighbour: neighbourOpener(backend.name, signal),
     });
     await pinning.measure();
     return pinning.document();

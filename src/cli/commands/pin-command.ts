@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
-import { NeighbourProcess } from "../../measure/neighbour-process.js";
+import { neighbourOpener } from "../../measure/worker-process.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
@@ -23,7 +23,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     prepare: (backend) => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
-      const openNeighbour = NeighbourProcess.opener(turn.prepared.backend.name, signal);
+      const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);
       const pinning = new PinMemory({ ...turn, labels, signal, openNeighbour });
       const measuring = pinning.measure();
       // One call of the driver may take seconds. Until it returns the process stays, and its memory is given back.
