@@ -14,6 +14,7 @@ import {
 } from "../plan/sampling.js";
 import { besides } from "../settings/choices.js";
 import type { Verifying } from "../settings/kinds.js";
+import { hopelessWidths } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 
 /** A cell, and what is to be measured of it. */
@@ -47,6 +48,8 @@ export interface RoundOptions {
   plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
+  /** Whether to leave cells alone whose intervals the time left would not bring near what is asked for (no). */
+  givesUp?: boolean;
 }
 
 /** How far the rounds of a stage have come: those of its next cells go on from there. */
@@ -58,13 +61,13 @@ export interface Course {
 
 /**
  * Measures cells in interleaved rounds: first the least samples of every cell, then more for those
- * whose interval is wider than asked for, while `budgetNs` lasts. Cells keep what they have when `signal` is aborted.
+ * whose interval is wider than asked for, while `budgetNs` lasts and there is hope for them. Cells keep what they have when `signal` is aborted.
  * A sticky error fails its cell and skips all that are left.
  */
 export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
-  { plan, budgetNs, signal }: RoundOptions,
+  { plan, budgetNs, signal, givesUp = false }: RoundOptions,
   course: Course = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
@@ -85,6 +88,11 @@ export async function* measureInRounds(
       const leftNs = (deadlineMs - performance.now()) * 1e6;
       const isAffordable = missing > 0 || samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
+      // An odd sample among the least ones says nothing yet.
+      if (givesUp && first.taken > least && isHopeless(party, precision, leftNs)) {
+        for (const progress of party) progress.outcome = "budget";
+        continue;
+      }
 
       ++visits;
       yield { kind: "visit", progress: first, round };
@@ -125,6 +133,13 @@ function isOpen(party: CellParty): boolean {
 /** The widest interval decides. */
 function halfWidthOf(party: CellParty): number {
   return Math.max(...party.map(({ halfWidth }) => halfWidth));
+}
+
+/** An interval narrows with the root of the sample count. */
+function isHopeless(party: CellParty, precision: number, leftNs: number): boolean {
+  const { taken, visitNsPerSample } = party[0]!;
+  const width = halfWidthOf(party) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
+  return width > hopelessWidths * precision;
 }
 
 interface VisitOptions {

@@ -49,7 +49,7 @@ export function neighbourGrids({ pools, quietStalls }: Pinning): Grid[] {
       columns: [
         wordColumn("way"),
         numberColumn("pieces"),
-        numberColumn("of"),
+        numberColumn("piece"),
         numberColumn("threads"),
         ...calls.map((call) => numberColumn(callName[call])),
         numberColumn("stalled"),

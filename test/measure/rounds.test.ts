@@ -15,6 +15,7 @@ interface Asked {
   precision?: number;
   budgetNs?: number;
   verify?: boolean | "every";
+  givesUp?: boolean;
   signal?: AbortSignal;
 }
 
@@ -25,7 +26,8 @@ async function measure(session: FakeSession, cells: CellProgress[], asked: Asked
   const plan = { stopping, settings: { verify: asked.verify ?? true } };
   const signal = asked.signal ?? new AbortController().signal;
   let rounds = 0;
-  for await (const event of measureInRounds(measureWith(session), cells, { plan, budgetNs, signal })) {
+  const options = { plan, budgetNs, signal, givesUp: asked.givesUp ?? false };
+  for await (const event of measureInRounds(measureWith(session), cells, options)) {
     if (event.kind === "round") rounds = event.round + 1;
   }
   return rounds;
@@ -171,6 +173,26 @@ describe("when a cell has been measured enough", () => {
     const measuredNs = cells[1]!.samples[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
     expect(measuredNs).toBeLessThanOrEqual(1e9);
     expect(cells[1]!.isOpen).toBe(true);
+  });
+
+  it("is soon if no time would bring its interval near what is asked for, where cells may be given up", async () => {
+    const hopeless = progressOf();
+    const session = unsteady();
+    await measure(session, [hopeless], { budgetNs: 1e9, givesUp: true });
+    expect(hopeless).toMatchObject({ outcome: "budget", taken: 10 });
+    // A third to both sides: twice as wide as asked for is worth the time that there is.
+    const near = progressOf();
+    await measure(unsteady(), [near], { budgetNs: 1e9, givesUp: true, precision: 0.2 });
+    expect(near.taken).toBeGreaterThan(20);
+    expect(near.isOpen).toBe(true);
+  });
+
+  it("is not so for one odd sample among the first", async () => {
+    const copies = ({ verify }: MeasureRequest, sample: number) =>
+      verify && sample === 0 ? 200_000 : 100_000;
+    const cell = progressOf();
+    await measure(new FakeSession(copies), [cell], { budgetNs: 1e9, givesUp: true });
+    expect(cell).toMatchObject({ outcome: "converged", taken: 10 });
   });
 
   it("is after the count asked for, narrow or not", async () => {
