@@ -79,7 +79,8 @@ export async function* measureInRounds(
   for (; ; ++course.round) {
     const { round, rotation } = course;
     let visits = 0;
-    for (const party of byLoad(orderOfVisits(parties, precision))) {
+    const order = round === 0 ? mainFirst(parties) : parties;
+    for (const party of byLoad(orderOfVisits(order, precision))) {
       const [first] = party as [CellProgress];
       const least = leastSamples(first.cell.mode, samplesPerCell);
       const missing = least - first.taken;
@@ -216,6 +217,14 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   const costNs = (party: CellParty) =>
     party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
   return open.sort((a, b) => costNs(a) - costNs(b));
+}
+
+/** In the first round large copies by one worker come first: what they show is what most want to know at once. */
+function mainFirst(parties: readonly CellParty[]): CellParty[] {
+  const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
+  return parties.toSorted(
+    (a, b) => isOfSeveral(a) - isOfSeveral(b) || b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes,
+  );
 }
 
 /** In each round a load is started once: the cells beside it follow one another, in their order. */

@@ -47,6 +47,22 @@ describe("the order of measuring", () => {
     );
   });
 
+  it("is in the first round that of what most want to know at once: large copies by one worker", async () => {
+    const session = new FakeSession();
+    const cells = [
+      progressOf({ sizeBytes: MiB, workers: 1 }),
+      progressOf({ sizeBytes: MiB, workers: 2 }),
+      progressOf({ sizeBytes: 2 * MiB, workers: 1 }),
+      progressOf({ sizeBytes: 2 * MiB, workers: 2 }),
+    ];
+    await measure(session, cells, { samples: 6 });
+    const order = session.visits.map(({ sizeBytes, workers }) => `${sizeBytes / MiB} MiB x${workers}`);
+    expect(order.slice(0, 8)).toEqual([
+      ...["2 MiB x1", "1 MiB x1", "2 MiB x2", "1 MiB x2"],
+      ...["1 MiB x1", "1 MiB x2", "2 MiB x1", "2 MiB x2"],
+    ]);
+  });
+
   it("has no more copies in a sample than buffers to go to, if every copy is compared", async () => {
     const session = new FakeSession();
     const cells = [progressOf(), progressOf({ cache: "warm", buffersPerWorker: 1 })];

@@ -9,6 +9,7 @@ import { namedDevices } from "../shared-topology.js";
 import { answersOnCopies } from "./copy-answers.js";
 import { equalWidth, isEvidence, whyOpen } from "./finding-evidence.js";
 import { findings } from "./findings.js";
+import { preliminaryRates } from "./main-rates.js";
 import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings } from "./variant-findings.js";
 import type { VariantFinding } from "./variant-question.js";
@@ -108,7 +109,10 @@ function nothingToTell(document: ResultDocument): string {
   }
   const ends = { aborted: "was interrupted", failed: "failed", running: "has not ended" } as const;
   if (run.status !== "complete" && cells.some((cell) => cell.outcome === null)) {
-    return `there is no answer: the run ${ends[run.status]} before a cell was finished`;
+    const rates = run.status === "failed" ? null : preliminaryRates(document);
+    return rates === null
+      ? `there is no answer: the run ${ends[run.status]} before a cell was finished`
+      : `${rates.text}; the run ${ends[run.status]} before a cell was finished`;
   }
   if (cells.some((cell) => cell.memory === "host" && isMeasured(cell))) {
     return "nothing was copied to or from a device: the table shows what the CPU copies by itself";
