@@ -219,11 +219,15 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   return open.sort((a, b) => costNs(a) - costNs(b));
 }
 
-/** In the first round large copies by one worker come first: what they show is what most want to know at once. */
+/** In the first round large pinned and pageable copies by one worker come first: most want to know at once what they show. */
 function mainFirst(parties: readonly CellParty[]): CellParty[] {
   const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
+  const isOther = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
   return parties.toSorted(
-    (a, b) => isOfSeveral(a) - isOfSeveral(b) || b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes,
+    (a, b) =>
+      isOfSeveral(a) - isOfSeveral(b) ||
+      b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes ||
+      isOther(a) - isOther(b),
   );
 }
 

@@ -47,19 +47,25 @@ describe("the order of measuring", () => {
     );
   });
 
-  it("is in the first round that of what most want to know at once: large copies by one worker", async () => {
+  it("is in the first round that of what most want to know at once: large plain copies by one worker", async () => {
     const session = new FakeSession();
     const cells = [
       progressOf({ sizeBytes: MiB, workers: 1 }),
       progressOf({ sizeBytes: MiB, workers: 2 }),
+      progressOf({ sizeBytes: 2 * MiB, workers: 1, memory: "staged" }),
       progressOf({ sizeBytes: 2 * MiB, workers: 1 }),
       progressOf({ sizeBytes: 2 * MiB, workers: 2 }),
     ];
     await measure(session, cells, { samples: 6 });
-    const order = session.visits.map(({ sizeBytes, workers }) => `${sizeBytes / MiB} MiB x${workers}`);
-    expect(order.slice(0, 8)).toEqual([
-      ...["2 MiB x1", "1 MiB x1", "2 MiB x2", "1 MiB x2"],
-      ...["1 MiB x1", "1 MiB x2", "2 MiB x1", "2 MiB x2"],
+    const order = session.visits.map(
+      ({ memory, sizeBytes, workers }) => `${memory} ${sizeBytes / MiB} MiB x${workers}`,
+    );
+    const [small, smallOfTwo, staged, large, largeOfTwo] = [
+      ...["pinned 1 MiB x1", "pinned 1 MiB x2", "staged 2 MiB x1", "pinned 2 MiB x1", "pinned 2 MiB x2"],
+    ];
+    expect(order.slice(0, 10)).toEqual([
+      ...[large, staged, small, largeOfTwo, smallOfTwo],
+      ...[small, smallOfTwo, staged, large, largeOfTwo],
     ]);
   });
 
