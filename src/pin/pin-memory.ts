@@ -23,6 +23,7 @@ import { formatSize, MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { PinnedPool, Pinning, PoolShape } from "./pinning-document.js";
 import {
+  askedPieces,
   isInPieces,
   leastPieceBytes,
   mostPinnedBytes,
@@ -75,16 +76,6 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: "pinbench devices lists them.",
     });
   }
-  for (const [what, counts] of [
-    ["pieces", request.pieces],
-    ["threads", request.threads],
-  ] as const) {
-    const tooMany = counts?.find((count) => count > mostCounts[what]);
-    if (tooMany === undefined) continue;
-    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
-      hint: `Ask for at most ${mostCounts[what]} ${what}; more than there are CPUs seldom help.`,
-    });
-  }
   const availableBytes = memoryAvailableBytes(root);
   const { emulated } = backend.facts;
   const limits = {
@@ -93,6 +84,16 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     emulated,
   };
   const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);
+  for (const [what, counts] of [
+    ["pieces", sizesBytes.flatMap((sizeBytes) => askedPieces(sizeBytes, request))],
+    ["threads", request.threads ?? []],
+  ] as const) {
+    const tooMany = counts.find((count) => count > mostCounts[what]);
+    if (tooMany === undefined) continue;
+    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
+      hint: `Ask for at most ${mostCounts[what]} ${what}; more than there are CPUs seldom help.`,
+    });
+  }
   const placement = choosePlacement(device.pciBusId, request.numa, root);
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
@@ -101,7 +102,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     });
   }
   const tooManyPieces = sizesBytes.flatMap((sizeBytes) =>
-    (request.pieces ?? [])
+    askedPieces(sizeBytes, request)
       .filter((count) => !isInPieces(sizeBytes, count))
       .map(
         (count) =>

@@ -114,16 +114,27 @@ export function poolShapes(
 /** If other processes are watched: what they bear depends on the size of a piece, which one call pins. */
 const watchedPieceBytes = [64 * MiB, 256 * MiB, 1024 * MiB];
 
-function piecesOf(
+function piecesOf(sizeBytes: number, threads: readonly number[], request: ShapeRequest): readonly number[] {
+  const asked = askedPieces(sizeBytes, request);
+  if (asked.length > 0) return asked;
+  const watched = request.stalls ? piecesOfSizes(sizeBytes, watchedPieceBytes) : [];
+  return ascending([1, Math.max(...threads), ...watched]);
+}
+
+/** The numbers of pieces that were asked for, ascending: as such, and by the sizes of pieces. Empty where nobody said. */
+export function askedPieces(
   sizeBytes: number,
-  threads: readonly number[],
-  { pieces, pieceSizesBytes, stalls }: ShapeRequest,
+  { pieces, pieceSizesBytes }: Pick<ShapeRequest, "pieces" | "pieceSizesBytes">,
 ): readonly number[] {
-  const isAsked = pieces !== null || pieceSizesBytes !== null;
-  const pieceSizes = pieceSizesBytes ?? (stalls && !isAsked ? watchedPieceBytes : []);
-  const counts = pieces ?? (pieceSizesBytes === null ? [1, Math.max(...threads)] : []);
-  const all = [...counts, ...pieceSizes.map((pieceBytes) => Math.ceil(sizeBytes / pieceBytes))];
-  return [...new Set(all)].sort((a, b) => a - b);
+  return ascending([...(pieces ?? []), ...piecesOfSizes(sizeBytes, pieceSizesBytes ?? [])]);
+}
+
+function piecesOfSizes(sizeBytes: number, pieceSizesBytes: readonly number[]): number[] {
+  return pieceSizesBytes.map((pieceBytes) => Math.ceil(sizeBytes / pieceBytes));
+}
+
+function ascending(counts: readonly number[]): number[] {
+  return [...new Set(counts)].sort((a, b) => a - b);
 }
 
 /** Whether a pool can be had in so many pieces. */

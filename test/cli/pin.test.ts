@@ -142,6 +142,15 @@ describe("pinbench pin on an emulated device", () => {
     });
   });
 
+  it("says the same of pieces that are asked for by their size", async () => {
+    const args = ["--sizes", "8MiB", "--piece-sizes", "1MiB,4MiB", "--ways", "host-alloc", "--threads", "1"];
+    const { pools, omitted } = (await pinned({}, ...args)).pinning;
+    expect({ pieces: pools.map(({ pieces }) => pieces), omitted }).toEqual({
+      pieces: [2],
+      omitted: ["a pool of 8 MiB in 8 pieces: a piece has at least 2 MiB"],
+    });
+  });
+
   it("says that registering is not supported, as under confidential computing", async () => {
     const { exitCode, pinning } = await pinned(
       emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 }),
@@ -178,6 +187,8 @@ it.each([
   [["--sizes", "8MiB", "--max-pinned", "4MiB"], 2, "--max-pinned"],
   [["--ways", "malloc"], 2, '"malloc" is not a way'],
   [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be divided into that many pieces"],
+  [["--sizes", "128MiB", "--piece-sizes", "1KiB"], 2, "131072 pieces is more than"],
+  [["--sizes", "4MiB", "--piece-sizes", "1MiB"], 2, "cannot be divided into that many pieces"],
   [["--threads", "5000"], 2, "5000 threads is more than"],
   [["--device", "7"], 3, "There is no device 7"],
   [["--output", "pin.svg"], 2, "there is no chart to draw here"],
