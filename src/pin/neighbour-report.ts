@@ -85,13 +85,14 @@ export function hugePageNotes({ pools }: Pinning): Note[] {
   };
   const [stalls, refused] = [mostOf("compactionStalls"), mostOf("hugePagesRefused")];
   if (shares.length === 0 || stalls === null || refused === null) return [];
+  const least = Math.min(...shares);
   const cost =
     refused === 0 && stalls === 0
       ? "the kernel refused none, and stopped no program to make room for them"
       : `during one pool the kernel refused up to ${refused}, and stopped programs up to ${stalls} times to make room for them`;
   return [
     note(
-      `Huge pages for ${formatSize(sizeBytes)}: at least ${shareText(Math.min(...shares))} of those asked for; ${cost}.`,
+      `Huge pages for ${formatSize(sizeBytes)}: ${least === 1 ? "all" : `at least ${shareText(least)}`} of those asked for; ${cost}.`,
       refused > 0 || stalls > 0 ? "warning" : "muted",
     ),
   ];

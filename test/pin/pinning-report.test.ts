@@ -115,6 +115,8 @@ const watched = (() => {
 
 it("how another process fares, huge pages and what torch would pin are told", async () => {
   await expect(withoutCode(watched, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
+  const all = { ...watched, pools: watched.pools.map((pool) => ({ ...pool, hugePageShare: 1 })) };
+  expect(withoutCode(all, 200)).toContain("Huge pages for 20 GiB: all of those asked for; during one pool");
   const bearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 320) };
   expect(withoutCode(bearable, 200)).toContain("=> Calls of another process wait up to 3.4 ms meanwhile");
   const unbearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 1) };
