@@ -20,6 +20,7 @@ const tests = [
   "cuda/driver/cuda_abi.hpp",
   "cuda/kernels",
   "build/Release/block_loop",
+  "build/Release/pin_loop",
   "build/Release/copy_loop",
   "build/Release/load_loop",
 ];

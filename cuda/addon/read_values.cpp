@@ -255,8 +255,12 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
 }
 
 LoadOptions read_load_options(const Napi::Value& value) {
-  static const std::map<std::string, LoadKind> kinds = {
-      {"compute", LoadKind::kCompute}, {"memory", LoadKind::kMemory}, {"host", LoadKind::kHost}};
+  static const std::map<std::string, LoadKind> kinds = {{"compute", LoadKind::kCompute},
+                                                        {"memory", LoadKind::kMemory},
+                                                        {"host", LoadKind::kHost},
+                                                        {"memory-info", LoadKind::kMemoryInfo},
+                                                        {"nvml-memory", LoadKind::kNvmlMemory},
+                                                        {"small-copy", LoadKind::kSmallCopy}};
   const auto object = read_object(value, "options");
   LoadOptions options;
   options.kind = read_enum(object, "kind", kinds);

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "beside/call_load.hpp"
 #include "beside/device_load.hpp"
 #include "beside/host_load.hpp"
 #include "driver/error.hpp"
@@ -23,11 +24,13 @@ void validate(const LoadOptions& options) {
 
 }  // namespace
 
-Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& options, double zero_ns)
-    : context_(context), kernels_(kernels), options_(options), zero_ns_(zero_ns) {
+Load::Load(DeviceContext& context, const Kernels* kernels, NvmlDevice nvml, const LoadOptions& options,
+           double zero_ns)
+    : context_(context), kernels_(kernels), nvml_(nvml), options_(options), zero_ns_(zero_ns) {
   validate(options_);
   context_.abort().throw_if_set();
-  if (options_.kind != LoadKind::kHost && kernels_ == nullptr)
+  const bool needs_kernels = options_.kind == LoadKind::kCompute || options_.kind == LoadKind::kMemory;
+  if (needs_kernels && kernels_ == nullptr)
     throw Error("NO_KERNELS", "the device is kept busy by a kernel, and none is loaded");
   const std::size_t count = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
   threads_.reserve(count);  // what fails behind this has a thread to name
@@ -85,6 +88,12 @@ std::unique_ptr<LoadWorker> Load::make_worker() {
       return make_compute_load(context_, *kernels_);
     case LoadKind::kMemory:
       return make_memory_load(context_, *kernels_);
+    case LoadKind::kMemoryInfo:
+      return make_memory_info_load(context_.cuda());
+    case LoadKind::kNvmlMemory:
+      return make_nvml_memory_load(nvml_);
+    case LoadKind::kSmallCopy:
+      return make_small_copy_load(context_.cuda());
     default:
       return make_host_load(context_.abort(), options_.host_bytes / options_.host_threads);
   }

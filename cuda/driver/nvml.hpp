@@ -78,6 +78,8 @@ class Nvml {
   // Takes some 40 ms: each direction of the link is watched for 20.
   DeviceActivity read_activity(Device device) const;
   DeviceHealth read_health(Device device) const;
+  // Bytes of the device's memory that are free; empty where NVML does not tell.
+  std::optional<unsigned long long> read_free_memory(Device device) const;
 
  private:
   // What a function writes through its last parameter; empty where NVML lacks the function, or it fails.

@@ -1,6 +1,8 @@
 #include "emulated/driver.hpp"
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
@@ -58,6 +60,22 @@ cu::Result Driver::complain(std::string complaint) {
 
 void Driver::require_device(cu::Device device) const {
   require(device >= 0 && device < settings_->devices, cu::kErrorInvalidDevice);
+}
+
+std::size_t Driver::memory_taken(cu::Device device) {
+  return shared_memory_ == nullptr ? 0 : shared_memory_->taken(static_cast<std::size_t>(device));
+}
+
+void Driver::wait_for_pinning(std::size_t bytes) {
+  const std::size_t pinned_in_a_second = settings_->faults->list().pinned_in_a_second;
+  if (pinned_in_a_second == 0) return;
+  const std::chrono::duration<double> duration(static_cast<double>(bytes) /
+                                               static_cast<double>(pinned_in_a_second));
+  if (shared_memory_ == nullptr) {
+    std::this_thread::sleep_for(duration);
+  } else {
+    shared_memory_->hold_for(duration);
+  }
 }
 
 Driver::PrimaryContext& Driver::primary_context(cu::Device device) {

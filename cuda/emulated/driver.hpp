@@ -48,6 +48,12 @@ class Driver {
   std::shared_ptr<Context> current_context();
   void set_current_context(cu::Context handle);
 
+  // Bytes of a device's memory that the processes which share it hold; 0 where there are none but this one.
+  std::size_t memory_taken(cu::Device device);
+  // Returns when as much host memory could be pinned, by a fault that says how long that takes: see
+  // faults.hpp.
+  void wait_for_pinning(std::size_t bytes);
+
   // What the program has of contexts that are alive, and what it had of others when they ended.
   struct Leaks {
     std::size_t contexts = 0;  // references to primary contexts that were not released

@@ -192,6 +192,15 @@ int nvml_exports::deviceGetEnforcedPowerLimit(nvml::Device device, unsigned* mil
   return tell_scaled(device, &NvmlFacts::power_limit_watts, 1e3, milliwatts);
 }
 
+int nvml_exports::deviceGetMemoryInfo(nvml::Device device, nvml::Memory* memory) {
+  if (facts_of(device) == nullptr || memory == nullptr) return nvml::kInvalidArgument;
+  Driver& driver = Driver::instance();
+  const std::size_t total = driver.settings().memory_bytes;
+  const std::size_t used = std::min(total, driver.memory_taken(ordinal_of(device)));
+  *memory = {.total = total, .free = total - used, .used = used};
+  return nvml::kSuccess;
+}
+
 int nvml_exports::deviceGetBar1MemoryInfo(nvml::Device device, nvml::Bar1Memory* memory) {
   unsigned long long total = 0;
   if (memory == nullptr) return nvml::kInvalidArgument;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,8 @@ class SharedDeviceMemory {
   void give_back(std::size_t device, std::size_t bytes);
   // Bytes that all processes hold together; the largest number where that is beyond it.
   std::size_t taken(std::size_t device);
+  // Keeps all processes from it meanwhile.
+  void hold_for(std::chrono::duration<double> duration);
 
  private:
   class Turn;

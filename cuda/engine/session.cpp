@@ -198,7 +198,8 @@ std::shared_ptr<Loader> Session::open_loader(const LoaderOptions& options) {
 // Without the lock of the other calls: a load may start while a cell is measured.
 std::shared_ptr<Load> Session::start_load(const LoadOptions& options) {
   const auto load =
-      std::make_shared<Load>(context_, kernels_ ? &*kernels_ : nullptr, options, opening_.opened_at_ns);
+      std::make_shared<Load>(context_, kernels_ ? &*kernels_ : nullptr, NvmlDevice{nvml_.get(), nvml_device_},
+                             options, opening_.opened_at_ns);
   const std::lock_guard lock(loads_mutex_);
   std::erase_if(loads_, [](const auto& other) { return other->is_stopped(); });
   loads_.push_back(load);

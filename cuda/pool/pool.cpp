@@ -14,15 +14,18 @@ namespace {
 // Threads look for an abort, and share out one piece, so many bytes at a time: some milliseconds of touching.
 constexpr std::size_t kTouchedAtOnce = 16 * kHugePageBytes;
 
-constexpr std::size_t kMostPieces = 4096;
+// A TiB in pieces of 16 MiB.
+constexpr std::size_t kMostPieces = 65'536;
+constexpr std::size_t kMostThreads = 4096;
 
 void validate(const PoolOptions& options) {
   if (options.bytes == 0 || options.bytes > kMostReservedBytes)
     throw Error("INVALID_REQUEST", "a pool has from 1 byte to 64 TiB");
   if (options.pieces == 0 || options.pieces > kMostPieces ||
       options.pieces > (options.bytes - 1) / kPageBytes + 1)
-    throw Error("INVALID_REQUEST", "a pool has from 1 to 4096 pieces, of a page or more each");
-  const std::size_t most_threads = options.pieces == 1 ? kMostPieces : options.pieces;
+    throw Error("INVALID_REQUEST", "a pool has from 1 to 65536 pieces, of a page or more each");
+  const std::size_t most_threads =
+      options.pieces == 1 ? kMostThreads : std::min(kMostThreads, options.pieces);
   if (options.threads == 0 || options.threads > most_threads)
     throw Error("INVALID_REQUEST", "a pool of several pieces is obtained by at most a thread for each");
 }

@@ -28,6 +28,7 @@ function hashOf(paths, extra = "") {
 const bareLoops = [
   "bench/bare_machine.hpp",
   "bench/block_loop.cpp",
+  "bench/pin_loop.cpp",
   "bench/copy_loop.cpp",
   "bench/load_loop.cpp",
 ];

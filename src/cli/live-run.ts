@@ -11,6 +11,7 @@ import type { Run } from "../measure/run.js";
 import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
+import { preliminaryRates } from "../report/findings/main-rates.js";
 import { bestOf, type ProgressState, progressLine, type Told } from "../report/progress.js";
 import { resultKind } from "../report/result-report.js";
 import { writePartial } from "../results/files/store.js";
@@ -50,7 +51,7 @@ export async function showRun(
     for await (const event of run.measure(signal)) {
       shown?.note(event);
       if (event.kind === "round") await partials.write(() => run.document());
-      else if (shown !== null) line.update((columns) => progressLine(shown.state(), columns));
+      else if (shown !== null) line.update((columns) => progressLine(shown.state(), columns), shown.found());
     }
   })();
   try {
@@ -103,6 +104,9 @@ async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> 
   return sleep(delayMs, false, { ref: false });
 }
 
+/** As often as anybody reads it. */
+const foundEveryMs = 250;
+
 /** What the progress line tells of a run. */
 class RunProgress {
   readonly #run: Run;
@@ -110,6 +114,8 @@ class RunProgress {
   readonly #nameOf: NameOfCell;
   readonly #samplesPerCell: number | null;
   #event: Exclude<RunEvent, { kind: "round" }> | null = null;
+  #found: string | null = null;
+  #nextFoundMs = 0;
 
   constructor(run: Run, plan: Plan) {
     this.#run = run;
@@ -124,6 +130,16 @@ class RunProgress {
   note(event: RunEvent): void {
     this.#time.note(event, nowNs());
     if (event.kind !== "round") this.#event = event;
+  }
+
+  /** The main rates so far; null before there are any. Refreshed now and then, for it takes a document. */
+  found(): string | null {
+    const startedMs = performance.now();
+    if (startedMs < this.#nextFoundMs) return this.#found;
+    this.#found = preliminaryRates(this.#run.document())?.brief ?? null;
+    const tookMs = performance.now() - startedMs;
+    this.#nextFoundMs = startedMs + Math.max(foundEveryMs, tookMs / mostTimeShare);
+    return this.#found;
   }
 
   state(): ProgressState {

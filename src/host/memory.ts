@@ -37,6 +37,38 @@ export function memlockLimitBytes(root = "/"): number | null {
   return countIn(softLimit);
 }
 
+/** How often the whole system came to what a counter of /proc/vmstat counts, since it started. */
+export interface PageEvents {
+  /** A program had to wait while the kernel moved pages to make room for huge ones. */
+  compactionStalls: number | null;
+  /** Transparent huge pages that a first touch was given, and those that it was refused. */
+  hugePages: number | null;
+  hugePagesRefused: number | null;
+}
+
+/** The counters as they stand; null where the kernel does not tell. */
+export function readPageEvents(root = "/"): PageEvents {
+  const text = readText(root, "proc/vmstat") ?? "";
+  const counter = (name: string) => countIn(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  return {
+    compactionStalls: counter("compact_stall"),
+    hugePages: counter("thp_fault_alloc"),
+    hugePagesRefused: counter("thp_fault_fallback"),
+  };
+}
+
+/** What they have come to since then. */
+export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
+  const now = readPageEvents(root);
+  const since = (key: keyof PageEvents) =>
+    now[key] === null || before[key] === null ? null : now[key] - before[key];
+  return {
+    compactionStalls: since("compactionStalls"),
+    hugePages: since("hugePages"),
+    hugePagesRefused: since("hugePagesRefused"),
+  };
+}
+
 /** A line of /proc/meminfo, which counts in kB of 1024 bytes. */
 function memoryInfoBytes(root: string, key: string): number | null {
   const match = /^(\d+) kB$/.exec(fieldOf(readText(root, "proc/meminfo"), key) ?? "");

@@ -5,6 +5,7 @@ import { PinbenchError } from "../errors.js";
 import { explainMachine, openDevices } from "../explain/experiment-tools.js";
 import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
+import { neighbourOpener } from "../measure/worker-process.js";
 import { PinMemory, preparePools } from "../pin/pin-memory.js";
 import type { Pinning } from "../pin/pinning-document.js";
 import type { DevicesReport } from "../report/describe-devices.js";
@@ -92,6 +93,7 @@ export async function pin({
       ...call,
       countedFromMs: call.startedMs,
       onActivity: () => undefined,
+      openNeighbour: neighbourOpener(backend.name, signal),
     });
     await pinning.measure();
     return pinning.document();

@@ -18,6 +18,7 @@ import {
   warmup,
 } from "../plan/sampling.js";
 import { besides, type Verifying } from "../settings/choices.js";
+import { hopelessWidths } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 
 /** A cell, and what is to be measured of it. */
@@ -51,6 +52,8 @@ export interface RoundOptions {
   plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
+  /** Whether to leave cells alone whose intervals the time left would not bring near what is asked for (no). */
+  givesUp?: boolean;
 }
 
 /** How far the rounds of a stage have come: those of its next cells go on from there. */
@@ -62,13 +65,13 @@ export interface Course {
 
 /**
  * Measures cells in interleaved rounds: first the least samples of every cell, then more for those
- * whose interval is wider than asked for, while `budgetNs` lasts. Cells keep what they have when `signal` is aborted.
+ * whose interval is wider than asked for, while `budgetNs` lasts and there is hope for them. Cells keep what they have when `signal` is aborted.
  * A sticky error fails its cell and skips all that are left.
  */
 export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
-  { plan, budgetNs, signal }: RoundOptions,
+  { plan, budgetNs, signal, givesUp = false }: RoundOptions,
   course: Course = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
@@ -80,7 +83,8 @@ export async function* measureInRounds(
   for (; ; ++course.round) {
     const { round, rotation } = course;
     let visits = 0;
-    for (const party of byLoad(orderOfVisits(parties, precision))) {
+    const order = round === 0 ? mainFirst(parties) : parties;
+    for (const party of byLoad(orderOfVisits(order, precision))) {
       const [first] = party as [CellProgress];
       const least = leastSamples(first.cell.mode, samplesPerCell);
       const missing = least - first.taken;
@@ -89,6 +93,11 @@ export async function* measureInRounds(
       const leftNs = (deadlineMs - performance.now()) * 1e6;
       const isAffordable = missing > 0 || samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
+      // An odd sample among the least ones says nothing yet.
+      if (givesUp && first.taken > least && isHopeless(party, precision, leftNs)) {
+        for (const progress of party) progress.outcome = "budget";
+        continue;
+      }
 
       ++visits;
       yield { kind: "visit", progress: first, round };
@@ -129,6 +138,13 @@ function isOpen(party: CellParty): boolean {
 /** The widest interval decides. */
 function halfWidthOf(party: CellParty): number {
   return Math.max(...party.map(({ halfWidth }) => halfWidth));
+}
+
+/** An interval narrows with the root of the sample count. */
+function isHopeless(party: CellParty, precision: number, leftNs: number): boolean {
+  const { taken, visitNsPerSample } = party[0]!;
+  const width = halfWidthOf(party) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
+  return width > hopelessWidths * precision;
 }
 
 interface VisitOptions {
@@ -205,6 +221,18 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   const costNs = (party: CellParty) =>
     party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
   return open.sort((a, b) => costNs(a) - costNs(b));
+}
+
+/** In the first round large pinned and pageable copies by one worker come first: most want to know at once what they show. */
+function mainFirst(parties: readonly CellParty[]): CellParty[] {
+  const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
+  const isOther = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
+  return parties.toSorted(
+    (a, b) =>
+      isOfSeveral(a) - isOfSeveral(b) ||
+      b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes ||
+      isOther(a) - isOther(b),
+  );
 }
 
 /** In each round a load is started once: the cells beside it follow one another, in their order. */

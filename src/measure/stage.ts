@@ -101,10 +101,12 @@ export class Stage {
     const { sharing, signal } = options;
     const open = this.devices.map(({ device }) => device.ordinal);
     try {
+      // Time that somebody asked for is spent: any interval gets narrower, if not as narrow as asked for.
+      const givesUp = options.plan.settings.budgetNs === null;
       const isSearch = options.plan.candidates.length > 0;
       const rounds = isSearch
         ? searchBlocks(this.#measure, this.devices, options)
-        : measureInRounds(this.#measure, this.#cells(), options);
+        : measureInRounds(this.#measure, this.#cells(), { ...options, givesUp });
       for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;

@@ -9,7 +9,7 @@ import type {
   SessionOptions,
   StagingRing,
 } from "../native/contract.js";
-import type { BackendName } from "../settings/choices.js";
+import type { BackendName, WatchedCall } from "../settings/choices.js";
 
 /*
  * What a pool and its worker processes say to each other over the IPC channel, in Node's "advanced" serialization, which
@@ -35,6 +35,10 @@ export interface WorkerCalls {
   reserveHost: { args: [ArenaKind, ArenaGeometry]; result: ArenaReport };
   reserveStaging: { args: [StagingRing]; result: ArenaReport };
   measure: { args: [Omit<MeasureRequest, "company">, RemoteCompany]; result: MeasureResult };
+  /** Makes the watched calls from now on, those that the machine has. */
+  watch: { args: []; result: undefined };
+  /** Ends them, and tells when each was answered; `atNs` of LoadCompletions. */
+  endWatch: { args: []; result: Partial<Record<WatchedCall, Float64Array>> };
   /** Gives everything back; nothing is asked for after that. */
   close: { args: []; result: undefined };
 }

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { NativeError } from "../native/contract.js";
+import type { NativeError, SessionOptions } from "../native/contract.js";
+import { programPath } from "../package-facts.js";
+import type { BackendName } from "../settings/choices.js";
 import {
   receivedError,
   type WorkerAnswer,
@@ -151,6 +153,29 @@ export class WorkerProcess {
   #disconnect(): void {
     if (this.#child?.connected) this.#child.disconnect();
   }
+}
+
+/** One that copies nothing and makes the watched calls: how a program beside others fares. */
+export interface NeighbourProcess {
+  watch(): Promise<WorkerCalls["watch"]["result"]>;
+  endWatch(): Promise<WorkerCalls["endWatch"]["result"]>;
+  /** Resolves when it is gone. */
+  close(): Promise<void>;
+}
+
+/** What opens one for a session that is known later; it rejects with the process' NativeError. */
+export function neighbourOpener(backend: BackendName, signal: AbortSignal) {
+  return async (session: SessionOptions): Promise<NeighbourProcess> => {
+    const process = new WorkerProcess(programPath, { index: 0, count: 1 });
+    const close = () => process.close(!signal.aborted);
+    try {
+      await process.call("open", { backend, session });
+      return { watch: () => process.call("watch"), endWatch: () => process.call("endWatch"), close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  };
 }
 
 function workerError(code: string, message: string): NativeError {

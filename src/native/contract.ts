@@ -7,7 +7,14 @@
 
 import type { Cell, CellResult } from "../results/cell-schema.js";
 import type { ErrorRecord, LinkRecord, PinningCost } from "../results/schema-parts.js";
-import type { Beside, BlockWay, DirectionMoved, PeerPath, Verifying } from "../settings/choices.js";
+import type {
+  Beside,
+  BlockWay,
+  DirectionMoved,
+  PeerPath,
+  Verifying,
+  WatchedCall,
+} from "../settings/choices.js";
 import type { DeviceActivity, DeviceHealth, DeviceProcess, DriverFacts } from "./device-contract.js";
 import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
 
@@ -128,7 +135,7 @@ export interface NativeSession {
    * Starts work that keeps the device or the host's memory busy beside whatever else the session does, and resolves
    * once it runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the
    * device wait for all of its work: not while event-timed cells are measured. Rejects with `INVALID_REQUEST`,
-   * `NO_KERNELS` (for the device), `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
+   * `NO_KERNELS` (for the device), `NO_NVML` (for its call), `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
    */
   startLoad(options: LoadOptions): Promise<NativeLoad>;
   /** Makes the call that is running, and every later one, end as soon as the driver call in flight returns. */
@@ -321,10 +328,11 @@ export interface SampleColumns {
  * alone. `memory`: copies within the device's memory, of more than its caches hold. `host`: `hostThreads` threads copy
  * between the halves of `hostBytes` of ordinary memory, each its share of at least 64 KiB; the other two need neither.
  * The device's loads have a stream and a thread of their own, which sleeps while it waits, and launch about half a
- * millisecond of work at a time, calibrated when they start.
+ * millisecond of work at a time, calibrated when they start. A watched call is made once a millisecond, or at once where
+ * the last one took longer; each is a completion.
  */
 export interface LoadOptions {
-  kind: Exclude<Beside, "none">;
+  kind: Exclude<Beside, "none"> | WatchedCall;
   hostThreads: number;
   hostBytes: number;
 }
@@ -346,7 +354,7 @@ export interface NativeLoad {
 export interface LoadCompletions {
   /** From the session's zero; ascending. The first piece began when the load did. */
   atNs: Float64Array;
-  /** What each piece was: floating-point operations (a multiply-add is two), or bytes read plus bytes written. */
+  /** What each piece was: floating-point operations (a multiply-add is two), bytes read plus bytes written, or 1 for a call. */
   unitsEach: number;
 }
 

@@ -1,13 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { memoryAvailableBytes } from "../host/memory.js";
 import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
 import { largestAmount } from "./largest-amount.js";
-import type { PinningLimit, PoolShape } from "./pinning-document.js";
+import type { PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
 import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
+import { type Neighbour, stallsOf } from "./stalls.js";
 
 /** What is measured, and how long that may take. */
 export interface MeasurePoolsOptions {
@@ -18,6 +20,8 @@ export interface MeasurePoolsOptions {
   /** Ascending. */
   sizesBytes: readonly number[];
   shapes: ShapeRequest;
+  /** Starts another process that can be watched; null where nobody asks how it fares. */
+  openNeighbour: (() => Promise<Neighbour>) | null;
   /** Where /proc and /sys are. */
   root: string;
   /** On the clock of performance.now(): nothing is begun that is likely to last longer. */
@@ -47,6 +51,9 @@ const shareOfAvailable = 0.9;
 /** Amounts that are tried to find a limit: it is then known to a five-hundredth of what was refused, or better. */
 const mostTries = 10;
 
+/** As long as the quick ones of the pools of 16 GiB take. */
+const quietMs = 1000;
+
 /** Where all sizes are so large, much less of each way tells which of them are quick. */
 const largeBytes = 4096 * MiB;
 const scoutBytes = 1024 * MiB;
@@ -62,6 +69,8 @@ export class PoolMeasurement {
   /** What ended it early, where something did. */
   error: { code: string; message: string } | null = null;
   readonly omitted: string[] = [];
+  /** How late the other process had its answers while nothing was obtained; null where none was watched. */
+  quietStalls: WatchedStalls | null = null;
   readonly #options: MeasurePoolsOptions;
   #bench: PoolBench | null = null;
   /** What a pool of scoutBytes took, by its shape's id. */
@@ -87,6 +96,7 @@ export class PoolMeasurement {
       await this.#bench.warmUp(placement.threads);
       await this.#scout();
       await this.#firstRound();
+      await this.#watchNeighbour();
       await this.#furtherRounds();
     } catch (error) {
       if (signal.aborted) return;
@@ -129,6 +139,56 @@ export class PoolMeasurement {
         if (!this.#isRefusedAlready(pool) && this.#fits(pool, aboutMs)) await this.#attempt(pool);
       }
     }
+  }
+
+  /** The largest size alone, the quick pools first. */
+  async #watchNeighbour(): Promise<void> {
+    const { openNeighbour } = this.#options;
+    const measured = this.pools.filter(({ isMeasured }) => isMeasured);
+    if (openNeighbour === null || measured.length === 0) return;
+    const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
+    const pools = measured
+      .filter((pool) => pool.sizeBytes === sizeBytes)
+      .sort((a, b) => a.obtainNs - b.obtainNs);
+    this.#say("starting another process, whose calls are watched");
+    const neighbour = await this.#orOmit(openNeighbour);
+    if (neighbour === null) return;
+    try {
+      this.quietStalls = await this.#orOmit(() => quietStallsOf(neighbour, this.#options.signal));
+      for (const pool of pools) {
+        this.#throwIfAborted();
+        if (this.quietStalls === null) return;
+        if (!this.#hasRoomToWatch(pool)) continue;
+        this.#say(`${formatSize(sizeBytes)} by ${pool.id}, while another process is watched`);
+        pool.stalls = await this.#orOmit(() => this.#bench!.watch(sizeBytes, pool.shape, neighbour));
+        if (pool.stalls === null) return;
+      }
+    } finally {
+      await neighbour.close();
+    }
+  }
+
+  /** What fails beside the pools costs its own figures alone; null then. */
+  async #orOmit<Result>(action: () => Promise<Result>): Promise<Result | null> {
+    try {
+      return await action();
+    } catch (error) {
+      const { code, message, sticky } = error as NativeError;
+      if (this.#options.signal.aborted || typeof code !== "string" || sticky) throw error;
+      this.#omit(`how long another process waits: ${message}`);
+      return null;
+    }
+  }
+
+  #hasRoomToWatch(pool: PoolObservations): boolean {
+    const isInTime = (pool.roundMs ?? 0) < this.#leftMs();
+    const tooLittle = isInTime ? this.#tooLittleMemory(pool) : "no time was left";
+    if (tooLittle !== null) {
+      this.#omit(
+        `how long another process waits for some pools of ${formatSize(pool.sizeBytes)}: ${tooLittle}`,
+      );
+    }
+    return tooLittle === null;
   }
 
   /** The large sizes first: it is of the largest that a way is recommended. */
@@ -268,6 +328,13 @@ export class PoolMeasurement {
       else if (this.error !== null) pool.reason ??= "the device had failed before";
     }
   }
+}
+
+/** How late answers are while nothing is obtained. */
+async function quietStallsOf(neighbour: Neighbour, signal: AbortSignal): Promise<WatchedStalls> {
+  await neighbour.watch();
+  await sleep(quietMs, undefined, { signal });
+  return stallsOf(await neighbour.endWatch());
 }
 
 /** What anybody can do about it. */

@@ -10,6 +10,7 @@ import {
 import { hostname, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, openBackend } from "../native/backend.js";
+import type { SessionOptions } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
@@ -19,8 +20,9 @@ import { describeSharing } from "../results/other-programs.js";
 import type { BackendChoice, NumaChoice } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
-import type { Pinning } from "./pinning-document.js";
+import type { PinnedPool, Pinning, PoolShape } from "./pinning-document.js";
 import {
+  askedPieces,
   isInPieces,
   leastPieceBytes,
   mostPinnedBytes,
@@ -29,8 +31,9 @@ import {
   poolSizes,
   type ShapeRequest,
 } from "./pool-shapes.js";
-import { recommendPool } from "./recommend-pool.js";
+import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
+import type { Neighbour } from "./stalls.js";
 
 /** What is to be obtained, and how. */
 export interface PinRequest extends ShapeRequest {
@@ -43,8 +46,8 @@ export interface PinRequest extends ShapeRequest {
   numa: NumaChoice;
 }
 
-/** Most pieces, and most threads. */
-const mostCount = 1024;
+/** Most pieces (a TiB in pieces of 16 MiB), and most threads. */
+const mostCounts = { pieces: 65_536, threads: 1024 } as const;
 
 /** A device that is there, and the sizes that fit the machine. */
 export interface PreparedPools {
@@ -72,16 +75,6 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: "pinbench devices lists them.",
     });
   }
-  for (const [what, counts] of [
-    ["pieces", request.pieces],
-    ["threads", request.threads],
-  ] as const) {
-    const tooMany = counts?.find((count) => count > mostCount);
-    if (tooMany === undefined) continue;
-    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
-      hint: `Ask for at most ${mostCount} ${what}; more than there are CPUs seldom help.`,
-    });
-  }
   const availableBytes = memoryAvailableBytes(root);
   const { emulated } = backend.facts;
   const limits = {
@@ -90,6 +83,16 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     emulated,
   };
   const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);
+  for (const [what, counts] of [
+    ["pieces", sizesBytes.flatMap((sizeBytes) => askedPieces(sizeBytes, request))],
+    ["threads", request.threads ?? []],
+  ] as const) {
+    const tooMany = counts.find((count) => count > mostCounts[what]);
+    if (tooMany === undefined) continue;
+    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
+      hint: `Ask for at most ${mostCounts[what]} ${what}; more than there are CPUs seldom help.`,
+    });
+  }
   const placement = choosePlacement(device.pciBusId, request.numa, root);
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
@@ -98,7 +101,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     });
   }
   const tooManyPieces = sizesBytes.flatMap((sizeBytes) =>
-    (request.pieces ?? [])
+    askedPieces(sizeBytes, request)
       .filter((count) => !isInPieces(sizeBytes, count))
       .map(
         (count) =>
@@ -126,6 +129,8 @@ export interface PinOptions {
   countedFromMs: number;
   signal: AbortSignal;
   onActivity: (text: string, leftNs: number) => void;
+  /** Starts another process with a context on the device. */
+  openNeighbour: (session: SessionOptions) => Promise<Neighbour>;
 }
 
 /** Measures what pinned memory costs here; its document can be had at any time. */
@@ -137,12 +142,14 @@ export class PinMemory {
 
   constructor(options: PinOptions) {
     this.#options = options;
-    const { prepared, countedFromMs, signal, onActivity } = options;
+    const { prepared, countedFromMs, signal, onActivity, openNeighbour } = options;
     const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
+    const session = { device: devices[0].ordinal, ...placement, numaNode: null, seed: 1 };
     this.#measurement = new PoolMeasurement({
       driver: backend.driver,
       device: devices[0],
       shapes: request,
+      openNeighbour: request.stalls ? () => openNeighbour(session) : null,
       endMs: countedFromMs + request.budgetNs / 1e6,
       ...{ placement, resources, sizesBytes, root, signal, onActivity },
     });
@@ -165,7 +172,7 @@ export class PinMemory {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
     const { backend, devices, placement, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
-    const { pools, limits, error, omitted } = this.#measurement;
+    const { pools, limits, error, omitted, quietStalls } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
       ...resources,
@@ -198,15 +205,24 @@ export class PinMemory {
         reason: refusalReason({
           ...limit,
           code: limit.error.code,
+          hadInPiecesBytes: largestInPieces(records, limit),
           machine: { ...machine, memoryTotalBytes: memoryTotalBytes(root) },
           confidentialComputing: this.#confidentialComputing,
         }),
       })),
       recommendation: recommendPool(records, { device: ordinal, numaNode: placement.numaNode }),
+      quietStalls,
+      torchRounding: torchRounding(records),
       others: sharing?.records.flatMap(describeSharing) ?? [],
       omitted: [...prepared.omitted, ...omitted],
     };
   }
+}
+
+/** The largest pool that was had in more pieces than were refused, in the same way; 0 for none. */
+function largestInPieces(pools: readonly PinnedPool[], { way, pieces }: PoolShape): number {
+  const had = pools.filter((pool) => pool.obtain !== null && pool.way === way && pool.pieces > pieces);
+  return Math.max(0, ...had.map(({ sizeBytes }) => sizeBytes));
 }
 
 /** Of pages of 2 MiB; null where the kernel has none of that size. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { count, linkSchema, nanoseconds, ratio } from "../results/schema-parts.js";
-import { backendNames, poolWays } from "../settings/choices.js";
+import { backendNames, poolWays, watchedCalls } from "../settings/choices.js";
 
 /**
  * The document of `pinbench pin`, `schemaVersion: 1`: what it prints with `--format json`, and what all its other outputs
@@ -30,6 +30,23 @@ const processMemorySchema = z.object({
   lockedBytes: count.nullable(),
 });
 
+/** What the whole system came to while the pool was obtained, by /proc/vmstat. */
+const pageEventsSchema = z.object({
+  /** Waits for the kernel while it moved pages to make room for huge ones. */
+  compactionStalls: count.nullable(),
+  /** Transparent huge pages that first touches were given, and those that they were refused. */
+  hugePages: count.nullable(),
+  hugePagesRefused: count.nullable(),
+});
+
+/**
+ * Of another process, which made each call once a millisecond: the longest time that an answer was late, and the share of
+ * the time in which one was late by a millisecond or more.
+ */
+const stallsSchema = z.array(
+  z.object({ call: z.enum(watchedCalls), answers: count, longestNs: nanoseconds, stalledShare: ratio }),
+);
+
 const errorSchema = z.object({ code: z.string(), message: z.string() });
 
 const poolSchema = shapeSchema.extend({
@@ -49,6 +66,7 @@ const poolSchema = shapeSchema.extend({
       touchNs: nanoseconds.nullable(),
       registerNs: nanoseconds.nullable(),
       releaseNs: nanoseconds,
+      pageEvents: pageEventsSchema.optional(),
     }),
   ),
   obtain: spreadSchema.nullable(),
@@ -61,6 +79,8 @@ const poolSchema = shapeSchema.extend({
     .object({ before: processMemorySchema, held: processMemorySchema, after: processMemorySchema })
     .nullable(),
   hugePageShare: ratio.nullable(),
+  /** While it was obtained once more; null where no process was watched. */
+  stalls: stallsSchema.nullable().optional(),
 });
 
 /** The largest amount that could be had where more was refused. */
@@ -125,6 +145,18 @@ export const pinningSchema = z.object({
   pools: z.array(poolSchema),
   limits: z.array(limitSchema),
   recommendation: recommendationSchema.nullable(),
+  /** The stalls of the other process in a second in which nothing was obtained; null where none was watched. */
+  quietStalls: stallsSchema.nullable().optional(),
+  /** What `torch.empty(sizeBytes, pin_memory=True)` pins, rounded up; null where that is no more than asked for. */
+  torchRounding: z
+    .object({
+      sizeBytes: count,
+      pinnedBytes: count,
+      /** What more of cuMemHostAlloc takes, in proportion; null where that was not measured. */
+      extraNs: nanoseconds.nullable(),
+    })
+    .nullable()
+    .optional(),
   /** Other programs on the device, in sentences. */
   others: z.array(z.string()),
   /** What was left out, and why. */
@@ -137,6 +169,8 @@ export type Pinning = z.infer<typeof pinningSchema>;
 export type PinnedPool = z.infer<typeof poolSchema>;
 /** How a pool is obtained. */
 export type PoolShape = z.infer<typeof shapeSchema>;
+/** How late a watched process had its answers. */
+export type WatchedStalls = z.infer<typeof stallsSchema>;
 /** A limit that was met. */
 export type PinningLimit = z.infer<typeof limitSchema>;
 /** The way that is worth its trouble. */

@@ -32,9 +32,11 @@ import {
 import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { hugePageNotes, neighbourAnswer, neighbourGrids, torchNotes } from "./neighbour-report.js";
 import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
+import { longestStallNs } from "./stalls.js";
 
 /** What `pin` found, for people. */
 function pinningReport(pinning: Pinning): Report {
@@ -46,10 +48,10 @@ function pinningReport(pinning: Pinning): Report {
     name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", pinningAlerts(pinning)),
-      ...texts("answer", pinningAnswer(pinning)),
+      ...texts("answer", [...pinningAnswer(pinning), ...neighbourAnswer(pinning), ...torchNotes(pinning)]),
       environment(pinningFacts(pinning)),
-      ...tables(poolGrids(pinning)),
-      ...texts("note", pinningNotes(pinning)),
+      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning)]),
+      ...texts("note", [...hugePageNotes(pinning), ...pinningNotes(pinning)]),
       ...(recommendation === null ? [] : details(programs(recommendation.code))),
       ...(recommendation === null ? [] : texts("note", [programsNote])),
     ],
@@ -324,6 +326,13 @@ const columns: readonly Column[] = [
         .map(([key, value]) => `${key}=${value}`)
         .join("; ") || null,
   ],
+  ["longest_stall_ns", ({ stalls }) => (stalls == null ? null : longestStallNs(stalls))],
+  [
+    "stalled_share",
+    ({ stalls }) => (stalls == null ? null : Math.max(0, ...stalls.map(({ stalledShare }) => stalledShare))),
+  ],
+  ["compaction_stalls", (pool) => middleSample(pool)?.pageEvents?.compactionStalls ?? null],
+  ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
 ];
 
 /** One row a pool; the first row names the columns. */

@@ -1,4 +1,5 @@
 import { fieldOf, readText } from "../host/files.js";
+import { type PageEvents, pageEventsSince, readPageEvents } from "../host/memory.js";
 import type { Placement } from "../host/topology.js";
 import { openPlacedSession } from "../native/backend.js";
 import type { NativeDriver, NativeError, NativeSession } from "../native/contract.js";
@@ -6,8 +7,9 @@ import type { DeviceFacts } from "../native/device-contract.js";
 import type { NativePool } from "../native/loader-contract.js";
 import { poolWays } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
-import type { PoolShape, ProcessMemory } from "./pinning-document.js";
+import type { PoolShape, ProcessMemory, WatchedStalls } from "./pinning-document.js";
 import { copyBytesOf } from "./pool-shapes.js";
+import { type Neighbour, stallsOf } from "./stalls.js";
 
 /** What was measured of a pool once. */
 export interface PoolSample {
@@ -23,6 +25,7 @@ export interface PoolSample {
   /** What the driver said where copies failed, whose durations are missing then; else null. */
   copyError: string | null;
   hugePageShare: number | null;
+  pageEvents: PageEvents;
   memory: { before: ProcessMemory; held: ProcessMemory; after: ProcessMemory };
 }
 
@@ -68,7 +71,9 @@ export class PoolBench {
   /** Obtains a pool, copies from and to it, and gives it back. Copies that fail cost their own figures alone. */
   async measure(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<PoolSample> {
     const before = this.#processMemory();
+    const eventsBefore = readPageEvents(this.#root);
     const pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads });
+    const pageEvents = pageEventsSince(eventsBefore, this.#root);
     const copyBytes = copyBytesOf(sizeBytes, pieces);
     try {
       const held = this.#processMemory();
@@ -82,11 +87,32 @@ export class PoolBench {
         releaseNs,
         ...copied,
         copyBytes,
+        pageEvents,
         hugePageShare: pool.hugePageBytes === null ? null : pool.hugePageBytes / sizeBytes,
         memory: { before, held, after: this.#processMemory() },
       };
     } finally {
       await pool.release();
+    }
+  }
+
+  /** Obtains a pool once more while a neighbour is watched, and gives it back. */
+  async watch(
+    sizeBytes: number,
+    { way, pieces, threads }: PoolShape,
+    neighbour: Neighbour,
+  ): Promise<WatchedStalls> {
+    await neighbour.watch();
+    const obtained = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads }).then(
+      (pool) => ({ pool, error: null }),
+      (error: NativeError) => ({ pool: null, error }),
+    );
+    try {
+      const answers = await neighbour.endWatch();
+      if (obtained.error !== null) throw obtained.error;
+      return stallsOf(answers);
+    } finally {
+      await obtained.pool?.release();
     }
   }
 

@@ -1,5 +1,5 @@
 import { distribution, median } from "../stats/order-statistics.js";
-import type { PinnedPool, PoolShape } from "./pinning-document.js";
+import type { PinnedPool, PoolShape, WatchedStalls } from "./pinning-document.js";
 import type { PoolSample } from "./pool-bench.js";
 import { shapeId } from "./pool-shapes.js";
 
@@ -11,6 +11,8 @@ export class PoolObservations {
   error: { code: string; message: string } | null = null;
   /** Why it was refused or left out; null while neither is so. */
   reason: string | null = null;
+  /** Of another process, while it was obtained once more; null where none was watched. */
+  stalls: WatchedStalls | null = null;
   /** What measuring it once takes, in milliseconds, all in all; null until then. */
   roundMs: number | null = null;
 
@@ -43,11 +45,12 @@ export class PoolObservations {
       outcome: this.isMeasured ? "measured" : error === null ? "omitted" : "refused",
       reason: this.isMeasured ? null : reason,
       error: this.isMeasured ? null : error,
-      samples: samples.map(({ obtainNs, touchNs, registerNs, releaseNs }) => ({
+      samples: samples.map(({ obtainNs, touchNs, registerNs, releaseNs, pageEvents }) => ({
         obtainNs,
         touchNs,
         registerNs,
         releaseNs,
+        pageEvents,
       })),
       obtain: spreadOf(samples.map(({ obtainNs }) => obtainNs)),
       release: spreadOf(samples.map(({ releaseNs }) => releaseNs)),
@@ -55,6 +58,7 @@ export class PoolObservations {
       d2hGigabytesPerSecond: rate(({ d2hNs }) => d2hNs),
       memory: last?.memory ?? null,
       hugePageShare: last?.hugePageShare ?? null,
+      stalls: this.stalls,
     };
   }
 }

@@ -3,9 +3,6 @@ import { type PoolWay, poolWays } from "../settings/choices.js";
 import { formatSize, formatSizeRounded, MiB } from "../settings/units.js";
 import type { PoolShape } from "./pinning-document.js";
 
-/** The largest pool that is tried. */
-export const mostPoolBytes = 64 * 1024 * MiB;
-
 /** Of the memory that is available: pages that are pinned are lost to everything else on the machine. */
 const pinnedShareOfAvailable = 1 / 2;
 
@@ -47,16 +44,6 @@ export function poolSizes(
       : "--max-pinned";
   const limit = `the limit of ${formatSizeRounded(limitBytes, Math.floor)} (${origin})`;
   if (asked !== null) {
-    const tooLarge = asked.find((sizeBytes) => sizeBytes > mostPoolBytes);
-    if (tooLarge !== undefined) {
-      throw new PinbenchError(
-        "usage",
-        `A pool of ${formatSize(tooLarge)} is larger than pinbench pin tries.`,
-        {
-          hint: `Ask for at most ${formatSize(mostPoolBytes)}: what it costs grows in proportion.`,
-        },
-      );
-    }
     const tooSmall = asked.find((sizeBytes) => sizeBytes < leastPieceBytes);
     if (tooSmall !== undefined) {
       throw new PinbenchError("usage", `A pool of ${formatSize(tooSmall)} is no pool.`, {
@@ -87,6 +74,10 @@ export function poolSizes(
 export interface ShapeRequest {
   ways: readonly PoolWay[] | null;
   pieces: readonly number[] | null;
+  /** In the place of their number, or in addition to it. */
+  pieceSizesBytes: readonly number[] | null;
+  /** Whether another process is watched meanwhile. */
+  stalls: boolean;
   threads: readonly number[] | null;
 }
 
@@ -108,8 +99,7 @@ export function poolShapes(
   request: ShapeRequest,
 ): PoolShape[] {
   const threads = request.threads ?? [...new Set([1, cpusUsable])];
-  const pieces = request.pieces ?? [...new Set([1, Math.max(...threads)])];
-  const fitting = pieces.filter((count) => isInPieces(sizeBytes, count));
+  const fitting = piecesOf(sizeBytes, threads, request).filter((count) => isInPieces(sizeBytes, count));
   const shapes = (request.ways ?? poolWays).flatMap((way) => {
     if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
       return [{ way, pieces: 1, threads: 1 }];
@@ -119,6 +109,32 @@ export function poolShapes(
     );
   });
   return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
+}
+
+/** If other processes are watched: what they bear depends on the size of a piece, which one call pins. */
+const watchedPieceBytes = [64 * MiB, 256 * MiB, 1024 * MiB];
+
+function piecesOf(sizeBytes: number, threads: readonly number[], request: ShapeRequest): readonly number[] {
+  const asked = askedPieces(sizeBytes, request);
+  if (asked.length > 0) return asked;
+  const watched = request.stalls ? piecesOfSizes(sizeBytes, watchedPieceBytes) : [];
+  return ascending([1, Math.max(...threads), ...watched]);
+}
+
+/** The numbers of pieces that were asked for, ascending: as such, and by the sizes of pieces. Empty where nobody said. */
+export function askedPieces(
+  sizeBytes: number,
+  { pieces, pieceSizesBytes }: Pick<ShapeRequest, "pieces" | "pieceSizesBytes">,
+): readonly number[] {
+  return ascending([...(pieces ?? []), ...piecesOfSizes(sizeBytes, pieceSizesBytes ?? [])]);
+}
+
+function piecesOfSizes(sizeBytes: number, pieceSizesBytes: readonly number[]): number[] {
+  return pieceSizesBytes.map((pieceBytes) => Math.ceil(sizeBytes / pieceBytes));
+}
+
+function ascending(counts: readonly number[]): number[] {
+  return [...new Set(counts)].sort((a, b) => a - b);
 }
 
 /** Whether a pool can be had in so many pieces. */

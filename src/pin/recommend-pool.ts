@@ -1,6 +1,6 @@
 import { formatDuration } from "../settings/units.js";
 import { cProgram } from "./c-program.js";
-import type { PinnedPool, PinningRecommendation, PoolShape } from "./pinning-document.js";
+import type { PinnedPool, Pinning, PinningRecommendation, PoolShape } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
 import type { PoolPlace } from "./programmed-pool.js";
 import { pythonModule } from "./python-module.js";
@@ -53,6 +53,18 @@ export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): P
     reason: reasonFor(chosen, fastest, ofSize, candidates),
     code: poolCode(chosen, sizeBytes, place),
   };
+}
+
+/** What torch pins for the largest pool that was measured: sizes are rounded up to a power of two. Null where this is one. */
+export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRounding"] {
+  const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
+  if (measured.length === 0) return null;
+  const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
+  const pinnedBytes = 2 ** Math.ceil(Math.log2(sizeBytes));
+  if (pinnedBytes === sizeBytes) return null;
+  const plain = measured.find((pool) => pool.sizeBytes === sizeBytes && isPlain(pool));
+  const extraNs = plain === undefined ? null : (plain.obtain.median * (pinnedBytes - sizeBytes)) / sizeBytes;
+  return { sizeBytes, pinnedBytes, extraNs };
 }
 
 /** Where cuMemHostAlloc's memory was not measured, all others stand in for it. */

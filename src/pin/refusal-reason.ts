@@ -8,6 +8,8 @@ export interface Refusal {
   /** The largest amount that was not refused, and the least that was. */
   largestBytes: number;
   refusedBytes: number;
+  /** The largest pool that was had in the same way, in more pieces; 0 for none. */
+  hadInPiecesBytes: number;
   machine: {
     virtualization: string | null;
     /** Before anything was obtained; within what the cgroup leaves. */
@@ -22,10 +24,13 @@ export interface Refusal {
 
 /** The likely reason why pinned memory is refused, and what to do, in one sentence. */
 export function refusalReason(refusal: Refusal): string {
-  const { way, code, largestBytes, refusedBytes, machine, confidentialComputing } = refusal;
+  const { way, code, largestBytes, refusedBytes, hadInPiecesBytes, machine, confidentialComputing } = refusal;
   const isRegistering = way !== "host-alloc";
   if (code === "OUT_OF_HOST_MEMORY") {
     return "the system gives no more memory to this process: ulimit -v, the cgroup, or vm.overcommit_memory=2";
+  }
+  if (hadInPiecesBytes >= refusedBytes) {
+    return `the driver refuses so much in one call, and more calls that pin less each get it: obtain ${formatSizeRounded(hadInPiecesBytes)} in pieces`;
   }
   if (machine.virtualization === "wsl2") {
     return "Windows lets WSL pin little in all, 0.75 to 1 GiB on a machine with 63 GiB: use smaller pools";

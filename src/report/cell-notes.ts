@@ -7,8 +7,8 @@ import {
 } from "../draw/numbers.js";
 import { type Note, note, reasonNotes, type Tone } from "../draw/report.js";
 import { counted, listed, withoutFullStop } from "../draw/words.js";
-import type { CellResult } from "../results/cell-schema.js";
-import { halfWidthOf, sign } from "../results/naming/cell-figure.js";
+import type { CellResult, CellStats } from "../results/cell-schema.js";
+import { halfWidthOf, sign, variesTooMuch } from "../results/naming/cell-figure.js";
 import { cellNames, directionName, type NameOfCell } from "../results/naming/wording.js";
 import { describeUnseen } from "../results/other-programs.js";
 import type { ResultDocument } from "../results/schema.js";
@@ -34,6 +34,7 @@ export function cellNotes(
   const { wrong, skipped, besides } = troubles(document, nameOf);
   return [
     ...wrong,
+    ...precisionNotes(document, nameOf),
     ...signNotes(document),
     ...skipped,
     ...otherUnevenNotes(document, nameOf),
@@ -52,8 +53,7 @@ export function urgentNotes(document: ResultDocument, shown: { showsIds: boolean
     shown,
   );
   const { wrong, skipped, besides } = troubles(document, nameOf);
-  const unfinished = signNotes(document).filter(({ text }) => !text.startsWith(`${sign.notConverged} `));
-  return [...wrong, ...unfinished, ...skipped, ...besides];
+  return [...wrong, ...signNotes(document), ...skipped, ...besides];
 }
 
 function troubles(document: ResultDocument, nameOf: NameOfCell) {
@@ -100,15 +100,29 @@ function describeError(error: CellResult["error"]): string {
   return message.includes(error.code) ? message : `${message} (${error.code})`;
 }
 
-function signNotes(document: ResultDocument): Note[] {
+/** Why intervals are wider than asked for: for want of time, or of cells of which more would not have helped. */
+function precisionNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
   const { plan, run } = document;
-  const cells = cellsAskedFor(document);
-  const measured = cells.filter(({ stats }) => stats.length > 0);
+  const late = cellsAskedFor(document).filter(
+    ({ outcome, stats }) => outcome === "budget" && stats.length > 0,
+  );
+  const varies = (cell: CellResult, stats: CellStats) =>
+    plan !== null && variesTooMuch(halfWidthOf(cell, stats), plan.precision);
+  const varying = late.filter((cell) => cell.stats.some((stats) => varies(cell, stats)));
   const notes: Note[] = [];
-  if (measured.some(({ outcome }) => outcome === "budget")) {
+  if (late.some((cell) => cell.stats.some((stats) => !varies(cell, stats)))) {
     const where = run.processes == null ? "" : "in one of the processes ";
     notes.push(note(`${sign.notConverged} not converged: ${where}${describeImprecision(plan)}`, "warning"));
   }
+  if (varying.length > 0) notes.push(varyingNote(varying, document, nameOf));
+  return notes;
+}
+
+function signNotes(document: ResultDocument): Note[] {
+  const { run } = document;
+  const cells = cellsAskedFor(document);
+  const measured = cells.filter(({ stats }) => stats.length > 0);
+  const notes: Note[] = [];
   if (measured.some(({ outcome }) => outcome === null)) {
     notes.push(note(`${sign.unfinished} not finished: what was measured until the run ended`, "warning"));
   }
@@ -117,6 +131,20 @@ function signNotes(document: ResultDocument): Note[] {
     notes.push(note(`${sign.absent} not measured before the run ended`));
   }
   return notes;
+}
+
+/** How much the samples of these cells vary, from the 10th to the 90th percentile. */
+function varyingNote(cells: readonly CellResult[], { plan, run }: ResultDocument, nameOf: NameOfCell): Note {
+  const shares = cells.flatMap(({ stats }) =>
+    stats.flatMap(({ bandwidthGBps: { p10, p90, median } }) =>
+      p10 == null || p90 == null ? [] : [(p90 - p10) / median],
+    ),
+  );
+  const between = run.processes == null ? "from sample to sample" : "between processes";
+  const share = shares.length === 0 ? "" : ` by up to ${formatWholeShare(Math.max(...shares))}`;
+  return note(
+    `${describeCells(cells, nameOf)}: varies${share} ${between}, too much for ${formatPrecision(plan!.precision)} in the time`,
+  );
 }
 
 /** Why a figure has no interval that says anything of it. */

@@ -88,6 +88,13 @@ export const poolWays = ["host-alloc", "register", "register-huge", "register-hu
 export type PoolWay = (typeof poolWays)[number];
 
 /**
+ * What another process calls while a pool is obtained: cuMemGetInfo, NVML's nvmlDeviceGetMemoryInfo, and copies of 4 KiB
+ * from pinned memory.
+ */
+export const watchedCalls = ["memory-info", "nvml-memory", "small-copy"] as const;
+export type WatchedCall = (typeof watchedCalls)[number];
+
+/**
  * What keeps the machine busy beside the copies: arithmetic on the device, the device's memory, or CPU threads that use
  * the host's memory.
  */

@@ -14,7 +14,7 @@ export const pinSettings = {
   ),
   sizesBytes: setting(
     "--sizes <list>",
-    "sizes of the pools, up to 64GiB (1GiB,16GiB, if half of the available memory allows)",
+    "sizes of the pools, up to --max-pinned (1GiB,16GiB, as far as they fit)",
     kind.sizes,
   ),
   ways: setting("--ways <list>", `of ${poolWays.join(", ")} (all)`, kind.choicesOf("way", poolWays)),
@@ -23,11 +23,17 @@ export const pinSettings = {
     "allocations per pool: 1,4,16 (one, and one per thread)",
     kind.counts("pieces"),
   ),
+  pieceSizesBytes: setting(
+    "--piece-sizes <list>",
+    "the same by the size of each: 64MiB,1GiB (with --stalls 64MiB,256MiB,1GiB)",
+    kind.sizes,
+  ),
   threads: setting(
     "--threads <list>",
     "threads that touch pages, or obtain pieces: 1,4,16 (one, and one per CPU)",
     kind.counts("threads"),
   ),
+  stalls: kind.onDemand("--stalls", "also measure how long another process waits for its calls meanwhile"),
   maxPinnedBytes: {
     ...measuringSettings.maxPinnedBytes,
     help: "most memory to pin (half of the available memory)",

@@ -144,6 +144,9 @@ export function distribution(samples: ArrayLike<number>) {
   };
 }
 
+/** An interval that stays wider than so many times what is asked for is of figures that vary, not of too little time. */
+export const hopelessWidths = 2;
+
 /**
  * Half the width of an interval over the median it belongs to: 0.01 is "± 1 %". Null without an interval, and for
  * a median of zero, to which nothing is relative.

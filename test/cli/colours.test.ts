@@ -59,6 +59,16 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });
 
+  it("preliminary rates stand above it, and are gone at the end; a pipe has none", async () => {
+    const plan = small("--memory", "pageable,pinned", "--budget", "400ms", "--precision", "0.001%");
+    const output = await atTerminal(plan);
+    expect(output).toMatch(/preliminary: 64 KiB H2D(\/D2H)?: pinned [\d./]+, pageable [\d./]+ GB\/s/);
+    const clearLine = `${escapeSequence}2K`;
+    expect(output.slice(output.lastIndexOf(clearLine))).not.toContain("preliminary");
+    const { stdout, stderr } = await runCli(plan);
+    expect(stdout + stderr).not.toContain("preliminary");
+  });
+
   it("the progress line counts samples if --samples is given", async () => {
     const output = await atTerminal(small("--memory", "pinned", "--samples", "12"));
     expect(output).toMatch(/s left; \d+ of 24 samples taken; /);

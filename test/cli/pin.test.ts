@@ -76,6 +76,61 @@ describe("pinbench pin on an emulated device", () => {
     expect(pinning.recommendation).toMatchObject({ pieces: 4 });
   });
 
+  it("has in pieces what is refused in one, and says that it is the size of a call", async () => {
+    const { exitCode, pinning } = await pinned(
+      emulatedFaults({ outOfMemoryAbove: "20MiB" }),
+      ...["--sizes", "32MiB", "--ways", "register", "--piece-sizes", "16MiB,1GiB", "--threads", "2"],
+    );
+    expect(exitCode).toBe(0);
+    expect(pinning.limits).toMatchObject([
+      {
+        ...{ pieces: 1, largestBytes: 20 * 1024 ** 2, refusedBytes: 22 * 1024 ** 2 },
+        reason: expect.stringMatching(/^the driver refuses so much in one call/),
+      },
+    ]);
+    expect(pinning.recommendation).toMatchObject({ way: "register", pieces: 2 });
+  });
+
+  it("says how long another process waits, and that pieces keep it short", async () => {
+    const env = {
+      // Pinning the pool in one piece keeps others from the device for 125 ms, and a piece of it for 4 ms.
+      ...emulatedFaults({ pinnedInASecond: "512MiB" }),
+      PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared"),
+      PINBENCH_EMULATED_NVML: "{}",
+    };
+    const pools = ["--sizes", "64MiB", "--ways", "register", "--piece-sizes", "2MiB,64MiB", "--threads", "1"];
+    const { exitCode, pinning } = await pinned(env, ...pools, "--stalls");
+    expect(exitCode).toBe(0);
+    const [whole, pieces] = pinning.pools.map(({ stalls }) => stalls!);
+    const calls = ["memory-info", "nvml-memory", "small-copy"];
+    for (const stalls of [whole!, pieces!, pinning.quietStalls!]) {
+      expect(stalls.map(({ call }) => call)).toEqual(calls);
+    }
+    for (const { call, longestNs } of whole!) {
+      if (call !== "small-copy") expect(longestNs).toBeGreaterThan(120e6);
+    }
+  });
+
+  it("measures on without NVML, and says what is not known", async () => {
+    const pools = ["--sizes", "4MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
+    const { exitCode, pinning } = await pinned({}, ...pools, "--stalls");
+    expect({ exitCode, omitted: pinning.omitted }).toEqual({ exitCode: 0, omitted: [] });
+    expect(pinning.pools[0]!.stalls!.map(({ call }) => call)).toEqual(["memory-info", "small-copy"]);
+  });
+
+  it("loses only how another process fares if that gets no context", async () => {
+    const pools = ["--sizes", "4MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
+    const shared = { PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared") };
+    // One context fits into the device's memory, and two do not.
+    const memory = { PINBENCH_EMULATED_MEMORY: "64MiB", PINBENCH_EMULATED_CONTEXT: "33MiB" };
+    const { exitCode, pinning } = await pinned({ ...shared, ...memory }, ...pools, "--stalls");
+    expect({ exitCode, status: pinning.status }).toEqual({ exitCode: 0, status: "complete" });
+    expect(pinning.omitted).toEqual([
+      expect.stringMatching(/^how long another process waits: .*CUDA_ERROR_OUT_OF_MEMORY/),
+    ]);
+    expect(pinning.pools[0]).toMatchObject({ outcome: "measured", stalls: null });
+  });
+
   it("says of which sizes there are fewer pools than were asked for", async () => {
     const args = pin("--json", "--sizes", "4MiB,8MiB", "--pieces", "4", "--ways", "host-alloc");
     const { exitCode, stdout } = await callCli(args);
@@ -84,6 +139,15 @@ describe("pinbench pin on an emulated device", () => {
       exitCode: 0,
       sizes: [8 * 1024 ** 2],
       omitted: ["a pool of 4 MiB in 4 pieces: a piece has at least 2 MiB"],
+    });
+  });
+
+  it("says the same of pieces that are asked for by their size", async () => {
+    const args = ["--sizes", "8MiB", "--piece-sizes", "1MiB,4MiB", "--ways", "host-alloc", "--threads", "1"];
+    const { pools, omitted } = (await pinned({}, ...args)).pinning;
+    expect({ pieces: pools.map(({ pieces }) => pieces), omitted }).toEqual({
+      pieces: [2],
+      omitted: ["a pool of 8 MiB in 8 pieces: a piece has at least 2 MiB"],
     });
   });
 
@@ -118,11 +182,13 @@ describe("pinbench pin on an emulated device", () => {
 });
 
 it.each([
-  [["--sizes", "65GiB"], 2, "larger than pinbench pin tries"],
+  [["--sizes", "900TiB"], 2, "above the limit of"],
   [["--sizes", "1MiB"], 2, "is no pool"],
   [["--sizes", "8MiB", "--max-pinned", "4MiB"], 2, "--max-pinned"],
   [["--ways", "malloc"], 2, '"malloc" is not a way'],
   [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be divided into that many pieces"],
+  [["--sizes", "128MiB", "--piece-sizes", "1KiB"], 2, "131072 pieces is more than"],
+  [["--sizes", "4MiB", "--piece-sizes", "1MiB"], 2, "cannot be divided into that many pieces"],
   [["--threads", "5000"], 2, "5000 threads is more than"],
   [["--device", "7"], 3, "There is no device 7"],
   [["--output", "pin.svg"], 2, "there is no chart to draw here"],

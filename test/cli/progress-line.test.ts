@@ -41,6 +41,25 @@ describe("the progress line", () => {
     line.clear();
   });
 
+  it("stands below what is found so far, and both are drawn in place and taken away", () => {
+    stderrIs(21);
+    const line = new ProgressLine(shown);
+    const found = "preliminary: pinned 55.4 GB/s";
+    line.update(() => "round 1");
+    vi.advanceTimersByTime(100);
+    line.update(() => "round 1", found);
+    vi.advanceTimersByTime(100);
+    line.update(() => "round 2", found);
+    line.clear();
+    const both = "\r\u001b[2K\u001b[1A\u001b[2K";
+    expect(written).toEqual([
+      "\r\u001b[2Kround 1",
+      "\r\u001b[2Kpreliminary: pinned \nround 1",
+      `${both}preliminary: pinned \nround 2`,
+      both,
+    ]);
+  });
+
   it("is not drawn more often than ten times a second", () => {
     stderrIs(80);
     const line = new ProgressLine(shown);
@@ -71,7 +90,7 @@ describe("the progress line", () => {
     stderrIs(columns, term);
     const line = new ProgressLine(shown);
     let seconds = 0;
-    line.update(() => `${seconds} s have passed`);
+    line.update(() => `${seconds} s have passed`, "found so far");
     for (seconds = 1; seconds <= 65; ++seconds) vi.advanceTimersByTime(1000);
     line.clear();
     expect(written).toEqual(["pinbench: 30 s have passed\n", "pinbench: 60 s have passed\n"]);

@@ -44,6 +44,23 @@ describe("pools of a GPU", () => {
   });
 });
 
+describe("another process on the GPU", () => {
+  it("is heard while pools are obtained", { timeout: 120_000 }, async () => {
+    const plan = ["--sizes", "256MiB", "--threads", "4", "--piece-sizes", "64MiB,256MiB", "--budget", "40s"];
+    const { pools, quietStalls, omitted } = await pinned(
+      ...plan,
+      "--ways",
+      "host-alloc,register-huge",
+      "--stalls",
+    );
+    expect(omitted).toEqual([]);
+    for (const stalls of [...pools.map(({ stalls }) => stalls!), quietStalls!]) {
+      expect(stalls.map(({ call }) => call)).toEqual(expect.arrayContaining(["memory-info", "small-copy"]));
+      for (const { answers } of stalls) expect(answers).toBeGreaterThan(1);
+    }
+  });
+});
+
 // hugetlbfs has no pages unless root has set some aside.
 const shapes = poolWays
   .filter((way) => way !== "register-hugetlb")

@@ -15,6 +15,7 @@ interface Asked {
   precision?: number;
   budgetNs?: number;
   verify?: boolean | "every";
+  givesUp?: boolean;
   signal?: AbortSignal;
 }
 
@@ -25,7 +26,8 @@ async function measure(session: FakeSession, cells: CellProgress[], asked: Asked
   const plan = { stopping, settings: { verify: asked.verify ?? true } };
   const signal = asked.signal ?? new AbortController().signal;
   let rounds = 0;
-  for await (const event of measureInRounds(measureWith(session), cells, { plan, budgetNs, signal })) {
+  const options = { plan, budgetNs, signal, givesUp: asked.givesUp ?? false };
+  for await (const event of measureInRounds(measureWith(session), cells, options)) {
     if (event.kind === "round") rounds = event.round + 1;
   }
   return rounds;
@@ -43,6 +45,28 @@ describe("the order of measuring", () => {
     expect(session.visits.map(({ memory, samples }) => `${memory} ${samples}`)).toEqual(
       Array(6).fill(["pageable 2", "pinned 2"]).flat(),
     );
+  });
+
+  it("is in the first round that of what most want to know at once: large plain copies by one worker", async () => {
+    const session = new FakeSession();
+    const cells = [
+      progressOf({ sizeBytes: MiB, workers: 1 }),
+      progressOf({ sizeBytes: MiB, workers: 2 }),
+      progressOf({ sizeBytes: 2 * MiB, workers: 1, memory: "staged" }),
+      progressOf({ sizeBytes: 2 * MiB, workers: 1 }),
+      progressOf({ sizeBytes: 2 * MiB, workers: 2 }),
+    ];
+    await measure(session, cells, { samples: 6 });
+    const order = session.visits.map(
+      ({ memory, sizeBytes, workers }) => `${memory} ${sizeBytes / MiB} MiB x${workers}`,
+    );
+    const [small, smallOfTwo, staged, large, largeOfTwo] = [
+      ...["pinned 1 MiB x1", "pinned 1 MiB x2", "staged 2 MiB x1", "pinned 2 MiB x1", "pinned 2 MiB x2"],
+    ];
+    expect(order.slice(0, 10)).toEqual([
+      ...[large, staged, small, largeOfTwo, smallOfTwo],
+      ...[small, smallOfTwo, staged, large, largeOfTwo],
+    ]);
   });
 
   it("has no more copies in a sample than buffers to go to, if every copy is compared", async () => {
@@ -171,6 +195,26 @@ describe("when a cell has been measured enough", () => {
     const measuredNs = cells[1]!.samples[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
     expect(measuredNs).toBeLessThanOrEqual(1e9);
     expect(cells[1]!.isOpen).toBe(true);
+  });
+
+  it("is soon if no time would bring its interval near what is asked for, where cells may be given up", async () => {
+    const hopeless = progressOf();
+    const session = unsteady();
+    await measure(session, [hopeless], { budgetNs: 1e9, givesUp: true });
+    expect(hopeless).toMatchObject({ outcome: "budget", taken: 10 });
+    // A third to both sides: twice as wide as asked for is worth the time that there is.
+    const near = progressOf();
+    await measure(unsteady(), [near], { budgetNs: 1e9, givesUp: true, precision: 0.2 });
+    expect(near.taken).toBeGreaterThan(20);
+    expect(near.isOpen).toBe(true);
+  });
+
+  it("is not so for one odd sample among the first", async () => {
+    const copies = ({ verify }: MeasureRequest, sample: number) =>
+      verify && sample === 0 ? 200_000 : 100_000;
+    const cell = progressOf();
+    await measure(new FakeSession(copies), [cell], { budgetNs: 1e9, givesUp: true });
+    expect(cell).toMatchObject({ outcome: "converged", taken: 10 });
   });
 
   it("is after the count asked for, narrow or not", async () => {

@@ -38,6 +38,8 @@ const kinds: LoadOptions[] = [
   { kind: "compute", hostThreads: 0, hostBytes: 0 },
   { kind: "memory", hostThreads: 0, hostBytes: 0 },
   { kind: "host", hostThreads: 2, hostBytes: 4 * MiB },
+  { kind: "memory-info", hostThreads: 0, hostBytes: 0 },
+  { kind: "small-copy", hostThreads: 0, hostBytes: 0 },
 ];
 
 /** At least so many completions, however long they take. */
@@ -108,6 +110,9 @@ describe("startLoad", () => {
     await expect(session.startLoad({ kind: "host", hostThreads: 0, hostBytes: MiB })).rejects.toMatchObject({
       code: "INVALID_REQUEST",
     });
+    await expect(
+      session.startLoad({ kind: "nvml-memory", hostThreads: 0, hostBytes: 0 }),
+    ).rejects.toMatchObject({ code: "NO_NVML" });
     const wrong = [
       [{ kind: "cpu" }, "kind must be one of"],
       [{ hostThreads: -1 }, "hostThreads must be a whole number"],

@@ -89,6 +89,40 @@ describe.each([
   });
 });
 
+/** Another process watched while 20 GiB are obtained, on a machine whose memory is in pieces. */
+const watched = (() => {
+  const sizeBytes = 20 * GiB;
+  const pool = (pieces: number, seconds: number, stallMs: number) =>
+    buildPool({ way: "register-huge", pieces, threads: 16 }, [seconds, seconds], {
+      ...{ sizeBytes, hugePageShare: 0.8 },
+      samples: [0, 60].map((compactionStalls) => ({
+        ...{ obtainNs: seconds * 1e9, touchNs: seconds * 7e8, registerNs: seconds * 3e8, releaseNs: 2e8 },
+        pageEvents: { compactionStalls, hugePages: 8192, hugePagesRefused: 2048 },
+      })),
+      stalls: [
+        { call: "memory-info", answers: 700, longestNs: stallMs * 1e6, stalledShare: 0.41 },
+        { call: "nvml-memory", answers: 700, longestNs: stallMs * 0.9e6, stalledShare: 0.4 },
+        { call: "small-copy", answers: 1100, longestNs: 0.15e6, stalledShare: 0 },
+      ],
+    });
+  const plain = buildPool({ way: "host-alloc", pieces: 1, threads: 1 }, [9], { sizeBytes });
+  const stalls = [{ call: "memory-info" as const, answers: 1000, longestNs: 0.2e6, stalledShare: 0 }];
+  return buildPinning([plain, pool(1, 0.8, 310), pool(80, 1.1, 8.2), pool(320, 2.1, 3.4)], {
+    quietStalls: stalls,
+    torchRounding: { sizeBytes, pinnedBytes: 32 * GiB, extraNs: 5.4e9 },
+  });
+})();
+
+it("how another process fares, huge pages and what torch would pin are told", async () => {
+  await expect(withoutCode(watched, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
+  const all = { ...watched, pools: watched.pools.map((pool) => ({ ...pool, hugePageShare: 1 })) };
+  expect(withoutCode(all, 200)).toContain("Huge pages for 20 GiB: all of those asked for; during one pool");
+  const bearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 320) };
+  expect(withoutCode(bearable, 200)).toContain("=> Calls of another process wait up to 3.4 ms meanwhile");
+  const unbearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 1) };
+  expect(withoutCode(unbearable, 200)).toContain("=> No measured way keeps that below 10 ms.");
+});
+
 it("limits are told for memory in one piece and in several", () => {
   const refused = h200Pools.map((pool) => buildUnmeasured(pool, "refused", "out of memory"));
   const error = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };

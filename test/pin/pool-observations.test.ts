@@ -15,6 +15,7 @@ const sample = (seconds: number, rate: number, pinnedBytes: number): PoolSample 
   copyBytes: GB,
   copyError: null,
   hugePageShare: pinnedBytes / 10,
+  pageEvents: { compactionStalls: 0, hugePages: pinnedBytes, hugePagesRefused: null },
   memory: { before: memory(0), held: memory(pinnedBytes), after: memory(0) },
 });
 const shape = { way: "register-huge", pieces: 2, threads: 4 } as const;
@@ -31,7 +32,8 @@ it("a pool that was measured has the spreads of its times and rates, and the mem
     outcome: "measured",
     reason: null,
     error: null,
-    samples: [3, 1, 2].map((seconds) => ({
+    samples: [3, 1, 2].map((seconds, i) => ({
+      pageEvents: { compactionStalls: 0, hugePages: 4 + i, hugePagesRefused: null },
       obtainNs: seconds * 1e9,
       touchNs: seconds * 0.7e9,
       registerNs: seconds * 0.3e9,
@@ -43,6 +45,7 @@ it("a pool that was measured has the spreads of its times and rates, and the mem
     d2hGigabytesPerSecond: { median: 10, least: 5, most: 20 },
     memory: { before: memory(0), held: memory(6), after: memory(0) },
     hugePageShare: 0.6,
+    stalls: null,
   });
 });
 

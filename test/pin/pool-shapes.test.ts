@@ -50,7 +50,6 @@ describe("the sizes of pools", () => {
     expect(() => poolSizes([3 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: GiB }))).toThrow(
       "(--max-pinned)",
     );
-    expect(() => poolSizes([65 * GiB], limits(400 * GiB))).toThrow(/larger than pinbench pin tries/);
     expect(() => poolSizes([4096], limits(4 * GiB))).toThrow(/is no pool/);
   });
 
@@ -58,8 +57,8 @@ describe("the sizes of pools", () => {
     expect(poolSizes(null, limits(32 * GiB))).toEqual({ sizesBytes: [GiB, 16 * GiB], omitted: [] });
     expect(poolSizes(null, limits(32 * GiB - 2)).sizesBytes).toEqual([GiB]);
     expect(poolSizes(null, limits(32 * MiB)).sizesBytes).toEqual([16 * MiB]);
-    expect(poolSizes([2 * MiB, 64 * GiB], limits(128 * GiB))).toEqual({
-      sizesBytes: [2 * MiB, 64 * GiB],
+    expect(poolSizes([2 * MiB, 700 * GiB], limits(1400 * GiB))).toEqual({
+      sizesBytes: [2 * MiB, 700 * GiB],
       omitted: [],
     });
     expect(() => poolSizes([8 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: 4 * GiB }))).toThrow(
@@ -75,10 +74,6 @@ describe("the sizes of pools", () => {
         return error;
       }
     };
-    expect(refused([65 * GiB], limits(400 * GiB))).toMatchObject({
-      kind: "usage",
-      hint: "Ask for at most 64 GiB: what it costs grows in proportion.",
-    });
     expect(refused([4096], limits(4 * GiB))).toMatchObject({
       kind: "usage",
       hint: "Ask for at least 2 MiB; pinbench run times single buffers of any size.",
@@ -102,7 +97,7 @@ describe("the sizes of pools", () => {
 });
 
 describe("the ways of obtaining a pool", () => {
-  const usual = { ways: null, pieces: null, threads: null };
+  const usual = { ways: null, pieces: null, pieceSizesBytes: null, stalls: false, threads: null };
   const resources = (cpusUsable: number, hugetlbFreeBytes: number | null = 0) => ({
     cpusUsable,
     hugetlbFreeBytes,
@@ -135,7 +130,7 @@ describe("the ways of obtaining a pool", () => {
   });
 
   it("are as asked for: with several pieces, no more threads than these", () => {
-    const asked = { ways: ["register"] as const, pieces: [1, 4], threads: [2, 8] };
+    const asked = { ...usual, ways: ["register"] as const, pieces: [1, 4], threads: [2, 8] };
     expect(idsOf(GiB, resources(16), asked)).toEqual([
       "register/pieces-1/threads-2",
       "register/pieces-1/threads-8",
@@ -145,6 +140,17 @@ describe("the ways of obtaining a pool", () => {
     expect(idsOf(GiB, resources(16), { ...asked, pieces: [4], threads: [1] })).toEqual([
       "register/pieces-4/threads-1",
     ]);
+  });
+
+  it("have pieces of the sizes that were asked for, the last one with what is left", () => {
+    const piecesOf = (sizeBytes: number, more: Partial<Parameters<typeof poolShapes>[2]>) =>
+      poolShapes(sizeBytes, resources(16), { ...usual, ways: ["host-alloc"], ...more }).map(
+        ({ pieces }) => pieces,
+      );
+    expect(piecesOf(GiB, { pieceSizesBytes: [256 * MiB, 300 * MiB, 4 * GiB] })).toEqual([1, 4]);
+    expect(piecesOf(GiB, { pieces: [2], pieceSizesBytes: [64 * MiB] })).toEqual([2, 16]);
+    expect(piecesOf(16 * GiB, { stalls: true })).toEqual([1, 16, 64, 256]);
+    expect(piecesOf(16 * GiB, { stalls: true, pieces: [1] })).toEqual([1]);
   });
 
   it("have no piece that is smaller than a huge page", () => {

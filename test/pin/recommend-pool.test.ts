@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PinnedPool, PoolShape } from "../../src/pin/pinning-document.js";
-import { recommendPool, wayInWords } from "../../src/pin/recommend-pool.js";
+import { recommendPool, torchRounding, wayInWords } from "../../src/pin/recommend-pool.js";
 import { buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
 
 const GiB = 1024 ** 3;
@@ -282,4 +282,15 @@ it("a way is told in words", () => {
     "huge pages, registered in 16 pieces by 16 threads",
     "pages of hugetlbfs, registered, touched by 16 threads",
   ]);
+});
+
+it("torch pins the next power of two, which takes cuMemHostAlloc longer in proportion", () => {
+  const sizeBytes = 20 * GiB;
+  const huge = buildPool(byThreads, [0.8], { sizeBytes });
+  expect(torchRounding([buildPool(hostAlloc, [5], { sizeBytes }), huge])).toEqual({
+    ...{ sizeBytes, pinnedBytes: 32 * GiB, extraNs: 3e9 },
+  });
+  expect(torchRounding([huge])).toMatchObject({ pinnedBytes: 32 * GiB, extraNs: null });
+  expect(torchRounding([huge, buildPool(byThreads, [1], { sizeBytes: 32 * GiB })])).toBeNull();
+  expect(torchRounding([buildUnmeasured(hostAlloc, "omitted", "no time")])).toBeNull();
 });

@@ -338,6 +338,11 @@ describe("a result without a conclusion", () => {
     [
       "an early interruption",
       { cells: pair(10, 30, unfinished), run: { status: "aborted" } },
+      "Preliminary: 16 MiB: pinned 30.0 GB/s to the device; pageable 10.0; the run was interrupted before a cell was finished.",
+    ],
+    [
+      "an interruption before both kinds of memory were copied",
+      { cells: [buildCell({ GBps: 50, ...unfinished })], run: { status: "aborted" } },
       "There is no answer: the run was interrupted before a cell was finished.",
     ],
     [

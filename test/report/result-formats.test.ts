@@ -169,7 +169,7 @@ describe("Markdown", () => {
     expect(text).toContain(
       "## Host to device (H2D), GB/s\n\n| size | workers | pageable | staged | pinned |",
     );
-    expect(text).toContain("| 64 KiB | 1 | 9.65 ±13 % \\* | 6.74 | 17.7 | 1.84× | 28.2 % |");
+    expect(text).toContain("| 64 KiB | 1 | 9.65 ±13 % | 6.74 | 17.7 | 1.84× | 28.2 % |");
     expect(text).toContain("| pinned/pageable | pinned/link |\n");
     expect(text).toContain("## Cold start: paid once, part of no figure above");
     expect(text.search(/\n\n- pinned is/)).toBeLessThan(text.indexOf("\n| size |"));

@@ -66,10 +66,8 @@ describe("the table of the default sweep", () => {
       "link",
     ]);
     expect(lines[head - 1]?.trim().split(/\s+/)).toEqual(["pinned/", "pinned/"]);
-    expect(lines[head + 2]?.trim().split(/\s+/).join(" ")).toBe(
-      "64 KiB 1 9.65 ±13 % * 6.74 17.7 1.84× 28.2 %",
-    );
-    expect(lines[head + 3]?.trim().split(/\s+/).join(" ")).toBe("2 9.36 ±13 % * 13.4 18.4 1.96× 29.2 %");
+    expect(lines[head + 2]?.trim().split(/\s+/).join(" ")).toBe("64 KiB 1 9.65 ±13 % 6.74 17.7 1.84× 28.2 %");
+    expect(lines[head + 3]?.trim().split(/\s+/).join(" ")).toBe("2 9.36 ±13 % 13.4 18.4 1.96× 29.2 %");
   });
 
   it("aligns the numbers of a column by their decimal point", () => {
@@ -78,14 +76,25 @@ describe("the table of the default sweep", () => {
   });
 
   it("shows an interval above 1 % and none below", () => {
-    expect(lineWith(text, "256 MiB", "10.6")).toContain("10.6  ±2.1 % *");
+    expect(lineWith(text, "256 MiB", "10.6")).toMatch(/10\.6 +±2\.1 %/);
     expect(lineWith(text, "256 MiB", "10.6")).not.toContain("55.4 ±");
   });
 
   it("explains its sign and counts what became of the cells", () => {
-    expect(text).toContain(
+    expect(text).toContain("30 cells, pageable: varies from sample to sample, too much for ±1 % in the time");
+    const wide = buildCell({ GBps: 10, relativeHalfWidth: 0.08, result: { outcome: "budget" } });
+    const [stats] = wide.stats;
+    const bandwidthGBps = { ...stats!.bandwidthGBps, p10: 9, p90: 11 };
+    const varying = render({ cells: [{ ...wide, stats: [{ ...stats!, bandwidthGBps }] }] });
+    expect(varying).toContain("varies by up to 20 % from sample to sample, too much for ±1 % in the time");
+    expect(varying).not.toContain("*");
+    const near = { GBps: 10, relativeHalfWidth: 0.02, result: { outcome: "budget" } } as const;
+    const late = render({ cells: [buildCell(near)] });
+    expect(late).toContain("10.0 ±2.0 % *");
+    expect(late).toContain(
       "* not converged: its interval was still wider than ±1 % when the budget of 8 s was spent",
     );
+    expect(late).not.toContain("varies");
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
@@ -346,7 +355,7 @@ describe("what went wrong", () => {
 it("says that an interval wider than twice its figure is useless", () => {
   const wide = buildCell({ GBps: 30, relativeHalfWidth: 21.69, result: { outcome: "budget" } });
   const text = render({ cells: [wide] });
-  expect(lineWith(text, "16 MiB", "30.0")).toContain("30.0 ±? *");
+  expect(lineWith(text, "16 MiB", "30.0")).toContain("30.0 ±?");
   expect(text).toContain("±? an interval wider than ±100 %, too wide to be of use");
   const none = buildCell({ GBps: 30, sizeBytes: MiB, relativeHalfWidth: null });
   expect(render({ cells: [wide, none] })).toContain(

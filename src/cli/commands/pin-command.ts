@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
+import { neighbourOpener } from "../../measure/worker-process.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
@@ -22,7 +23,8 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     prepare: (backend) => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
-      const pinning = new PinMemory({ ...turn, labels, signal });
+      const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);
+      const pinning = new PinMemory({ ...turn, labels, signal, openNeighbour });
       const measuring = pinning.measure();
       // One call of the driver may take seconds. Until it returns the process stays, and its memory is given back.
       await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);

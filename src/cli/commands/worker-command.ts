@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode, endingSignals, PinbenchError } from "../../errors.js";
 import {
   type SentError,
@@ -8,8 +9,15 @@ import {
   type WorkerOptions,
 } from "../../measure/worker-messages.js";
 import { openBackend } from "../../native/backend.js";
-import type { NativeRendezvous, NativeSession, SessionOpening } from "../../native/contract.js";
+import type {
+  NativeError,
+  NativeLoad,
+  NativeRendezvous,
+  NativeSession,
+  SessionOpening,
+} from "../../native/contract.js";
 import { loadAddon } from "../../native/load.js";
+import { type WatchedCall, watchedCalls } from "../../settings/choices.js";
 import { killAfterPatience } from "../interruption.js";
 
 /**
@@ -47,11 +55,15 @@ function send(answer: WorkerAnswer): void {
   if (process.connected) process.send?.(answer, () => undefined);
 }
 
+/** Watched calls are answered for so long before anybody hears that they are made. */
+const beforehandMs = 10;
+
 /** The session of this process, and who meets in it. */
 class Worker {
   #session: NativeSession | null = null;
   #openRendezvous: ((path: string) => NativeRendezvous) | null = null;
   readonly #rendezvous = new Map<string, NativeRendezvous>();
+  readonly #watched = new Map<WatchedCall, NativeLoad>();
   #isAborted = false;
 
   async answer(message: Exclude<WorkerCall, { call: "abort" }>): Promise<WorkerAnswer> {
@@ -88,6 +100,10 @@ class Worker {
         return this.#opened.reserveStaging(...message.args);
       case "measure":
         return this.#measure(...message.args);
+      case "watch":
+        return this.#watch();
+      case "endWatch":
+        return this.#endWatch();
       case "close":
         return this.close();
     }
@@ -110,6 +126,29 @@ class Worker {
       this.#rendezvous.set(path, rendezvous);
     }
     return this.#opened.measure({ ...request, company: { rendezvous, flow } });
+  }
+
+  /** Without NVML, whose call is left out, the others do. Resolves when all have been answered some times. */
+  async #watch(): Promise<undefined> {
+    const session = this.#opened;
+    for (const call of watchedCalls) {
+      const load = await session
+        .startLoad({ kind: call, hostThreads: 0, hostBytes: 0 })
+        .catch((error: NativeError) => {
+          if (error.code !== "NO_NVML") throw error;
+          return null;
+        });
+      if (load !== null) this.#watched.set(call, load);
+    }
+    await sleep(beforehandMs);
+    return undefined;
+  }
+
+  async #endWatch(): Promise<WorkerCalls["endWatch"]["result"]> {
+    const loads = [...this.#watched];
+    this.#watched.clear();
+    await Promise.all(loads.map(([, load]) => load.stop()));
+    return Object.fromEntries(loads.map(([call, load]) => [call, load.completions().atNs]));
   }
 
   get #opened(): NativeSession {

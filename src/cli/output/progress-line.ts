@@ -16,12 +16,13 @@ const usualColumns = 80;
 const logColumns = 1000;
 
 const clearLine = "\r\u001b[2K";
+const clearTwoLines = `${clearLine}\u001b[1A\u001b[2K`;
 
 /** What is to be shown: makes a line of at most so many columns of what is known at that moment. */
 export type LineText = (columns: number) => string;
 
 /**
- * How far a command has come, on stderr: one live line on a terminal; a line every 30 s where stderr is a log, or a terminal
+ * How far a command has come, on stderr: one live line, and one above it with what it has found, on a terminal; a line every 30 s where stderr is a log, or a terminal
  * that obeys no commands (TERM=dumb). Nothing at all with --quiet or --no-progress.
  */
 export class ProgressLine {
@@ -30,9 +31,12 @@ export class ProgressLine {
   readonly #isLive: boolean;
   readonly #note = noter({ quiet: false });
   #text: LineText | null = null;
+  /** Above it on a terminal; null for nothing. */
+  #found: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #drawnMs: number;
-  #isDrawn = false;
+  /** Lines that are drawn: none, one, or two. */
+  #drawnLines = 0;
 
   constructor({ quiet, progress }: { quiet: boolean; progress: boolean }) {
     this.isShown = progress && !quiet;
@@ -40,10 +44,11 @@ export class ProgressLine {
     this.#drawnMs = this.#isLive ? Number.NEGATIVE_INFINITY : performance.now();
   }
 
-  /** Shows this from now on, and again every second. */
-  update(text: LineText): void {
+  /** Shows this from now on, and again every second; on a terminal below `found`, what is found so far. */
+  update(text: LineText, found: string | null = null): void {
     if (!this.isShown) return;
     this.#text = text;
+    this.#found = found;
     this.#timer ??= setInterval(() => this.#draw(), tickMs).unref();
     this.#draw();
   }
@@ -53,8 +58,13 @@ export class ProgressLine {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
     this.#text = null;
-    if (this.#isDrawn) process.stderr.write(clearLine);
-    this.#isDrawn = false;
+    if (this.#drawnLines > 0) process.stderr.write(this.#cleared());
+    this.#drawnLines = 0;
+  }
+
+  /** What takes away the lines that are drawn. */
+  #cleared(): string {
+    return this.#drawnLines > 1 ? clearTwoLines : clearLine;
   }
 
   #draw(): void {
@@ -66,9 +76,11 @@ export class ProgressLine {
       return;
     }
     const columns = (process.stderr.columns || usualColumns) - 1;
+    const lines = [...(this.#found === null ? [] : [this.#found]), this.#text(columns)];
     // A sign that ASCII spells makes the line longer.
-    process.stderr.write(clearLine + shownText(this.#text(columns)).slice(0, columns));
-    this.#isDrawn = true;
+    const drawn = lines.map((line) => shownText(line).slice(0, columns)).join("\n");
+    process.stderr.write(this.#cleared() + drawn);
+    this.#drawnLines = lines.length;
   }
 }
 

@@ -20,6 +20,7 @@ import {
   type VariantFinding,
   workersOnPageable,
 } from "./finding-topics.js";
+import { preliminaryRates } from "./main-rates.js";
 import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings, variantFindings } from "./variant-findings.js";
 
@@ -118,7 +119,10 @@ function nothingToTell(document: ResultDocument): string {
   }
   const ends = { aborted: "was interrupted", failed: "failed", running: "has not ended" } as const;
   if (run.status !== "complete" && cells.some((cell) => cell.outcome === null)) {
-    return `there is no answer: the run ${ends[run.status]} before a cell was finished`;
+    const rates = run.status === "failed" ? null : preliminaryRates(document);
+    return rates === null
+      ? `there is no answer: the run ${ends[run.status]} before a cell was finished`
+      : `${rates.text}; the run ${ends[run.status]} before a cell was finished`;
   }
   if (cells.some((cell) => cell.memory === "host" && isMeasured(cell))) {
     return "nothing was copied to or from a device: the table shows what the CPU copies by itself";

@@ -16,11 +16,14 @@ export interface Observation {
 
 /**
  * The measured cells that findings on plain copies compare: those of the first device, one timer and one cache state, as
- * nothing else may differ between two cells.
+ * nothing else may differ between two cells. `isCounted` says which cells may be among them.
  */
-export function comparableCells(document: ResultDocument): CellResult[] {
+export function comparableCells(
+  document: ResultDocument,
+  isCounted: (cell: CellResult) => boolean = isEvidence,
+): CellResult[] {
   const plain = document.cells.filter((cell) => variantOf(cell) === "plain");
-  return ofOneClock(ofFirstDevice(plain.filter(isEvidence)));
+  return ofOneClock(ofFirstDevice(plain.filter(isCounted)));
 }
 
 /** Whether a finding may rest on a cell. What the host copies by itself is no copy to or from a device. */

@@ -6,7 +6,7 @@ import {
   unknownInterval,
 } from "../../draw/numbers.js";
 import { blank, type Figure, figure } from "../../draw/report.js";
-import { relativeHalfWidth } from "../../stats/order-statistics.js";
+import { hopelessWidths, relativeHalfWidth } from "../../stats/order-statistics.js";
 import type { CellResult, CellStats } from "../cell-schema.js";
 
 /** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
@@ -111,12 +111,17 @@ export function shareFigure(share: number | null): Figure {
   return share === null ? absentFigure : figure(formatShare(share));
 }
 
+/** Whether a cell that did not converge was far from it: its samples vary, and a little more time would not have helped. */
+export function variesTooMuch(relativeHalfWidth: number | null, precision: number): boolean {
+  return relativeHalfWidth !== null && relativeHalfWidth > hopelessWidths * precision;
+}
+
 function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {
   const parts: string[] = [];
   if (relativeHalfWidth === null || relativeHalfWidth > Math.min(shownHalfWidth, precision)) {
     parts.push(formatHalfWidth(relativeHalfWidth));
   }
-  if (cell.outcome === "budget") {
+  if (cell.outcome === "budget" && !variesTooMuch(relativeHalfWidth, precision)) {
     parts.push(sign.notConverged);
   } else if (cell.outcome === null) {
     parts.push(sign.unfinished);
