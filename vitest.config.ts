@@ -37,6 +37,7 @@ const longest = [
   "tune/live/hook",
   "cli/deadline",
   "cli/health-checks",
+  "cli/run-block-search",
   "cli/device-in-use",
   "cli/tune",
   "cli/interruption",

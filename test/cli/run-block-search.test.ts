@@ -17,12 +17,12 @@ const search = [
 const slowLink = { PINBENCH_EMULATED_LINK: "1e9" };
 
 /**
- * A batch that is 16 times as slow below a size, beside a kernel that is 4 times as slow at all: on a machine that is busy
+ * A batch that is 64 times as slow below a size, beside a kernel that is 8 times as slow at all: on a machine that is busy
  * with other tests a sample may take twice as long.
  */
 const cliff = (direction: "h2d" | "d2h", below: string) => [
-  { list: direction, by: "batch", below, slowdown: 16 },
-  { list: direction, by: "kernel", slowdown: 4 },
+  { list: direction, by: "batch", below, slowdown: 64 },
+  { list: direction, by: "kernel", slowdown: 8 },
 ];
 
 // Fifteen samples put up with four that something else disturbs, and a busy machine may disturb more.
