@@ -1,21 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { actionOnNode, actionOnOutlier } from "../../src/fleet/actions.js";
-import { chanceOfDrop } from "../../src/fleet/figure-noise.js";
-import { judgeGroup, testsOf } from "../../src/fleet/judge-group.js";
 import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
 import { judged } from "../helpers/node-results.js";
-import { facts, fleetNode, fleetNodes, type GpuFigures } from "../helpers/plain-nodes.js";
+import { facts, fleetNode, type GpuFigures, hostOf, nodesOf, wobble } from "../helpers/plain-nodes.js";
 
 /** Documents of fleets whose figures are given one by one. */
 
-const host = (node: number) => `n${String(node).padStart(2, "0")}`;
-/** A hundredth of a per cent from node to node, so that the noise is that of the recorded machines. */
-const wobble = (node: number) => 1 + 0.0001 * ((node % 3) - 1);
-const group = (
-  count: number,
-  gpusOf: (node: number) => readonly GpuFigures[],
-  changes: (node: number) => Partial<NodeFigures> = () => ({}),
-) => Array.from({ length: count }, (_, node) => fleetNode(host(node), gpusOf(node), changes(node)));
 const fleetOf = (nodes: readonly NodeFigures[], request: Parameters<typeof judged>[1] = {}) =>
   judged([], { nodes, ...request });
 
@@ -24,7 +14,7 @@ describe("a fleet of two kinds", () => {
     fleetNode(name, [figures], { facts: { ...facts, gpu: "L4", gpuCount: "1" }, ...changes }, () => ({
       name: "L4",
     }));
-  const h200 = group(
+  const h200 = nodesOf(
     8,
     (node) => [50 * wobble(node), { pinned: 52 * wobble(node), latency: 4 }],
     (node) => (node === 6 ? { labels: { rack: "r6" }, notice: "emulated" } : {}),
@@ -39,25 +29,25 @@ describe("a fleet of two kinds", () => {
     without,
     l4("a2", { latency: 3 }),
   ];
-  const fleet = fleetOf(nodes);
+  const fleet = () => fleetOf(nodes);
 
   it("has the larger group first, and each node with its group", () => {
-    expect(fleet.groups.map((one) => [one.facts.gpu, one.nodes, one.devices])).toEqual([
+    expect(fleet().groups.map((one) => [one.facts.gpu, one.nodes, one.devices])).toEqual([
       ["NVIDIA H200", 8, 16],
       ["L4", 3, 3],
     ]);
-    expect(fleet.nodes.map(({ host, group }) => [host, group])).toEqual([
+    expect(fleet().nodes.map(({ host, group }) => [host, group])).toEqual([
       ["a0", 1],
       ["n07", 0],
       ["a1", 1],
-      ...[0, 1, 2, 3, 4, 5, 6].map((node) => [host(node), 0]),
+      ...[0, 1, 2, 3, 4, 5, 6].map((node) => [hostOf(node), 0]),
       ["x9", null],
       ["a2", 1],
     ]);
   });
 
   it("has the figures of each cell in the order of the nodes, and of their GPUs", () => {
-    const [pinned, latency] = fleet.groups[0]!.cells;
+    const [pinned, latency] = fleet().groups[0]!.cells;
     const figures = [7, 0, 1, 2, 3, 4, 5, 6].flatMap((node) => [50 * wobble(node), 52 * wobble(node)]);
     expect(pinned).toMatchObject({ unit: "GB/s", figures: 16, values: figures });
     expect(pinned!.lowest).toBeCloseTo(50 * wobble(0), 8);
@@ -70,14 +60,14 @@ describe("a fleet of two kinds", () => {
       highest: expect.closeTo(4),
     });
     expect(latency!.values).toEqual(Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? null : 4)));
-    expect(fleet.groups[1]!.cells.map(({ values }) => values)).toEqual([
+    expect(fleet().groups[1]!.cells.map(({ values }) => values)).toEqual([
       [25, 26, null],
       [null, null, 3],
     ]);
   });
 
   it("keeps what each node is, and the first notice", () => {
-    expect(fleet.nodes[9]).toMatchObject({
+    expect(fleet().nodes[9]).toMatchObject({
       host: "n06",
       state: "measured",
       runId: "run-of-n06",
@@ -88,18 +78,18 @@ describe("a fleet of two kinds", () => {
       ],
       action: "none",
     });
-    expect(fleet.notice).toBe("emulated");
-    expect(fleet.nodes[10]).toMatchObject({ state: "failed", group: null, notes: [], action: "reset" });
+    expect(fleet().notice).toBe("emulated");
+    expect(fleet().nodes[10]).toMatchObject({ state: "failed", group: null, notes: [], action: "reset" });
     expect(fleetOf(nodes.slice(0, 3)).notice).toBeNull();
   });
 
   it("says what a node lacks of what more than half of the most GPUs have", () => {
-    const notesOf = (name: string) => fleet.nodes.find((one) => one.host === name)!.notes;
+    const notesOf = (name: string) => fleet().nodes.find((one) => one.host === name)!.notes;
     expect(notesOf("a1")).toEqual(["of its own"]);
     expect(notesOf("a2")).toEqual(["it has no figures of 1 of its group's 1 cell"]);
     // Of a cell that half of them have, nobody lacks anything; of one that more have, the others do.
     const lacks = (count: number) =>
-      fleetOf(group(8, (node) => [node < count ? { pinned: 50, latency: 4 } : 50])).nodes[7]!.notes;
+      fleetOf(nodesOf(8, (node) => [node < count ? { pinned: 50, latency: 4 } : 50])).nodes[7]!.notes;
     expect(lacks(4)).toEqual([]);
     expect(lacks(5)).toEqual(["it has no figures of 1 of its group's 2 cells"]);
     expect(fleetOf([fleetNode("n0", [50, {}])]).nodes[0]!.notes).toEqual([]);
@@ -108,11 +98,11 @@ describe("a fleet of two kinds", () => {
 
 describe("an outlier", () => {
   const slowAt = (node: number, figures: readonly GpuFigures[], count = 12) =>
-    group(count, (i) => (i === node ? figures : [50 * wobble(i), 50 * wobble(i)]));
+    nodesOf(count, (i) => (i === node ? figures : [50 * wobble(i), 50 * wobble(i)]));
 
   it("has its figure, its like's and the change, of each cell that shows it, the largest loss first", () => {
     const both = (pinned: number, latency: number): GpuFigures => ({ pinned, latency });
-    const nodes = group(12, (node) => [
+    const nodes = nodesOf(12, (node) => [
       node === 3 ? both(40, 16) : both(50 * wobble(node), 4 * wobble(node)),
     ]);
     const [outlier, ...others] = fleetOf(nodes).outliers;
@@ -135,7 +125,7 @@ describe("an outlier", () => {
 
   it("is a whole node, if three quarters of its GPUs have lost half of what it has", () => {
     const ofFour = (...figures: number[]) => {
-      const nodes = group(12, (node) =>
+      const nodes = nodesOf(12, (node) =>
         node === 5 ? figures : [50, 50, 50, 50].map((figure) => figure * wobble(node)),
       );
       return fleetOf(nodes).outliers.map(({ device }) => device);
@@ -152,9 +142,9 @@ describe("an outlier", () => {
   });
 
   it("of a node with one GPU is that GPU", () => {
-    const nodes = group(12, (node) => [node === 5 ? 40 : 50 * wobble(node)]);
+    const nodes = nodesOf(12, (node) => [node === 5 ? 40 : 50 * wobble(node)]);
     expect(fleetOf(nodes).outliers.map(({ host, device }) => [host, device])).toEqual([["n05", 0]]);
-    const lost = group(12, (node) => (node === 5 ? [40, {}] : [50 * wobble(node), 50 * wobble(node)]));
+    const lost = nodesOf(12, (node) => (node === 5 ? [40, {}] : [50 * wobble(node), 50 * wobble(node)]));
     expect(fleetOf(lost).outliers.map(({ device }) => device)).toEqual([0]);
   });
 
@@ -190,83 +180,15 @@ describe("an outlier", () => {
   });
 });
 
-describe("how the tests of a group share its significance", () => {
-  const rule = { significance: 0.01, threshold: 0.05 };
-  const nodes = group(12, (node) => [node === 5 ? 46 : 50 * wobble(node)]);
-  const known = () => ({ speed: Math.log(50), tolerated: 0.05 });
-
-  it("is all of it for cells alone", () => {
-    const { levels, together, known: beside, outliers, levelOf } = judgeGroup(nodes, rule);
-    const [cell] = outliers[0]!.cells;
-    expect([together, beside]).toEqual([[], []]);
-    expect(testsOf(levels[0]!)).toBe(12);
-    expect(cell!.adjustedPValue).toBeCloseTo(12 * chanceOfDrop(cell!.drop, levels[0]!.gpuNoise), 12);
-    expect(levelOf(levels[0]!)).toBeCloseTo(0.01 / 12, 10);
-  });
-
-  it("is 45 parts for cells, and 10 for what is known", () => {
-    const { levels, known: beside, levelOf } = judgeGroup(nodes, rule, known);
-    expect(levelOf(levels[0]!)).toBeCloseTo((0.01 * 45) / 55 / 12, 10);
-    expect(levelOf(beside[0]!)).toBeCloseTo((0.01 * 10) / 55 / 12, 10);
-    expect(beside[0]).toMatchObject({
-      against: "reference",
-      parts: null,
-      least: expect.closeTo(-Math.log(0.95)),
-    });
-    expect(beside[0]!.oddPlaces.size).toBe(0);
-    expect(beside[0]!.gpus[5]).toEqual({
-      node: 5,
-      device: 0,
-      centre: Math.log(50),
-      drop: expect.closeTo(Math.log(50 / 46)),
-    });
-  });
-
-  it("is 45 parts each for cells, and for those of a kind together", () => {
-    const three = (figure: number): GpuFigures => ({ pinned: figure, back: figure, latency: 4 });
-    const { levels, levelOf, together } = judgeGroup(
-      group(12, (node) => [three(50 * wobble(node))]),
-      rule,
-    );
-    // Two rates and a latency are of two kinds: none has three cells.
-    expect(together).toEqual([]);
-    expect(levelOf(levels[0]!)).toBeCloseTo(0.01 / 36, 10);
-  });
-
-  it("tests nodes of several GPUs too, and nothing of fewer than three figures", () => {
-    const tests = (gpus: readonly (readonly GpuFigures[])[], knownOf?: typeof known) => {
-      const judgement = judgeGroup(fleetNodes(gpus), rule, knownOf);
-      return [testsOf(judgement.levels[0]!), ...judgement.known.map(testsOf)];
-    };
-    expect(tests([[50], [50]])).toEqual([0]);
-    expect(tests([[50], [50]], known)).toEqual([0, 2]);
-    expect(
-      tests([
-        [50, 50],
-        [50, 50],
+it("of two cells whose nodes fall into two parts, the one with the clearer gap is told", () => {
+  const part = (pinned: number, back: number) =>
+    fleetOf(
+      nodesOf(8, (node) => [
+        node < 4 ? { pinned, back } : { pinned: 50 * wobble(node), back: 50 * wobble(node) },
       ]),
-    ).toEqual([4]);
-    expect(
-      tests(
-        [
-          [50, 50],
-          [50, 50],
-        ],
-        known,
-      ),
-    ).toEqual([4, 6]);
-    expect(tests([[50, 50], [50], [50]])).toEqual([7]);
-    expect(tests([[50], [50], [50]])).toEqual([3]);
-  });
-
-  it("has a cell once, as what is known shows it, and the drop beside that", () => {
-    const { outliers } = judgeGroup(nodes, rule, () => ({ speed: Math.log(55), tolerated: 0.05 }));
-    const one = outliers.find(({ node }) => node === 5)!;
-    expect(one.cells).toHaveLength(1);
-    expect(one.cells[0]!.levels.against).toBe("reference");
-    expect(one.cells[0]!.drop).toBeCloseTo(Math.log(55 / 46));
-    expect(outliers[0]!.node).toBe(5);
-  });
+    ).groups[0]!.slowPart!.reason;
+  expect(part(25, 40)).toContain("4 with 25 GB/s and 4 with 50 GB/s in h2d pinned 64 MiB");
+  expect(part(40, 25)).toContain("4 with 25 GB/s and 4 with 50 GB/s in d2h pinned 64 MiB");
 });
 
 describe("a loss over all cells of a kind", () => {
@@ -283,7 +205,7 @@ describe("a loss over all cells of a kind", () => {
         ]),
       );
     const nodes = Array.from({ length: 8 }, (_, node) =>
-      fleetNode(host(node), [{}], {}, () => ({ figures: figures(node) })),
+      fleetNode(hostOf(node), [{}], {}, () => ({ figures: figures(node) })),
     );
     const fleet = fleetOf(nodes);
     expect(fleet.outliers.map(({ host }) => host)).toEqual(["n04"]);
@@ -292,87 +214,5 @@ describe("a loss over all cells of a kind", () => {
     expect(found[0]!.inAllCells!).toBeLessThan(found[0]!.inOneCell!);
     expect(fleet.groups[0]!.cells).toHaveLength(32);
     expect(found[0]!.inOneCell).toBe(Math.max(...fleet.groups[0]!.cells.map(({ leastLoss }) => leastLoss!)));
-  });
-});
-
-describe("fresh processes, by hand", () => {
-  const nodes = group(12, (node) => [node === 5 ? 40 : 50 * wobble(node), 50 * wobble(node)]);
-  const again = (figures: readonly GpuFigures[], device?: Parameters<typeof fleetNode>[3], of = "n05") =>
-    fleetOf(nodes, { fresh: [fleetNode(of, figures, {}, device)] });
-
-  it("confirm from half of the threshold on", () => {
-    expect(again([48.6, 50]).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
-    expect(again([48.8, 50])).toMatchObject({
-      outliers: [],
-      cleared: [{ host: "n05", confirmed: false, since: null, action: "none" }],
-    });
-    expect(again([48.8, 30]).cleared).toHaveLength(1);
-  });
-
-  it("are of the GPU by its UUID, or by its ordinal where that is not known", () => {
-    const moved = (gpu: number) => ({ uuid: `GPU-n05-${1 - gpu}` });
-    expect(again([30, 50], moved).cleared).toHaveLength(1);
-    expect(again([50, 30], moved).outliers).toMatchObject([{ confirmed: true }]);
-    expect(again([30, 30], () => ({ uuid: "another" })).outliers).toMatchObject([{ confirmed: null }]);
-    const unnamed = nodes.map((node) => ({
-      ...node,
-      devices: node.devices.map((one) => ({ ...one, uuid: null })),
-    }));
-    const { outliers } = fleetOf(unnamed, {
-      fresh: [fleetNode("n05", [30, 50], {}, () => ({ uuid: null }))],
-    });
-    expect(outliers).toMatchObject([{ device: 0, uuid: null, confirmed: true }]);
-  });
-
-  it("without a figure of the cell leave it open", () => {
-    for (const figures of [
-      [{}, 50],
-      [0, 50],
-      [{ latency: 4 }, 50],
-    ] as GpuFigures[][]) {
-      expect(again(figures).outliers).toMatchObject([{ confirmed: null }]);
-    }
-    expect(again([30, 30], undefined, "n06").outliers).toMatchObject([{ host: "n05", confirmed: null }]);
-  });
-
-  it("of a whole node are the median of its GPUs", () => {
-    const slow = group(12, (node) =>
-      node === 5 ? [40, 40, 40] : [50, 50, 50].map((one) => one * wobble(node)),
-    );
-    const of = (...figures: number[]) => fleetOf(slow, { fresh: [fleetNode("n05", figures)] });
-    expect(of(40, 40, 50).outliers).toMatchObject([{ device: null, confirmed: true }]);
-    expect(of(40, 50, 50).cleared).toMatchObject([{ device: null, confirmed: false }]);
-  });
-
-  it("that copied wrong data change the node's state, and others do not", () => {
-    const wrong = { state: "wrong data", reason: "copies came back wrong" } as const;
-    const fleet = fleetOf(nodes, {
-      fresh: [fleetNode("n03", [50], wrong), fleetNode("n04", [50], { state: "failed", reason: "x" })],
-    });
-    expect(fleet.nodes.slice(3, 5)).toMatchObject([
-      { state: "wrong data", action: "isolate", reason: "copies came back wrong when it was measured again" },
-      { state: "measured", action: "none", reason: null },
-    ]);
-  });
-
-  it("since when a node is slow, a result shows from half of the loss on", () => {
-    const earlier = (...figures: number[]) =>
-      figures.map((figure, i) =>
-        fleetNode("n05", [figure, 50], { startedAt: `2026-11-1${9 - i}T09:00:00.000Z` }),
-      );
-    // The loss is 0.2231, of which half is left at 44.72.
-    const sinceOf = (...figures: number[]) => {
-      const all = nodes.map((node) =>
-        node.host === "n05" ? { ...node, earlier: earlier(...figures) } : node,
-      );
-      return fleetOf(all).outliers[0]!.since;
-    };
-    expect(sinceOf(44.6, 44.9)).toEqual({
-      startedAt: "2026-11-19T09:00:00.000Z",
-      lastHealthy: "2026-11-18T09:00:00.000Z",
-    });
-    expect(sinceOf(44.6, 40)).toEqual({ startedAt: "2026-11-18T09:00:00.000Z", lastHealthy: null });
-    const unknown = nodes.map((node) => (node.host === "n05" ? { ...node, startedAt: null } : node));
-    expect(fleetOf(unknown).outliers[0]!.since).toBeNull();
   });
 });

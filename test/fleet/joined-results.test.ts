@@ -99,6 +99,17 @@ describe("GPUs of several results", () => {
     });
   });
 
+  it("at other places keep the older results of all parts, the newest first", () => {
+    const [node] = joinResults([
+      result([50], at(0, 20), {}, gpuAt("b", "0000:20:00.0")),
+      result([50], at(0, 17), {}, gpuAt("b", "0000:20:00.0")),
+      result([60], at(1, 20), {}, gpuAt("a", "0000:10:00.0")),
+      result([60], at(1, 18), {}, gpuAt("a", "0000:10:00.0")),
+      result([60], at(1, 16), {}, gpuAt("a", "0000:10:00.0")),
+    ]);
+    expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(1, 18), at(0, 17), at(1, 16)]);
+  });
+
   it("of which one part failed are a node that did", () => {
     const failed = { state: "failed", reason: "it broke" } as const;
     const [node] = joinResults([

@@ -81,6 +81,9 @@ describe("facts of an outlier's node", () => {
     expect(told("5.4", "6.1", "6.1", "6.1")).toEqual(["Its kernel: 5.4; 3 of 4 nodes have 6.1."]);
     expect(told("5.4", "6.1", "6.1", "6.2")).toEqual([]);
     expect(told("6.1", "6.1", "6.1", "6.1")).toEqual([]);
+    const most = Array.from({ length: 6 }, () => "6.1");
+    expect(told("5.4", "6.2", ...most)).toEqual(["Its kernel: 5.4; 6 of 8 nodes have 6.1."]);
+    expect(told("5.4", "6.2", "6.2", ...most)).toEqual([]);
     expect(told(null, "6.1", "6.1", "6.1")).toEqual([]);
     expect(told("5.4", null, null, null)).toEqual([]);
     const other = linked("x", [link(5, 16)], undefined, { linkUnderLoad: "gen1 x1", driver: "535" });

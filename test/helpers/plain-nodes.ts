@@ -65,4 +65,17 @@ export function fleetNode(
 
 /** Nodes n00 and on, each with these GPUs. */
 export const fleetNodes = (gpus: readonly (readonly GpuFigures[])[]): NodeFigures[] =>
-  gpus.map((ofNode, i) => fleetNode(`n${String(i).padStart(2, "0")}`, ofNode));
+  nodesOf(gpus.length, (node) => gpus[node]!);
+
+/** So many nodes, n00 and on. */
+export const nodesOf = (
+  count: number,
+  gpusOf: (node: number) => readonly GpuFigures[],
+  changes: (node: number) => Partial<NodeFigures> = () => ({}),
+): NodeFigures[] =>
+  Array.from({ length: count }, (_, node) => fleetNode(hostOf(node), gpusOf(node), changes(node)));
+
+export const hostOf = (node: number) => `n${String(node).padStart(2, "0")}`;
+
+/** A hundredth of a per cent from node to node, so that the noise is that of the recorded machines. */
+export const wobble = (node: number) => 1 + 0.0001 * ((node % 3) - 1);
