@@ -73,7 +73,7 @@ const chosen = {
     // Without simulated-fleets, which judges hundreds of fleets, and those that start launchers.
     tests: {
       "test/fleet":
-        /^(cell-levels|cells-in-blocks|figure-noise|judge-fleet|levels|node-groups|read-fleet|shared-traits|site-reference|slow-since|joined-results|outlier-evidence|references|[a-z]+-by-hand)$/,
+        /^(cell-levels|cells-in-blocks|figure-noise|judge-fleet|levels|node-(figures|groups)|read-fleet|shared-traits|site-reference|slow-since|joined-results|outlier-evidence|references|[a-z]+-by-hand)$/,
     },
   },
 };

@@ -12,7 +12,7 @@ describe("fresh processes, by hand", () => {
     fleetOf(nodes, { fresh: [fleetNode(of, figures, {}, device)] });
 
   it("confirm from half of the threshold on", () => {
-    expect(again([48.6, 50]).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
+    expect(again([48.6, 50])).toMatchObject({ outliers: [{ host: "n05", confirmed: true }], cleared: [] });
     expect(again([48.8, 50])).toMatchObject({
       outliers: [],
       cleared: [{ host: "n05", confirmed: false, since: null, action: "none" }],
@@ -33,6 +33,9 @@ describe("fresh processes, by hand", () => {
       fresh: [fleetNode("n05", [30, 50], {}, () => ({ uuid: null }))],
     });
     expect(outliers).toMatchObject([{ device: 0, uuid: null, confirmed: true }]);
+    const turned = (gpu: number) => ({ uuid: null, ordinal: 1 - gpu });
+    const other = fleetOf(unnamed, { fresh: [fleetNode("n05", [30, 50], {}, turned)] });
+    expect(other.cleared).toMatchObject([{ device: 0, confirmed: false }]);
   });
 
   it("without a figure of the cell leave it open", () => {
