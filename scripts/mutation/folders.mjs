@@ -46,7 +46,7 @@ const chosen = {
     },
     tests: {
       "test/tune":
-        /^(choice|confirmation|epoch-cost|estimator|grid|live-search|machine-limits|next-setting|open-wait|pooled-score|ranked-probe|rate-bounds|recommend|score|search|search-by-hand|steady-state|stopping|storage-reads|trials|waiting)$/,
+        /^(choice|confirmation|epoch-cost|estimator|grid|live-search|machine-limits|next-setting|open-wait|pooled-score|ranked-probe|rate-bounds|recommend|score|search|search-(by-hand|steps)|steady-state|stopping|storage-reads|trials|waiting)$/,
     },
     // They simulate searches by the hundred, or long trials.
     slow: /simulated loaders|the same holds|is called again chooses|disturbance of one trial|loaders at random/,
