@@ -2,6 +2,7 @@ import { byWeight, causes, findCauses, suspicions } from "../../src/doctor/cause
 import type { Cost, Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import type { MachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import type { PciPort } from "../../src/doctor/facts/pci-path.js";
 import {
   type DeviceChange,
   deviceWith,
@@ -63,4 +64,14 @@ export function saysOf(
     machine: { ...facts, ...Object.fromEntries(parts) } as MachineFacts,
     devices: changes.map((one, i) => deviceWith(devices[i]!.path, i, one)),
   });
+}
+
+/** The first device with changes of its ports, from its own up; null for one that is not seen. */
+export function withPorts(
+  changes: readonly (Partial<PciPort> | null)[],
+  more: DeviceChange = {},
+): DeviceChange {
+  const { path } = healthyExamination().devices[0]!;
+  const ports = path.ports.flatMap((port, i) => (changes[i] === null ? [] : [{ ...port, ...changes[i] }]));
+  return { ...more, other: { ...more.other, path: { ...path, ports } } };
 }
