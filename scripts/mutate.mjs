@@ -133,7 +133,7 @@ async function isNoticedAtLoad(id, tests, variables) {
 }
 
 /** Tries all mutants of a folder, and prints the survivors and the score. */
-async function mutate(folder, { every, atLoad, fresh }) {
+async function mutate(folder, { every, from, atLoad, fresh }) {
   const { sources, tests, slow, apart } = filesOf(folder);
   const { files, mutants } = await instrumented(sources);
   mkdirSync(work, { recursive: true });
@@ -147,7 +147,7 @@ async function mutate(folder, { every, atLoad, fresh }) {
     PINBENCH_MUTATED_SOURCES: instrumentedFile,
     ...(slow !== undefined && { PINBENCH_MUTATED_SLOW: slow }),
   };
-  const active = mutants.filter(({ status }, i) => status !== "Ignored" && i % every === 0);
+  const active = mutants.filter(({ status }, i) => status !== "Ignored" && i % every === from % every);
   const statusOf = new Map(active.map(({ id }) => [id, "not reached"]));
   for (const [i, files] of (apart ? tests.map((file) => [file]) : [tests]).entries()) {
     const left = [...statusOf].filter(([, status]) => !["killed", "hung"].includes(status)).map(([id]) => id);
@@ -199,6 +199,7 @@ await main(async () => {
     allowPositionals: true,
     options: {
       every: { type: "string", default: "1" },
+      from: { type: "string", default: "0" },
       "at-load": { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
     },
@@ -206,10 +207,15 @@ await main(async () => {
   const isUnknown = positionals.some((name) => !folderNames.includes(name));
   if (isUnknown || positionals.length === 0) {
     throw new ScriptError(
-      `npm run mutate -- [--every N] [--at-load] [--fresh] FOLDER..., of ${folderNames.join(", ")}`,
+      `npm run mutate -- [--every N] [--from N] [--at-load] [--fresh] FOLDER..., of ${folderNames.join(", ")}`,
     );
   }
-  const options = { every: Number(values.every), atLoad: values["at-load"], fresh: values.fresh };
+  const options = {
+    every: Number(values.every),
+    from: Number(values.from),
+    atLoad: values["at-load"],
+    fresh: values.fresh,
+  };
   await ensureKit();
   for (const folder of positionals) await mutate(folder, options);
 });

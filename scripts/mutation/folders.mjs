@@ -41,20 +41,26 @@ const chosen = {
   tune: {
     sources: {
       "src/tune":
-        /^(choice|confirmation|next-setting|pooled-score|rate-bounds|recommend|score|steady-state|stopping|storage-reads)$/,
+        /^(epoch-cost|machine-limits|open-wait|pooled-score|score|steady-state|storage-reads|trials)$/,
+      "src/tune/search": all,
     },
-    // Without those of whole searches, which simulate thousands of trials.
     tests: {
       "test/tune":
-        /^(choice|confirmation|next-setting|pooled-score|rate-bounds|recommend|score|steady-state|stopping|storage-reads)$/,
+        /^(choice|confirmation|epoch-cost|estimator|grid|live-search|machine-limits|next-setting|open-wait|pooled-score|ranked-probe|rate-bounds|recommend|score|search|search-(by-hand|steps)|steady-state|stopping|storage-reads|trials|waiting)$/,
     },
+    // They simulate searches by the hundred, or long trials.
+    slow: /simulated loaders|the same holds|is called again chooses|disturbance of one trial|loaders at random/,
   },
   explain: {
     sources: { "src/explain": /^(run-figures|figure-text)$/, "src/explain/questions": all },
     tests: { "test/explain": /^(run-figures|verdicts)$/, "test/explain/questions": all },
   },
   doctor: {
-    sources: { "src/doctor": /^(diagnose|examined-device|expectation)$/, "src/doctor/causes": all },
+    sources: {
+      "src/doctor": /^(diagnose|examined-device|expectation)$/,
+      "src/doctor/causes": all,
+      "src/doctor/facts": all,
+    },
     tests: { "test/doctor": all },
     // The tests of a file have one tree of files, which goes when they have ended.
     apart: true,
@@ -62,10 +68,13 @@ const chosen = {
   fleet: {
     sources: {
       "src/fleet":
-        /^(cell-levels|confirm-outliers|figure-noise|judge-(fleet|group|results)|node-(figures|groups)|outlier-evidence|reference-share)$/,
+        /^(actions|cell-levels|confirm-outliers|figure-noise|join-results|judge-(fleet|group|results)|kind-levels|node-(figures|groups)|outlier-evidence|reference-share|shared-traits|site-reference|slow-places)$/,
     },
-    // Without simulated-fleets, which judges hundreds of fleets.
-    tests: { "test/fleet": /^(cells-in-blocks|figure-noise|judge-fleet|node-groups)$/ },
+    // Without simulated-fleets, which judges hundreds of fleets, and those that start launchers.
+    tests: {
+      "test/fleet":
+        /^(cell-levels|cells-in-blocks|figure-noise|judge-fleet|levels|node-(figures|groups)|read-fleet|shared-traits|site-reference|slow-since|joined-results|outlier-evidence|references|[a-z]+-by-hand)$/,
+    },
   },
 };
 

@@ -52,13 +52,13 @@ export default class MutationRunner extends TestRunner {
     const run = TestRunner.getTestFn(test);
     if (mutantAtLoad !== undefined) return run();
     const name = `${test.file.name}: ${test.suite?.name ?? ""} ${test.name}`;
-    if (!slow?.test(name)) await this.#reach(name, run);
+    if (!slow?.test(name)) await this.#reach(test, name, run);
     // Within a test, as `onTestFinished()` and its like may be called nowhere else.
     if (test === mutants.lastTest) await tryMutants();
   }
 
   /** Runs a test, and keeps which mutants it reaches. */
-  async #reach(name, run) {
+  async #reach(test, name, run) {
     const reached = new Map();
     mutants.reached = reached;
     const start = performance.now();
@@ -68,12 +68,23 @@ export default class MutationRunner extends TestRunner {
       mutants.reached = null;
     }
     const ms = performance.now() - start;
-    mutants.tests.push({ name, run, ms, reached });
+    mutants.tests.push({ name, run: () => withHooks(test, run), ms, reached });
   }
 }
 
 const testsOf = (task) =>
   task.type === "test" ? (task.mode === "run" ? [task] : []) : task.tasks.flatMap(testsOf);
+
+/** Runs a test again with what its file does before and after each: a folder of its own, a clock that stands still. */
+async function withHooks(test, run) {
+  const hooks = TestRunner.getSuiteHooks(test.file);
+  for (const hook of hooks.beforeEach) await hook(test.context, test.file);
+  try {
+    await run();
+  } finally {
+    for (const hook of hooks.afterEach) await hook(test.context, test.file);
+  }
+}
 
 async function passes({ run }) {
   try {

@@ -1,8 +1,16 @@
-import { byWeight, findCauses } from "../../src/doctor/causes/causes.js";
+import { byWeight, causes, findCauses, suspicions } from "../../src/doctor/causes/causes.js";
 import type { Cost, Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
-import { type DeviceChange, healthyHealth, rates } from "../helpers/examination.js";
-import type { TreeFiles } from "../helpers/machine-tree.js";
+import type { MachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import type { PciPort } from "../../src/doctor/facts/pci-path.js";
+import {
+  type DeviceChange,
+  deviceWith,
+  examinationOf,
+  healthyHealth,
+  rates,
+} from "../helpers/examination.js";
+import { machineTree, type TreeFiles } from "../helpers/machine-tree.js";
 
 /** A machine on which one thing is other than on a healthy one, and what is to be said of it. */
 export interface CauseCase {
@@ -26,3 +34,44 @@ export const link = healthyHealth.link!;
 
 /** All that is found, as a diagnosis has it. */
 export const foundIn = (examination: Examination) => byWeight(findCauses(examination).findings);
+
+/** Of a machine's facts, what another than the healthy one has. */
+export type MachineChange = Partial<Record<keyof MachineFacts, unknown>>;
+
+let healthy: Examination | null = null;
+
+/** The healthy machine, read once: two devices behind one switch. */
+export function healthyExamination(): Examination {
+  healthy ??= examinationOf(machineTree(), {}, { devices: 2 });
+  return healthy;
+}
+
+/** What one cause says of the healthy machine with changes of its facts, and of each of its devices. */
+export function saysOf(
+  cause: string,
+  machine: MachineChange = {},
+  change: DeviceChange | readonly [DeviceChange, DeviceChange] = {},
+) {
+  const changes = Array.isArray(change) ? (change as readonly DeviceChange[]) : [change as DeviceChange];
+  const { devices, machine: facts } = healthyExamination();
+  const parts = Object.entries(machine).map(([part, value]) => {
+    const own: unknown = facts[part as keyof MachineFacts];
+    const isRecord = typeof own === "object" && own !== null && !Array.isArray(own);
+    return [part, isRecord ? { ...own, ...(value as object) } : value];
+  });
+  return { ...causes, ...suspicions }[cause]!({
+    ...healthyExamination(),
+    machine: { ...facts, ...Object.fromEntries(parts) } as MachineFacts,
+    devices: changes.map((one, i) => deviceWith(devices[i]!.path, i, one)),
+  });
+}
+
+/** The first device with changes of its ports, from its own up; null for one that is not seen. */
+export function withPorts(
+  changes: readonly (Partial<PciPort> | null)[],
+  more: DeviceChange = {},
+): DeviceChange {
+  const { path } = healthyExamination().devices[0]!;
+  const ports = path.ports.flatMap((port, i) => (changes[i] === null ? [] : [{ ...port, ...changes[i] }]));
+  return { ...more, other: { ...more.other, path: { ...path, ports } } };
+}

@@ -74,6 +74,8 @@ describe("one GPU that is left beside a slow one, with nothing to show the noise
     const fleet = (speed: number) => judged(results, { referenceOf: recorded, fresh: again(speed) });
     expect(named(fleet(0.9))).toEqual(["n00 0", "n01 0"]);
     expect(named(fleet(1))).toEqual(["n01 0"]);
+    // A loss below the threshold is none, however clear it is.
+    expect(named(fleet(0.96))).toEqual(["n01 0"]);
   });
 
   it("is healthy if it is fast, and slow if it lost as much as no noise takes", () => {

@@ -81,11 +81,18 @@ export function examinationOf(
     emulated: false,
     kernelsOff: null,
     machine: readMachineFacts(root, before),
-    devices: gpuNames.slice(0, devices).map((name, ordinal) => deviceOf(root, name, ordinal, change)),
+    devices: gpuNames
+      .slice(0, devices)
+      .map((name, ordinal) => deviceWith(readPciPath(name, root), ordinal, change)),
   };
 }
 
-function deviceOf(root: string, pciBusId: string, ordinal: number, change: DeviceChange): DeviceExamination {
+/** A device at this path, with the change. */
+export function deviceWith(
+  path: DeviceExamination["path"],
+  ordinal: number,
+  change: DeviceChange,
+): DeviceExamination {
   const underLoad = { ...healthyHealth, ...change.health };
   // At rest a device lowers its link's speed and its clocks, and says so.
   const atRest = {
@@ -98,7 +105,7 @@ function deviceOf(root: string, pciBusId: string, ordinal: number, change: Devic
       ordinal,
       name: "NVIDIA H100 80GB HBM3",
       uuid: `GPU-9221d5d1-b60b-a624-bf14-0a1819cfda3${ordinal}`,
-      pciBusId,
+      pciBusId: gpuNames[ordinal]!,
       totalMemoryBytes: 85_017_493_504,
       computeCapability: "9.0",
       multiprocessors: 132,
@@ -110,7 +117,7 @@ function deviceOf(root: string, pciBusId: string, ordinal: number, change: Devic
       link: null,
       ...change.facts,
     },
-    path: readPciPath(pciBusId, root),
+    path,
     health: { before: { ...atRest, ...change.before }, underLoad, after: { ...atRest, ...change.after } },
     correctableErrors: 0,
     others: [],

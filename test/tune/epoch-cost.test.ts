@@ -64,8 +64,9 @@ describe("the rate of a job", () => {
     // 99 gaps of 10 ms, 60 ms between, 150 ms until the first: 1.2 s.
     const score = jobScore(scoreAt(100), cost, started(1));
     expect(score.batchesPerSecond).toBeCloseTo(100 / 1.2);
-    expect(score.low).toBeLessThan(score.batchesPerSecond);
-    expect(score.high).toBeGreaterThan(score.batchesPerSecond);
+    // The ends of the interval, 99 and 101 batches a second, lose the same 200 ms.
+    expect(score.low).toBeCloseTo(100 / (100 / 99 + 0.2));
+    expect(score.high).toBeCloseTo(100 / (100 / 101 + 0.2));
   });
 
   it("of short epochs, whose first batches are in the steady state, counts only what lies between", () => {

@@ -36,6 +36,9 @@ describe("a trial that was aborted while its loop waited for a batch", () => {
     const burst = evenly(4, 0.1 * ms, 3000 * ms);
     expect(aborted(burst, 8000 * ms, four).failure).toBeNull();
     expect(aborted(burst, 40_000 * ms, four).failure?.fault).toBe("hang");
+    // Behind it, the start predicts nothing.
+    const second = [...burst, 3010 * ms];
+    expect(aborted(second, 8000 * ms, four).failure?.fault).toBe("hang");
   });
 
   it("before the first batch is one after 5 s, as a loader takes a while to start", () => {
@@ -48,7 +51,11 @@ it("what was not aborted, has failed already, or does not say when it ended stay
   const arrivals = evenly(80, 0.3 * ms);
   expect(withOpenWait(trialOf(none, arrivals)).failure).toBeNull();
   expect(withOpenWait(trialOf(none, arrivals, { aborted: true })).failure).toBeNull();
+  expect(withOpenWait(trialOf(none, arrivals, { endedNs: 20e9 })).failure).toBeNull();
   const failure = failureOf("worker-killed");
+  expect(withOpenWait(trialOf(none, arrivals, { aborted: true, failure, endedNs: 20e9 })).failure).toBe(
+    failure,
+  );
   expect(withOpenWait(trialOf(none, arrivals, { failure, endedNs: 20e9 })).failure).toBe(failure);
 });
 

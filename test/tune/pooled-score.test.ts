@@ -66,4 +66,11 @@ describe("the trials of a setting together", () => {
     }
     expect(trialSpread([[open(4), open(9)]])).toEqual(trialSpread([]));
   });
+
+  it("of rough figures begin at the lowest of their ends, and have no upper one", () => {
+    const rough = (batchesPerSecond: number, low: number) =>
+      ({ batchesPerSecond, low, high: Number.POSITIVE_INFINITY, isSettled: false }) as const;
+    expect(pooledScore([rough(10, 4), rough(12, 3), rough(17, 5)], spread)).toEqual(rough(12, 3));
+    expect(pooledScore([rough(10, 4), rough(12, 3)], spread)).toEqual(rough(11, 3));
+  });
 });

@@ -227,6 +227,9 @@ describe("what it gains over the starting point", () => {
     expect(gain?.ratio).toBeCloseTo(20 / 10.1);
     expect(gain?.low).toBeGreaterThan(1.8);
     expect(gain?.high).toBeLessThan(2.2);
+    // The ends are as far apart from it, as factors, and not equal to it.
+    expect(gain!.high! / gain!.ratio).toBeCloseTo(gain!.ratio / gain!.low!, 9);
+    expect(gain!.high! / gain!.ratio).toBeGreaterThan(1.01);
   });
 
   it("is unknown if the two trials of one setting differ by as much", async () => {

@@ -87,7 +87,11 @@ describe("with an epoch", () => {
   it("is what was seen, of one that came whole", () => {
     const score = scoreOf(arrivals(50), two, 30, false)!;
     expect(score.batchesPerSecond).toBeCloseTo(30 / ((910.7 + 210) / 1e3), 6);
-    expect(score.low).toBeLessThanOrEqual(score.batchesPerSecond);
+    // Its interval is as wide, relative to it, as the steady state's.
+    const steady = scoreOf(arrivals(50), two, null, false)!;
+    for (const end of ["low", "high"] as const) {
+      expect(score[end] / score.batchesPerSecond).toBeCloseTo(steady[end] / steady.batchesPerSecond, 9);
+    }
     expect(score.isSettled).toBe(true);
   });
 

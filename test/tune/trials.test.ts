@@ -230,7 +230,10 @@ describe("samples that several workers deliver", () => {
         setting.numWorkers === 4 ? { ...steady(setting, 5), sampleCopies: 4 } : steady(setting, 10),
       ),
     );
-    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(200 / 4);
+    const { score } = (await trials.run(four))!;
+    expect(score!.batchesPerSecond).toBeCloseTo(200 / 4);
+    // Even gaps leave the least interval, of 1 %.
+    expect([score!.low, score!.high]).toEqual([expect.closeTo(50 / 1.01), expect.closeTo(50 / 0.99)]);
     expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
   });
 });

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { comparedWith } from "../../src/doctor/examined-device.js";
+import { expectationOf } from "../../src/doctor/expectation.js";
+import { type DeviceChange, deviceWith, healthyHealth, rates } from "../helpers/examination.js";
+import { healthyExamination, link } from "./cause-case.js";
+
+/** Which link a device's copies are compared with. */
+
+const { path } = healthyExamination().devices[0]!;
+const [port] = path.ports;
+const unknown = { generation: null, width: null, maxGeneration: null, maxWidth: null };
+
+function expectedOf(
+  change: DeviceChange,
+  { ports = path.ports as readonly unknown[], health = {}, emulated = false, copying = 0 } = {},
+) {
+  const device = deviceWith(path, 0, { measured: { pinned: rates(1, 1), nodes: [] }, ...change });
+  const subject = {
+    ...device,
+    health: { ...device.health, ...health },
+    path: { before: { ...path, ports }, underLoad: null },
+    site: null,
+  };
+  return comparedWith(subject as never, emulated, copying);
+}
+
+/** The expectation of an H100 over this link. */
+const over = (generation: number, width: number) =>
+  expectationOf({ name: "NVIDIA H100 80GB HBM3", emulated: false }, { generation, width })!.h2d;
+
+describe("the best link of a device", () => {
+  it("is what NVML says under load, or before the copies, or what the driver says", () => {
+    const at = (maxGeneration: number, maxWidth: number) => ({ ...link, maxGeneration, maxWidth });
+    const before = { ...healthyHealth, link: at(4, 8) };
+    const none = { before: null, underLoad: null };
+    expect(expectedOf({ health: { link: at(5, 8) } }, { health: { before } }).expected.h2d).toBe(over(5, 8));
+    expect(expectedOf({}, { health: { before, underLoad: null } }).expected.h2d).toBe(over(4, 8));
+    expect(expectedOf({ facts: { link: at(3, 4) } }, { health: none }).expected.h2d).toBe(over(3, 4));
+    expect(expectedOf({}, { health: none }).expected.h2d).toBe(over(5, 16));
+  });
+
+  it("is what sysfs says of the card, if nothing else does", () => {
+    const none = { before: null, underLoad: null };
+    const card = [{ ...port, maxGeneration: 4, maxWidth: 8 }];
+    expect(expectedOf({}, { health: none, ports: card }).expected.h2d).toBe(over(4, 8));
+    for (const ports of [[], [{ ...port, ...unknown }]]) {
+      expect(expectedOf({}, { health: none, ports })).toMatchObject({
+        expected: rates(null, null),
+        reference: null,
+      });
+    }
+  });
+
+  it("is the card's own, if copies are faster than card and slot were said to allow", () => {
+    const told = { link: { ...link, maxGeneration: 3, maxWidth: 16 }, cardMaxGeneration: 4 };
+    const fast = { pinned: rates(26, 26), nodes: [] };
+    expect(expectedOf({ health: told }).expected.h2d).toBe(over(3, 16));
+    expect(expectedOf({ health: told, measured: fast }).expected.h2d).toBe(over(4, 16));
+    // Without NVML's word on the card, sysfs' counts.
+    const unsaid = { health: { ...told, cardMaxGeneration: null }, measured: fast };
+    expect(expectedOf(unsaid).expected.h2d).toBe(over(5, 16));
+    const narrow = { health: { ...told, link: { ...told.link, maxWidth: 8 } }, measured: fast };
+    expect(expectedOf(narrow, { ports: [] })).toMatchObject({ reference: null });
+    expect(expectedOf({ ...narrow, measured: { pinned: rates(999, 1), nodes: [] } }).reference).toBeNull();
+  });
+});
+
+describe("nothing is expected", () => {
+  it.each<[string, DeviceChange]>([
+    ["of a part of the CPU's chip", { facts: { integrated: true } }],
+    ["of a device that is joined to the CPU otherwise", { before: { c2cLinks: 1 } }],
+    ["of a divided device", { before: { migEnabled: true } }],
+    ["of an instance, by its name", { facts: { name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb" } }],
+  ])("%s", (_, change) => {
+    expect(expectedOf(change)).toMatchObject({ expected: rates(null, null), reference: null });
+    expect(expectedOf({ before: { c2cLinks: null, migEnabled: null } }).reference).not.toBeNull();
+  });
+});
+
+describe("an expectation", () => {
+  it("says whether it is of this kind, and how far copies may be below it", () => {
+    expect(expectedOf({}).reference).toMatchObject({ isOfKind: true, tolerance: expect.any(Number) });
+    expect(expectedOf({ facts: { name: "NVIDIA X1" } }).reference).toMatchObject({ isOfKind: false });
+    expect(expectedOf({}, { emulated: true }).reference).toMatchObject({ isOfKind: true });
+    expect(expectedOf({}, { emulated: true }).reference!.source).toContain("emulated link");
+  });
+
+  it("for several devices holds for as many as were recorded: two H200s", () => {
+    const h200 = { facts: { name: "NVIDIA H200" } };
+    const { expectedTogether } = expectedOf(h200, { copying: 2 });
+    // 0.83 and 0.82 of the 63.015 GB/s of generation 5 with 16 lanes.
+    expect(expectedTogether!.h2d).toBeCloseTo(52.3, 1);
+    expect(expectedTogether!.d2h).toBeCloseTo(51.7, 1);
+    for (const copying of [0, 1, 3])
+      expect(expectedOf(h200, { copying })).not.toHaveProperty("expectedTogether");
+    expect(expectedOf({}, { copying: 0 })).not.toHaveProperty("expectedTogether");
+  });
+});

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import { type DeviceChange, otherProgram, rates } from "../helpers/examination.js";
+import { gpuNames } from "../helpers/machine-tree.js";
+import { healthyExamination, link, saysOf, slow } from "./cause-case.js";
+
+/** What is said of devices, word by word, and from which figure on. */
+
+const slowText = (than: string) =>
+  `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what ${than}`;
+
+describe("a device that another process uses", () => {
+  const shared = (change: DeviceChange) => saysOf("device-shared", {}, change);
+  const activity = (
+    computePercent: number | null,
+    toDeviceBytesPerSecond: number | null,
+    fromDeviceBytesPerSecond: number | null,
+    limitGBps: number | null = 63,
+  ): DeviceChange => ({
+    other: {
+      limitGBps,
+      activityBefore: { computePercent, toDeviceBytesPerSecond, fromDeviceBytesPerSecond },
+    },
+  });
+
+  it("is seen by its kernels from 5 % on, and by what the link carries above a hundredth of its limit", () => {
+    expect(shared(activity(5, 0.63e9, null))).toMatchObject([
+      {
+        weight: "risk",
+        summary: "Another process used the device before the examination.",
+        evidence: ["kernels ran 5 % of the time before the examination"],
+        sureness: "likely",
+      },
+    ]);
+    expect(shared(activity(null, 0.64e9, 12e9))).toMatchObject([
+      {
+        evidence: [
+          "link before the examination: 0.64 GB/s to the device",
+          "link before the examination: 12.0 GB/s back",
+        ],
+      },
+    ]);
+    for (const none of [activity(4, 0.63e9, 0), activity(null, null, null), activity(0, 50e9, 50e9, null)]) {
+      expect(shared(none)).toEqual([]);
+    }
+    expect(shared({ other: { activityBefore: null } })).toEqual([]);
+  });
+
+  it("that is slow is told with five of the programs, and claims their turns", () => {
+    const others = Array.from({ length: 7 }, (_, i) => otherProgram({ pid: 100 + i }));
+    const [found] = shared({ measured: slow, other: { others } });
+    expect(found).toMatchObject({
+      weight: "costs",
+      summary: "Another process has the device open, and copies are slower than expected.",
+      claim: { leaves: { h2d: 1 / 8, d2h: 1 / 8 }, bound: "open" },
+      sureness: "possible",
+    });
+    expect(found!.evidence).toHaveLength(7);
+    expect(found!.evidence[4]).toContain("104");
+    expect(found!.evidence.slice(5)).toEqual(["2 more programs", slowText("is expected")]);
+    const [five] = shared({ measured: slow, other: { others: others.slice(0, 5) } });
+    expect(five!.evidence).toHaveLength(6);
+    expect(shared({ measured: slow, other: { others: [] } })).toEqual([]);
+    expect(shared({ measured: slow, other: { others: null } })).toEqual([]);
+  });
+
+  it("at work while copies are slow may have taken all of what is lost", () => {
+    const [found] = shared({ measured: slow, other: { ...activity(90, 0, 0).other, others: null } });
+    expect(found).toMatchObject({
+      claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
+      evidence: [expect.stringContaining("kernels ran 90 %"), slowText("is expected")],
+    });
+  });
+});
+
+describe("a device that was slow at first", () => {
+  const first = (firstLook: ReturnType<typeof rates>, pinned = rates(55.6, 55.2)) =>
+    saysOf("slow-at-first", {}, { measured: { firstLook, pinned } });
+
+  it("was so in one direction that was not slow again", () => {
+    expect(first(rates(55, 40))).toMatchObject([
+      { evidence: ["first look: 55.0 GB/s to the device, 40.0 GB/s back", expect.any(String)] },
+    ]);
+    expect(first(rates(40, 40), rates(41, 55.2))).toHaveLength(1);
+    expect(first(rates(40, 55), rates(41, 55.2))).toEqual([]);
+    expect(first(rates(55, 55))).toEqual([]);
+  });
+});
+
+describe("clocks that are held down", () => {
+  const held = (change: DeviceChange) => saysOf("clocks-held", {}, change);
+  const hot = { clockReasons: ["hw-slowdown", "sw-thermal-slowdown"], link: { ...link, smClockMHz: 990 } };
+
+  it("are told with all that NVML says, and leave half of a rate at half of the clock", () => {
+    expect(held({ health: hot, measured: slow })).toMatchObject([
+      {
+        weight: "costs",
+        summary: "The device holds its clocks down while it copies, because it is too hot.",
+        evidence: [
+          "reasons that NVML gives: sw-thermal-slowdown, hw-slowdown",
+          "clock: 990 of 1980 MHz",
+          "temperature: 36 °C",
+          "power: 118 of 700 W",
+        ],
+        claim: { leaves: { h2d: 0.5, d2h: 0.5 }, bound: "at most" },
+        fix: "Look at fans, air flow and heat sink of this device.",
+        sureness: "likely",
+      },
+    ]);
+    const [risk] = held({ health: hot });
+    expect(risk).toMatchObject({ weight: "risk", sureness: "certain" });
+    expect(risk).not.toHaveProperty("claim");
+  });
+
+  it.each([
+    ["hw-power-brake-slowdown", "the power supply asks for it", "power supplies"],
+    ["sw-power-cap", "it is at its power limit", "power supplies"],
+    ["hw-thermal-slowdown", "it is too hot", "fans"],
+    ["hw-slowdown", "of heat or power", "fans"],
+  ])("for %s", (reason, because, fix) => {
+    expect(held({ health: { clockReasons: [reason] } })).toMatchObject([
+      { summary: expect.stringContaining(because), fix: expect.stringContaining(fix) },
+    ]);
+  });
+
+  it("claim nothing that is bounded, if the clocks are not known", () => {
+    const bare = { clockReasons: ["sw-power-cap"], temperatureC: null };
+    const of = (more: object) => held({ health: { ...bare, ...more }, measured: slow })[0]!;
+    const none = { leaves: { h2d: 1, d2h: 1 } };
+    expect(of({ link: null, powerWatts: null })).toMatchObject({
+      evidence: ["reasons that NVML gives: sw-power-cap"],
+      claim: none,
+    });
+    expect(of({ maxSmClockMHz: null, powerLimitWatts: null })).toMatchObject({
+      evidence: ["reasons that NVML gives: sw-power-cap"],
+      claim: none,
+    });
+    expect(of({ maxSmClockMHz: 0 })).toMatchObject({ claim: none });
+    expect(of({ link: { ...link, smClockMHz: 3000 } })).toMatchObject({ claim: none });
+    expect(held({ health: { clockReasons: null } })).toEqual([]);
+    expect(held({ other: { health: { before: null, underLoad: null, after: null } } as never })).toEqual([]);
+  });
+
+  const low = (memoryClockMHz: number | null, health = {}, more: DeviceChange = {}) =>
+    saysOf(
+      "memory-clock-low",
+      {},
+      {
+        ...more,
+        health: {
+          link: { ...link, memoryClockMHz: memoryClockMHz as never },
+          maxMemoryClockMHz: 2000,
+          ...health,
+        },
+      },
+    );
+
+  it("of memory are low below nine tenths, unless a reason holds all clocks", () => {
+    expect(low(1799)).toMatchObject([
+      {
+        weight: "risk",
+        evidence: ["memory clock under load: 1799 of 2000 MHz"],
+        fix: "Give the clock back: nvidia-smi -i 0 --reset-memory-clocks.",
+      },
+    ]);
+    expect(low(1799)[0]).not.toHaveProperty("claim");
+    expect(low(1000, {}, { measured: slow })).toMatchObject([
+      { weight: "costs", claim: { leaves: { h2d: 0.5, d2h: 0.5 }, bound: "at most" } },
+    ]);
+    const unknown = [low(null), low(1000, { maxMemoryClockMHz: null }), low(1000, { link: null })];
+    for (const none of [low(1800), low(1000, { clockReasons: ["sw-power-cap"] }), ...unknown]) {
+      expect(none).toEqual([]);
+    }
+    expect(low(1000, { clockReasons: null })).toHaveLength(1);
+    const unseen = { other: { health: { before: null, underLoad: null, after: null } } } as never;
+    expect(saysOf("memory-clock-low", {}, unseen)).toEqual([]);
+  });
+});
+
+describe("errors of a device", () => {
+  const memory = (change: DeviceChange) => saysOf("memory-errors", {}, change);
+
+  it("of its memory are those after the examination, or before where nothing is told after it", () => {
+    expect(memory({ before: { eccErrors: 0 }, after: { eccErrors: 2 } })).toMatchObject([
+      {
+        summary: "The device's memory had uncorrectable errors.",
+        evidence: ["2 uncorrected errors since the driver was loaded (ECC)"],
+      },
+    ]);
+    expect(memory({ health: { retirementPending: true } })).toMatchObject([
+      {
+        summary: "The next reset retires parts of the device's memory.",
+        evidence: ["pages or rows wait for a reset to be retired or remapped"],
+      },
+    ]);
+    const { before } = healthyExamination().devices[0]!.health;
+    const health = { before: { ...before, eccErrors: 1 }, underLoad: null, after: null };
+    expect(memory({ other: { health } as never })).toHaveLength(1);
+    expect(memory({ other: { health: { ...health, before: null } } as never })).toEqual([]);
+    expect(memory({ health: { eccErrors: null, retirementPending: null } })).toEqual([]);
+  });
+
+  const xids = (...errors: [xid: number, text: string, pciName?: string][]) =>
+    saysOf("xid-errors", {
+      xidErrors: errors.map(([xid, text, pciName = gpuNames[0]]) => ({ pciName, xid, text })),
+    });
+
+  it("in the log are told by kind, the last text of each, and without those of programs", () => {
+    const programs = [13, 31, 43, 45].map((xid): [number, string] => [xid, "a program's"]);
+    const found = xids([79, "first"], [48, "x".repeat(130)], [79, "last"], ...programs, [
+      62,
+      "other",
+      "0000:19:00.0",
+    ]);
+    expect(found).toMatchObject([
+      {
+        summary: "The driver logged 3 errors of this device since boot (Xid 48, 79).",
+        evidence: [`Xid 48: ${"x".repeat(120)}`, "Xid 79, 2 times: last"],
+        fix: expect.stringContaining("Look up Xid 48"),
+      },
+    ]);
+    expect(xids([94, "one"])[0]!.summary).toBe(
+      "The driver logged an error of this device since boot (Xid 94).",
+    );
+    expect(xids(...programs)).toEqual([]);
+    expect(saysOf("xid-errors", { xidErrors: null })).toEqual([]);
+  });
+
+  it("are no reason why the driver leaves GPUs out", () => {
+    const excluded = (...names: string[]) => saysOf("gpus-excluded", { platform: { excludedGpus: names } });
+    expect(excluded("0000:ab:00.0")[0]!.summary).toBe("The driver was told to leave out a GPU.");
+    expect(excluded("0000:ab:00.0", "0000:ac:00.0")).toMatchObject([
+      {
+        summary: "The driver was told to leave out 2 GPUs.",
+        evidence: [
+          "0000:ab:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",
+          "0000:ac:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",
+        ],
+      },
+    ]);
+    expect(excluded()).toEqual([]);
+  });
+});

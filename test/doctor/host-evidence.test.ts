@@ -1,0 +1,316 @@
+import { describe, expect, it } from "vitest";
+import { rates } from "../helpers/examination.js";
+import { type MachineChange, saysOf, slow } from "./cause-case.js";
+
+/** What is said of a host's CPUs and memory, word by word, and from which figure on. */
+
+const GiB = 2 ** 30;
+const latency = (backToBackUs: number, afterRestUs: number) => ({
+  measured: { latency: { backToBackUs, afterRestUs } },
+});
+const idle = (exitLatencyUs: number, more: object = {}) => ({
+  name: "C2",
+  exitLatencyUs,
+  disabled: false,
+  timeUs: 1,
+  ...more,
+});
+const sleepless: MachineChange = { cpu: { idleStates: [] } };
+
+/** The device's own port, whose link may sleep. */
+const sleepingLink = (change: object) => {
+  const name = "0000:18:00.0";
+  const path = {
+    ports: [
+      { name, aspm: ["L0s", "L1"] },
+      { name: "0000:17:00.0", aspm: null },
+    ],
+  };
+  return { ...change, other: { path } } as never;
+};
+
+describe("a copy that takes long after a rest", () => {
+  it("is laid to the processor if it may sleep deeply, with all that may have to do with it", () => {
+    expect(saysOf("wakes-slowly", {}, latency(8.2, 96))).toMatchObject([
+      {
+        device: null,
+        summary:
+          "A small copy takes 87.8 us longer after some milliseconds of rest, as if the processor had to wake up.",
+        evidence: [
+          "device 0, copies of 4 KiB: 8.2 us one after the other, 96.0 us after a rest",
+          "the CPU may sleep in C6 (290 us to wake up)",
+          "frequency governor: performance; policy of links: default",
+        ],
+        fix: "Where small copies count, keep the CPU awake: cpupower idle-set --disable-by-latency 20.",
+        sureness: "likely",
+      },
+    ]);
+  });
+
+  it("is laid to the link if only that may sleep", () => {
+    expect(saysOf("wakes-slowly", sleepless, sleepingLink(latency(8.2, 96)))).toMatchObject([
+      {
+        summary: expect.stringContaining("as if the link had to wake up"),
+        evidence: [
+          expect.any(String),
+          "power management of links (ASPM L1) is on at 0000:18:00.0",
+          expect.any(String),
+        ],
+        fix: expect.stringContaining("pcie_aspm.policy=performance"),
+        sureness: "likely",
+      },
+    ]);
+  });
+
+  it("is laid to the processor if both may sleep, and both are told", () => {
+    const [found] = saysOf("wakes-slowly", {}, sleepingLink(latency(8.2, 96)));
+    expect(found!.summary).toContain("the processor");
+    expect(found!.evidence).toHaveLength(4);
+    expect(found!.fix).toContain("cpupower");
+  });
+
+  it("is a guess if nothing is seen that sleeps", () => {
+    const bare: MachineChange = {
+      ...sleepless,
+      host: { governor: null },
+      platform: { aspmPolicy: null },
+    };
+    expect(saysOf("wakes-slowly", bare, latency(8, 308))).toMatchObject([
+      {
+        summary: expect.stringContaining("the processor"),
+        evidence: ["device 0, copies of 4 KiB: 8.0 us one after the other, 308.0 us after a rest"],
+        fix: expect.stringContaining("cpupower"),
+        sureness: "possible",
+      },
+    ]);
+    expect(saysOf("wakes-slowly", bare, latency(8, 307.9))).toEqual([]);
+    const governed = saysOf("wakes-slowly", { ...bare, host: { governor: "ondemand" } }, latency(8, 308));
+    expect(governed[0]!.evidence.at(-1)).toBe("frequency governor: ondemand");
+  });
+
+  it.each([
+    [idle(20), true],
+    [idle(19), false],
+    [idle(20, { disabled: true }), false],
+    [idle(20, { timeUs: 0 }), false],
+    [idle(20, { timeUs: null }), true],
+  ])("needs a state that is deep, allowed and used: %j", (state, isFound) => {
+    expect(saysOf("wakes-slowly", { cpu: { idleStates: [state] } }, latency(8, 58))).toHaveLength(
+      isFound ? 1 : 0,
+    );
+    expect(saysOf("wakes-slowly", { cpu: { idleStates: [state] } }, latency(8, 57.9))).toEqual([]);
+  });
+
+  it("is nothing without a measurement", () => {
+    expect(saysOf("wakes-slowly", {}, { measured: { latency: null } })).toEqual([]);
+  });
+});
+
+describe("a governor that saves power", () => {
+  it.each([
+    ["intel_pstate", "may be slow to rise", "frequency governor: powersave, of intel_pstate"],
+    ["amd-pstate-epp", "may be slow to rise", "frequency governor: powersave, of amd-pstate-epp"],
+    ["acpi-cpufreq", "stay at their lowest", "frequency governor: powersave, of acpi-cpufreq"],
+    [null, "stay at their lowest", "frequency governor: powersave"],
+  ])("under the driver %s", (frequencyDriver, says, evidence) => {
+    const machine = { host: { governor: "powersave" }, cpu: { frequencyDriver } };
+    const found = saysOf("governor-saves", machine, { measured: slow });
+    expect(found).toMatchObject([{ summary: expect.stringContaining(says), evidence: [evidence] }]);
+    expect(saysOf("governor-saves", machine)).toEqual([]);
+  });
+
+  it("is found if the second of two devices alone is slow", () => {
+    const machine = { host: { governor: "powersave" } };
+    expect(saysOf("governor-saves", machine, [{}, { measured: slow }])).toHaveLength(1);
+  });
+});
+
+describe("CPUs that a process may use", () => {
+  const cpus = (count: number) => Array.from({ length: count }, (_, cpu) => cpu);
+  const shared = (allowed: number, allowedCores: number | null, online: number | null = 16) =>
+    saysOf("cores-shared", { host: { cpusAllowed: cpus(allowed) }, cpu: { allowedCores, online } });
+
+  it("are too few cores below four, if they are not all that there are", () => {
+    expect(shared(6, 3)).toMatchObject([
+      {
+        summary: "The 6 CPUs that this process may use are 3 cores: threads that copy share them.",
+        evidence: ["CPUs allowed: 0, 1, 2, 3, 4, 5, of 16 (thread_siblings_list)"],
+      },
+    ]);
+    expect(shared(2, 1)[0]!.summary).toContain("are one core:");
+    for (const none of [shared(8, 4), shared(2, 2), shared(6, null), shared(6, 3, 6), shared(6, 3, null)]) {
+      expect(none).toEqual([]);
+    }
+  });
+
+  it("have a quota that is too small below two", () => {
+    expect(saysOf("cpu-quota-low", { host: { cpuQuota: 1.5 } })).toMatchObject([
+      { evidence: ["quota of the cgroup, in CPUs: 1.5"] },
+    ]);
+    for (const cpuQuota of [2, null]) expect(saysOf("cpu-quota-low", { host: { cpuQuota } })).toEqual([]);
+  });
+
+  const taken = (stealShare: number | null, otherCpuShare: number | null) =>
+    saysOf("cpus-taken", { activity: { load: { stealShare, otherCpuShare } } });
+
+  it("are taken by the hypervisor from 2 % of the time on, whatever other programs do", () => {
+    expect(taken(0.02, 0.9)).toMatchObject([
+      {
+        summary: "The hypervisor gave 2 % of the CPUs' time to others during the measurement.",
+        evidence: ["stolen time in /proc/stat: 2 %"],
+        fix: expect.stringContaining("Ask the host's maintainer"),
+      },
+    ]);
+    expect(taken(0.019, 0.49)).toEqual([]);
+  });
+
+  it("are taken by other programs from half of the time on", () => {
+    expect(taken(null, 0.5)).toMatchObject([
+      {
+        summary: "Other programs used 50 % of the CPUs' time during the measurement.",
+        evidence: ["CPU time of others in /proc/stat: 50 %"],
+        fix: expect.stringContaining("Examine the machine again"),
+      },
+    ]);
+    expect(taken(null, null)).toEqual([]);
+    expect(saysOf("cpus-taken")).toEqual([]);
+  });
+});
+
+describe("registered memory", () => {
+  const off = (registered: ReturnType<typeof rates>) =>
+    saysOf(
+      "huge-pages-off",
+      { host: { transparentHugePages: "never" } },
+      { measured: { pinned: rates(50, 50), registered: { rates: registered, refused: null } } },
+    );
+
+  it("loses to small pages from a tenth on", () => {
+    expect(off(rates(44.9, 45))).toMatchObject([
+      {
+        evidence: [
+          "transparent huge pages: never",
+          "from registered memory: 44.9 GB/s to the device, 45.0 GB/s back",
+          "from pinned memory: 50.0 GB/s to the device, 50.0 GB/s back",
+        ],
+        cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(5.1), copies: "registered" },
+      },
+    ]);
+    for (const none of [off(rates(45, 45)), off(rates(null, null)), off(rates(50, 50))])
+      expect(none).toEqual([]);
+    expect(off(rates(null, 40))).toMatchObject([{ cost: { direction: "d2h" } }]);
+  });
+
+  const refused = (machine: MachineChange = {}, change = {}) =>
+    saysOf("registering-refused", machine, {
+      measured: { registered: { rates: rates(null, null), refused: "NOT_PERMITTED" } },
+      ...change,
+    });
+
+  it("is refused for a limit below 1 GiB, or for a reason that is not known", () => {
+    expect(refused({ host: { memlockLimitBytes: GiB - 1024 } })).toMatchObject([
+      { evidence: ["NOT_PERMITTED", expect.stringContaining("ulimit -l")], sureness: "likely" },
+    ]);
+    expect(refused({ host: { memlockLimitBytes: GiB - 1024 } })[0]!.fix).toContain("Raise the limit");
+    expect(refused({ host: { memlockLimitBytes: GiB } })).toMatchObject([
+      { evidence: ["NOT_PERMITTED", "limit of locked memory (ulimit -l): 1 GiB"], sureness: "possible" },
+    ]);
+    const unlimited = refused({ host: { memlockLimitBytes: null }, memory: { strictOvercommit: true } });
+    expect(unlimited).toMatchObject([
+      {
+        evidence: ["NOT_PERMITTED", "the kernel gives no more memory than it has (vm.overcommit_memory=2)"],
+        fix: expect.stringContaining("Let programs allocate pinned memory instead"),
+      },
+    ]);
+  });
+
+  it("is refused by confidential machines and WSL, which say so by themselves", () => {
+    expect(refused({ host: { virtualization: "wsl2" } })).toEqual([]);
+    expect(refused({ platform: { confidentialGuest: "Intel TDX" } })).toEqual([]);
+    expect(refused({}, { before: { confidentialComputing: true } })).toEqual([]);
+    expect(refused({ host: { virtualization: "kvm" } })).toHaveLength(1);
+    const unseen = { other: { health: { before: null, underLoad: null, after: null } } };
+    expect(refused({}, unseen as never)).toHaveLength(1);
+  });
+});
+
+describe("memory", () => {
+  const total = 100 * GiB;
+
+  it("of a cgroup is low below 4 GiB, if its limit is below the machine's", () => {
+    const low = (cgroupMemoryLimitBytes: number | null, memoryAvailableBytes: number) =>
+      saysOf("memory-limit-low", {
+        host: { cgroupMemoryLimitBytes, memoryAvailableBytes, memoryTotalBytes: total },
+      });
+    expect(low(8 * GiB, 2 * GiB)).toMatchObject([
+      {
+        summary: expect.stringContaining("leaves 2 GiB of memory"),
+        evidence: ["limit of the cgroup: 8 GiB of the machine's 100 GiB"],
+      },
+    ]);
+    for (const none of [low(8 * GiB, 4 * GiB), low(total, GiB), low(null, GiB)]) expect(none).toEqual([]);
+  });
+
+  const short = (activity: object | null, swapUsedBytes: number | null, memoryAvailableBytes = 50 * GiB) =>
+    saysOf("memory-short", {
+      ...(activity === null ? {} : { activity }),
+      memory: { swapUsedBytes },
+      host: { memoryAvailableBytes, memoryTotalBytes: total },
+    });
+  const waited = (swappedPages: number | null, memoryPressureShare: number | null) => ({
+    swappedPages,
+    load: { memoryPressureShare },
+  });
+
+  it("is short if more than 1024 pages were swapped", () => {
+    expect(short(waited(1025, 0.5), GiB)).toMatchObject([
+      {
+        summary: "The machine swapped while copies were measured.",
+        evidence: [
+          "1025 pages moved to or from swap",
+          "waiting for memory: 50.0 % of the time (PSI)",
+          "swap in use: 1 GiB; memory available: 50 GiB",
+        ],
+      },
+    ]);
+    expect(short(waited(1024, 0.019), GiB)).toEqual([]);
+  });
+
+  it("is short if programs waited for 2 % of the time", () => {
+    expect(short(waited(null, 0.02), null)).toMatchObject([
+      {
+        summary: "Programs waited for memory while copies were measured.",
+        evidence: ["waiting for memory: 2.0 % of the time (PSI)", expect.stringContaining("swap in use: 0")],
+      },
+    ]);
+  });
+
+  it("is short if less than a twentieth is left while swap is in use", () => {
+    expect(short(null, GiB, 5 * GiB - 1)).toMatchObject([
+      {
+        summary: "The machine's memory is nearly full, and swap is in use.",
+        evidence: [expect.stringContaining("swap in use: 1 GiB")],
+      },
+    ]);
+    for (const none of [short(null, GiB, 5 * GiB), short(null, 0, GiB), short(null, null, GiB)]) {
+      expect(none).toEqual([]);
+    }
+  });
+
+  it("in unused huge pages is missed from half of the machine's on", () => {
+    const pool = (hugePoolBytes: number | null, hugePoolFreeBytes: number | null) =>
+      saysOf("huge-pool-large", {
+        memory: { hugePoolBytes, hugePoolFreeBytes },
+        host: { memoryTotalBytes: total },
+      });
+    expect(pool(80 * GiB, 60 * GiB)).toMatchObject([
+      {
+        summary: expect.stringMatching(/^60 GiB of memory/),
+        evidence: ["pool of huge pages: 80 GiB, free of it: 60 GiB"],
+      },
+    ]);
+    for (const none of [pool(80 * GiB, 50 * GiB), pool(null, 60 * GiB), pool(80 * GiB, null)]) {
+      expect(none).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,268 @@
+import { describe, expect, it } from "vitest";
+import { limitOf, linksOf, speedText } from "../../src/doctor/causes/path-links.js";
+import type { PciPort } from "../../src/doctor/facts/pci-path.js";
+import { type DeviceChange, deviceWith, rates } from "../helpers/examination.js";
+import { healthyExamination, link, saysOf, slow, withPorts } from "./cause-case.js";
+
+/** What is said of a device's way to the CPU, word by word, and from which figure on. */
+
+const healthyPath = healthyExamination().devices[0]!.path;
+const [gpu, downstream, upstream, root] = healthyPath.ports as [PciPort, PciPort, PciPort, PciPort];
+
+const deviceOnly = (own: Partial<PciPort>, more: DeviceChange = {}) =>
+  withPorts([own, null, null, null], more);
+const halfRate = { pinned: rates(27.7, 27.6), nodes: [] };
+
+describe("a device's links", () => {
+  const linksWith = (change: DeviceChange) => linksOf(deviceWith(healthyPath, 0, change));
+  const slowest = { pinned: rates(1, 1), nodes: [] };
+  const unknown = { generation: null, width: null, maxGeneration: null, maxWidth: null };
+
+  it("are its own, and those between the bridges above it", () => {
+    const { links, asIs, best, card, expectedFor } = linksWith(
+      withPorts([{}, {}, { width: 4, maxGeneration: 4 }, { width: 8, maxWidth: 8 }], { measured: slowest }),
+    );
+    expect(
+      links.map(({ below, above, isDevices, now, best }) => [
+        below,
+        above,
+        isDevices,
+        speedText(now),
+        speedText(best),
+      ]),
+    ).toEqual([
+      [gpu.name, downstream.name, true, "gen5 x16", "gen5 x16"],
+      [upstream.name, root.name, false, "gen5 x4", "gen4 x8"],
+    ]);
+    expect(asIs).toBe(limitOf({ generation: 5, width: 4 }));
+    expect(best).toBe(limitOf({ generation: 4, width: 8 }));
+    expect(card).toBe(limitOf({ generation: 5, width: 16 }));
+    expect(expectedFor).toBe(card);
+  });
+
+  it("have the lesser of what both ends tell, and of one end what that tells", () => {
+    const health = { before: null, underLoad: null, after: null };
+    const of = (...ports: Partial<PciPort>[]) =>
+      linksWith(withPorts(ports, { measured: slowest, other: { health } as never })).links.map(
+        ({ now, best }) => `${speedText(now)} of ${speedText(best)}`,
+      );
+    expect(of({ width: 8, maxWidth: 16 }, { width: 4, maxWidth: 8 })).toEqual([
+      "x4 of gen5 x8",
+      "gen5 x16 of gen5 x16",
+    ]);
+    expect(of({ width: null, maxGeneration: 3 }, { width: 4, maxGeneration: null })[0]).toBe(
+      "x4 of gen3 x16",
+    );
+    expect(of(unknown, unknown)[0]).toBe(" of ");
+    expect(of({}, {}, unknown, { ...unknown, width: 2 })[1]).toBe("x2 of ");
+    expect(of({}, {}, { generation: 3 }, { generation: 4 })[1]).toBe("gen3 x16 of gen5 x16");
+  });
+
+  it("are what NVML says under load, before what sysfs says at rest", () => {
+    const { links, cardSpeed } = linksWith(
+      withPorts([{ width: 16, generation: 1, maxGeneration: 5 }], {
+        health: { link: { ...link, width: 8, generation: 4 }, cardMaxGeneration: 6 },
+        measured: slowest,
+      }),
+    );
+    expect(links[0]!.now).toEqual({ generation: 4, width: 8 });
+    expect(cardSpeed).toEqual({ generation: 6, width: 16 });
+  });
+
+  it("are refuted by copies that are more than 5 % faster, on any node and in any direction", () => {
+    const x8 = limitOf({ generation: 5, width: 8 })!;
+    const refutedBy = (pinned: [number | null, number | null], node: [number | null, number | null]) =>
+      linksWith({
+        health: { link: { ...link, width: 8 } },
+        measured: { pinned: rates(...pinned), nodes: [{ node: 1, rates: rates(...node) }] },
+      }).refuted;
+    const told = [`${gpu.name}: gen5 x8`];
+    expect(refutedBy([x8 * 1.049, null], [null, 1])).toEqual([]);
+    expect(refutedBy([x8 * 1.051, null], [null, 1])).toEqual(told);
+    expect(refutedBy([1, x8 * 1.051], [1, 1])).toEqual(told);
+    expect(refutedBy([1, 1], [x8 * 1.051, null])).toEqual(told);
+    expect(refutedBy([1, 1], [null, x8 * 1.051])).toEqual(told);
+  });
+
+  it("are the device alone, if sysfs has no port", () => {
+    const { links, asIs } = linksWith({
+      other: { path: { ...healthyPath, ports: [] } },
+      health: { link: null, cardMaxGeneration: null },
+    });
+    expect(links).toMatchObject([{ below: "the device", above: null }]);
+    expect(asIs).toBeNull();
+  });
+});
+
+describe("a link that has trained down", () => {
+  const narrow = (change: DeviceChange, machine = {}) => saysOf("link-narrow", machine, change);
+  const x8 = { health: { link: { ...link, width: 8 } }, measured: halfRate };
+
+  it("is told with both its ends, and with the half that it leaves", () => {
+    expect(narrow(x8)).toMatchObject([
+      {
+        summary:
+          "The device's PCIe link runs at gen5 x8 while copies are made; card and slot could have gen5 x16.",
+        evidence: [`${gpu.name} to ${downstream.name}: gen5 x8 of gen5 x16`],
+        claim: { leaves: { h2d: expect.closeTo(0.5), d2h: expect.closeTo(0.5) }, bound: "limit" },
+        fix: expect.stringContaining("reseat the card"),
+        sureness: "certain",
+      },
+    ]);
+    const [alone] = narrow(deviceOnly({}, x8));
+    expect(alone!.evidence).toEqual([`${gpu.name}: gen5 x8 of gen5 x16`]);
+    const [guest] = narrow(deviceOnly({}, x8), { host: { virtualization: "kvm" } });
+    expect(guest).toMatchObject({
+      summary: expect.stringContaining("the card could have"),
+      sureness: "likely",
+    });
+  });
+
+  it("is that of a switch, if that is the slowest of several", () => {
+    const [found] = narrow(
+      withPorts([{}, {}, { width: 2 }, { width: 2 }], {
+        health: { link: { ...link, width: 8 } },
+        measured: { pinned: rates(6, 6), nodes: [] },
+      }),
+    );
+    expect(found).toMatchObject({
+      summary: "A link between the device and the CPU runs at gen5 x2; both its ends could have gen5 x16.",
+      evidence: [expect.stringContaining("gen5 x8"), `${upstream.name} to ${root.name}: gen5 x2 of gen5 x16`],
+      claim: { leaves: { h2d: expect.closeTo(1 / 8) } },
+      fix: expect.stringContaining("Have the board between card and CPU looked at"),
+    });
+  });
+
+  it("is told of a device that copied one way alone, and not of one that copies past PCIe or made no copies", () => {
+    const other = (change: DeviceChange) => narrow({ ...x8, ...change });
+    expect(other({ measured: { pinned: rates(null, 27), nodes: [] } })).toHaveLength(1);
+    expect(other({ measured: { pinned: rates(27, null), nodes: [] } })).toHaveLength(1);
+    expect(other({ measured: { pinned: rates(null, null), nodes: [] } })).toEqual([]);
+    expect(other({ facts: { integrated: true } })).toEqual([]);
+    expect(other({ health: { ...x8.health, c2cLinks: 1 } })).toEqual([]);
+    expect(other({ health: { link: { ...link, width: null as never } } })).toEqual([]);
+  });
+});
+
+describe("a slot that can do less than the card", () => {
+  const slot = (change: DeviceChange) => saysOf("slot-narrow", {}, change);
+
+  it("costs what its lanes are fewer by", () => {
+    const found = slot(
+      withPorts([{ width: 8 }, { width: 8, maxWidth: 8 }], {
+        health: { link: { ...link, width: 8, maxWidth: 8 } },
+        measured: halfRate,
+      }),
+    );
+    expect(found).toMatchObject([
+      {
+        weight: "costs",
+        summary: "The card could have gen5 x16, its slot no more than gen5 x8.",
+        evidence: [`${gpu.name} to ${downstream.name}: gen5 x8 at most; the card alone: gen5 x16`],
+        claim: { leaves: { h2d: expect.closeTo(0.5) }, bound: "limit" },
+        fix: expect.stringContaining("Move the card to a slot with 16 lanes"),
+      },
+    ]);
+  });
+
+  it("of an older generation explains, and claims nothing of copies that reach what they should", () => {
+    const older = (pinned: [number, number]) =>
+      slot(
+        deviceOnly(
+          { generation: 4 },
+          {
+            health: { link: { ...link, generation: 4, maxGeneration: 4 } },
+            measured: { pinned: rates(...pinned), nodes: [] },
+            other: { expected: rates(27.2, 27) },
+          },
+        ),
+      );
+    const [reaching] = older([27.2, 27]);
+    expect(reaching).toMatchObject({
+      weight: "explains",
+      evidence: ["card and slot together: gen4 x16 at most; the card alone: gen5 x16"],
+      fix: null,
+    });
+    expect(reaching).not.toHaveProperty("claim");
+    // An expectation is for the slot as it is, of which nothing is missing.
+    expect(older([20, 20])).toMatchObject([{ claim: { leaves: { h2d: 1, d2h: 1 }, bound: "limit" } }]);
+  });
+
+  it("is a bridge above it, and no finding beside a link that has trained down further", () => {
+    const bridge = (width: number) =>
+      withPorts([{}, {}, { width, maxWidth: 8 }, { width, maxWidth: 8 }], {
+        measured: { pinned: rates(13, 13), nodes: [] },
+      });
+    expect(slot(bridge(8))).toMatchObject([
+      { summary: "The card could have gen5 x16, its bridge above the slot no more than gen5 x8." },
+    ]);
+    expect(slot(bridge(4))).toEqual([]);
+    expect(slot({})).toEqual([]);
+    expect(slot({ ...bridge(8), facts: { integrated: true } })).toEqual([]);
+  });
+});
+
+describe("errors of a link", () => {
+  const errors = (change: DeviceChange) => saysOf("link-errors", {}, change);
+
+  it("are a risk from the eleventh on, by either counter", () => {
+    expect(errors({ after: { replays: 13 }, other: { correctableErrors: 10 } })).toEqual([]);
+    expect(errors({ after: { replays: 14 }, other: { correctableErrors: 1 } })).toMatchObject([
+      {
+        weight: "risk",
+        evidence: [
+          "11 packets sent again while copies ran (NVML's replay counter)",
+          "1 errors corrected by the ports of the path (AER)",
+        ],
+      },
+    ]);
+    expect(errors({ other: { correctableErrors: 11 } })).toMatchObject([
+      { evidence: ["11 errors corrected by the ports of the path (AER)"] },
+    ]);
+    for (const change of [{ before: { replays: null } }, { after: { replays: null } }]) {
+      expect(errors({ ...change, other: { correctableErrors: null } })).toEqual([]);
+    }
+  });
+
+  it("cost what so many symbols take of the bytes that were copied", () => {
+    // 4000 errors of 62 000 symbols in 16 lanes are 3.968 GB beside 20 GB: 0.8344 is left of 44 GB/s.
+    expect(errors({ after: { replays: 4003 }, measured: slow })).toMatchObject([
+      {
+        weight: "costs",
+        evidence: [
+          expect.any(String),
+          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what is expected",
+          "so many errors cost 8.72 GB/s at most",
+        ],
+        claim: {
+          leaves: { h2d: expect.closeTo(20 / 23.968), d2h: expect.closeTo(20 / 23.968) },
+          bound: "at most",
+        },
+      },
+    ]);
+  });
+
+  it("cost nothing that is known, if the lanes are not", () => {
+    const [found] = errors({ after: { replays: 4003 }, measured: slow, health: { link: null } });
+    expect(found).toMatchObject({ weight: "risk" });
+    expect(found!.evidence).toHaveLength(2);
+    expect(found).not.toHaveProperty("claim");
+  });
+
+  it("that were not corrected are told port by port", () => {
+    const counts = (nonFatal: number, fatal: number) => ({ errors: { correctable: 9, nonFatal, fatal } });
+    const found = saysOf(
+      "link-uncorrected",
+      {},
+      withPorts([counts(0, 0), counts(2, 0), { errors: null }, counts(0, 1)]),
+    );
+    expect(found).toMatchObject([
+      {
+        evidence: [
+          `${downstream.name}: 2 non-fatal and 0 fatal errors since boot (AER)`,
+          `${root.name}: 0 non-fatal and 1 fatal errors since boot (AER)`,
+        ],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { rates } from "../helpers/examination.js";
+import { saysOf, slow } from "./cause-case.js";
+
+/** What is said of a host's NUMA nodes, word by word, and from which figure on. */
+
+describe("NUMA nodes", () => {
+  const far = {
+    pinned: rates(41.2, 38.9),
+    nodes: [
+      { node: 0, rates: rates(55.6, 55.2) },
+      { node: 1, rates: rates(41.2, 38.9) },
+    ],
+  };
+
+  it("that are faster are told with all rates, and with the CPUs that the process may not use", () => {
+    const path = { ports: [], numaNode: 1, largestBarBytes: null, iommuType: null };
+    const found = saysOf(
+      "numa-far",
+      { host: { cpusAllowed: [1, 4, 5, 6, 7] } },
+      { measured: far, other: { path } },
+    );
+    expect(found).toMatchObject([
+      {
+        summary:
+          "Memory and CPUs of NUMA node 0 are nearer to the device than those of node 1, which the firmware says it is attached to.",
+        evidence: [
+          "as the system places it: 41.2 GB/s to the device, 38.9 GB/s back",
+          "on node 0: 55.6 GB/s to the device, 55.2 GB/s back",
+          "on node 1: 41.2 GB/s to the device, 38.9 GB/s back",
+          "this process may use 1 of node 0's 8 CPUs",
+        ],
+        claim: {
+          bound: "measured",
+          leaves: { h2d: expect.closeTo(41.2 / 55.6), d2h: expect.closeTo(38.9 / 55.2) },
+        },
+      },
+    ]);
+    const [unknown] = saysOf("numa-far", {}, { measured: far, other: { path: { ...path, numaNode: null } } });
+    expect(unknown!.summary).toBe("NUMA node 0 is nearer to the device than the node that the system chose.");
+    expect(unknown!.evidence).toHaveLength(3);
+  });
+
+  it("of the device that the process may not use are a risk, or cost what is lost", () => {
+    const others = { host: { cpusAllowed: [4, 5] } };
+    const nodes = [
+      { node: 0, cpus: [0, 1, 2], physicalPackage: 0 },
+      { node: 1, cpus: [4, 5], physicalPackage: 1 },
+    ];
+    const machine = { ...others, nodes };
+    const evidence = "node 0 has 3 CPUs; the affinity mask or cpuset of this process leaves none of them";
+    expect(saysOf("numa-far", machine)).toMatchObject([
+      { weight: "risk", evidence: [evidence], sureness: "possible" },
+    ]);
+    expect(saysOf("numa-far", machine)[0]).not.toHaveProperty("claim");
+    expect(saysOf("numa-far", machine, { measured: slow })).toMatchObject([
+      {
+        weight: "costs",
+        evidence: [
+          evidence,
+          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what is expected",
+        ],
+        claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
+        sureness: "likely",
+      },
+    ]);
+    expect(saysOf("numa-far", { ...others, nodes: nodes.slice(0, 1) })).toEqual([]);
+    expect(saysOf("numa-far", { ...machine, host: { cpusAllowed: [2, 4] } })).toEqual([]);
+    const memoryAlone = [{ ...nodes[0]!, cpus: [] }, nodes[1]!];
+    expect(saysOf("numa-far", { ...others, nodes: memoryAlone })).toEqual([]);
+  });
+
+  it("of one processor are told with their CPUs, and not in a virtual machine", () => {
+    const nodes = [0, 0, 1, null].map((physicalPackage, node) => ({
+      node,
+      cpus: [2 * node, 2 * node + 1],
+      physicalPackage,
+    }));
+    expect(saysOf("sub-numa", { nodes })).toMatchObject([
+      {
+        summary: expect.stringContaining("divided into 2 NUMA nodes"),
+        evidence: [
+          "node 0: 2 CPUs, processor 0",
+          "node 1: 2 CPUs, processor 0",
+          "node 2: 2 CPUs, processor 1",
+          "node 3: 2 CPUs",
+        ],
+      },
+    ]);
+    expect(saysOf("sub-numa", { nodes, host: { virtualization: "kvm" } })).toEqual([]);
+    expect(saysOf("sub-numa", { nodes: nodes.slice(1) })).toEqual([]);
+    expect(saysOf("sub-numa", { nodes: [] })).toEqual([]);
+  });
+
+  it("between which pages move matter where a copy is slow, on any of two devices", () => {
+    expect(saysOf("numa-balancing", {}, [{}, { measured: slow }])).toMatchObject([
+      { evidence: ["kernel.numa_balancing is on, with 2 nodes"] },
+    ]);
+    const oneNode = { nodes: [{ node: 0, cpus: [0], physicalPackage: 0 }] };
+    expect(saysOf("numa-balancing", oneNode, { measured: slow })).toEqual([]);
+    expect(saysOf("numa-balancing", { numaBalancing: false }, { measured: slow })).toEqual([]);
+    expect(saysOf("numa-balancing", { numaBalancing: null }, { measured: slow })).toEqual([]);
+    expect(saysOf("numa-balancing")).toEqual([]);
+  });
+});

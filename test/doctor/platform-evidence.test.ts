@@ -1,0 +1,247 @@
+import { describe, expect, it } from "vitest";
+import { type DeviceChange, rates } from "../helpers/examination.js";
+import { healthyExamination, saysOf, slow } from "./cause-case.js";
+
+/** What is said of the platform that devices are part of, word by word, and from which figure on. */
+
+const slowText = (than: string) =>
+  `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what ${than}`;
+const healthyPath = healthyExamination().devices[0]!.path;
+
+/** Health that NVML told under load alone. */
+const underLoadOnly = (more: object): DeviceChange => {
+  const { underLoad } = healthyExamination().devices[0]!.health;
+  return { other: { health: { before: null, underLoad: { ...underLoad, ...more }, after: null } } as never };
+};
+const unseen = { other: { health: { before: null, underLoad: null, after: null } } } as never;
+
+describe("a device that is divided", () => {
+  it("says so itself, or by its name, and may lose anything", () => {
+    const mig = (change: DeviceChange) => saysOf("mig", {}, change);
+    expect(mig({ health: { migEnabled: true } })).toMatchObject([{ evidence: ["MIG is enabled"] }]);
+    expect(mig({ health: { migEnabled: true } })[0]).not.toHaveProperty("claim");
+    expect(mig({ facts: { name: "NVIDIA A100 MIG 1g.10gb" }, measured: slow })).toMatchObject([
+      {
+        evidence: ["its name: NVIDIA A100 MIG 1g.10gb", slowText("the whole device reaches")],
+        claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
+      },
+    ]);
+    expect(mig(underLoadOnly({ migEnabled: true }))).toHaveLength(1);
+    for (const none of [{}, unseen, { health: { migEnabled: null } }]) expect(mig(none)).toEqual([]);
+  });
+});
+
+describe("a virtual machine", () => {
+  const guest = (change: DeviceChange, host: object = {}) =>
+    saysOf("virtual-machine", { host: { virtualization: "kvm", ...host } }, change);
+  const path = (ports: number, numaNode: number | null) => ({
+    other: { path: { ...healthyPath, ports: healthyPath.ports.slice(0, ports), numaNode } },
+  });
+
+  it("hides bridges, nodes and frequencies, each of which is told alone", () => {
+    const hides = (what: string) => [{ evidence: ["hypervisor: kvm", `not shown to guests: ${what}`] }];
+    expect(guest(path(1, 0))).toMatchObject(hides("the bridges between device and CPU"));
+    expect(guest(path(2, null))).toMatchObject(hides("the NUMA node that the device is attached to"));
+    expect(guest(path(2, 0), { governor: null })).toMatchObject(hides("the frequencies of the CPUs"));
+    expect(guest(path(2, 0))).toEqual([]);
+    expect(guest(path(1, 0), { virtualization: "wsl2" })).toEqual([]);
+    expect(guest(path(1, 0), { virtualization: null })).toEqual([]);
+  });
+
+  it("of WSL says what was refused", () => {
+    const registered = { rates: rates(null, null), refused: "no memory" };
+    const windows = { host: { virtualization: "wsl2", kernel: "5.15" } };
+    expect(saysOf("wsl", windows, { measured: { registered } })).toMatchObject([
+      { evidence: ["kernel: 5.15", expect.stringContaining("could pin"), "registering memory: no memory"] },
+    ]);
+    expect(saysOf("wsl", windows)[0]!.evidence).toHaveLength(2);
+    expect(saysOf("wsl", { host: { virtualization: "kvm" } })).toEqual([]);
+  });
+});
+
+describe("confidential computing", () => {
+  const confidential = (change: DeviceChange, platform: object = {}) =>
+    saysOf("confidential-computing", { platform }, change);
+  const near = (pageable: [number | null, number | null], pinned: [number | null, number | null]) => ({
+    measured: { pinned: rates(...pinned), pageable: rates(...pageable), nodes: [] },
+  });
+  const on = { health: { confidentialComputing: true } };
+
+  it("is told by the driver or the machine, with the rates that show it", () => {
+    expect(confidential(on)).toMatchObject([{ evidence: ["NVML: confidential computing is on"] }]);
+    expect(confidential(on)[0]).not.toHaveProperty("claim");
+    expect(confidential({}, { confidentialGuest: "Intel TDX", bounceBufferBytes: 2 ** 30 })).toMatchObject([
+      {
+        evidence: [
+          "this is a confidential virtual machine (Intel TDX)",
+          "bounce buffers that the kernel keeps (swiotlb): 1 GiB",
+        ],
+      },
+    ]);
+    expect(confidential({ ...on, measured: slow })).toMatchObject([
+      {
+        evidence: [expect.any(String), "pinned: 44.0 GB/s to the device, 44.0 GB/s back"],
+        claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
+      },
+    ]);
+    expect(confidential(underLoadOnly({ confidentialComputing: true }))).toHaveLength(1);
+    for (const none of [{}, unseen]) expect(confidential(none)).toEqual([]);
+  });
+
+  it("makes pageable copies as fast as pinned ones: four fifths of them in one direction", () => {
+    const evidence = (pageable: [number | null, number | null]) =>
+      confidential({ ...on, ...near(pageable, [60, 60]) })[0]!.evidence;
+    expect(evidence([48, 10])).toEqual([
+      expect.any(String),
+      "pinned: 60.0 GB/s to the device, 60.0 GB/s back",
+      "pageable: 48.0 GB/s to the device, 10.0 GB/s back",
+    ]);
+    expect(evidence([47.9, 47.9])).toHaveLength(1);
+    expect(evidence([null, 48])).toHaveLength(3);
+    const [none] = confidential({ ...on, ...near([0, null], [null, null]) });
+    expect(none!.evidence).toHaveLength(1);
+  });
+
+  it("lets calls wait for their copies, which is a risk elsewhere", () => {
+    const wait = (change: DeviceChange, platform: object = {}) => saysOf("copies-wait", { platform }, change);
+    const share = (h2d: number | null, d2h: number | null, pinned = rates(55, 55)) => ({
+      measured: { hostShare: { h2d, d2h }, pinned },
+    });
+    expect(wait(share(0.5, null))).toMatchObject([
+      {
+        weight: "risk",
+        summary:
+          "Asynchronous copies of pinned memory block here: the calls return only when the copy is done.",
+        evidence: ["of a pinned copy's time, the call takes 50 % to the device and 0 % back"],
+      },
+    ]);
+    const explained = { weight: "explains", summary: expect.stringContaining("done, as with confidential") };
+    expect(wait({ ...share(0.1, 0.9), ...on })).toMatchObject([explained]);
+    expect(wait(share(0.9, 0.9), { confidentialGuest: "Intel TDX" })).toMatchObject([explained]);
+    const late = { ...share(0.9, 0.9), ...underLoadOnly({ confidentialComputing: true }) };
+    expect(wait(late)).toMatchObject([explained]);
+    expect(wait({ ...share(0.9, 0.9), ...(unseen as DeviceChange) })).toMatchObject([{ weight: "risk" }]);
+    for (const none of [share(0.49, 0.49), share(0.9, 0.1, rates(null, 55)), {}])
+      expect(wait(none)).toEqual([]);
+  });
+});
+
+describe("a GPU that is joined to its CPU", () => {
+  const joined = (change: DeviceChange, graceCpu = false) =>
+    saysOf("grace", { platform: { graceCpu } }, change);
+  const near = { measured: { pageable: rates(50, 10) } };
+
+  it("is told by its links, or by the CPU with pageable copies that are as fast", () => {
+    expect(joined({ health: { c2cLinks: 10 } })).toMatchObject([
+      { evidence: ["links to the CPU other than PCIe: 10 (NVML)"], sureness: "certain" },
+    ]);
+    expect(joined(near, true)).toMatchObject([
+      {
+        evidence: ["the CPU is Neoverse V2 (Grace)", "pageable: 50.0 GB/s to the device, 10.0 GB/s back"],
+        sureness: "likely",
+      },
+    ]);
+    expect(joined(underLoadOnly({ c2cLinks: 1 }))).toHaveLength(1);
+    expect(joined({}, true)).toEqual([]);
+    expect(joined(near)).toEqual([]);
+    expect(joined(unseen)).toEqual([]);
+  });
+});
+
+describe("a driver", () => {
+  const old = (driverVersion: string | null, computeCapability: string) =>
+    saysOf("driver-old", { platform: { driverVersion } }, { facts: { computeCapability } });
+
+  it.each([
+    ["7.5", "410.48", "410.47"],
+    ["8.0", "450.36", "450.35"],
+    ["8.6", "455.23", "455.22"],
+    ["8.9", "520.61", "520.60"],
+    ["9.0", "520.61", "515.105.01"],
+    ["10.0", "570.26", "570.25"],
+    ["12.0", "570.26", "569.99"],
+  ])("for compute capability %s is at least %s", (capability, first, older) => {
+    expect(old(first, capability)).toEqual([]);
+    expect(old(`${first}.01`, capability)).toEqual([]);
+    expect(old("580.1", capability)).toEqual([]);
+    expect(old(older, capability)).toMatchObject([
+      {
+        evidence: [`driver ${older}; compute capability ${capability} came with driver ${first}`],
+        fix: `Install a newer driver, ${first.split(".")[0]} or above.`,
+      },
+    ]);
+  });
+
+  it("is not judged, if it or the device is not known", () => {
+    expect(old(null, "9.0")).toEqual([]);
+    expect(old("100.1", "99.9")).toEqual([]);
+  });
+});
+
+describe("copies that share a way", () => {
+  const both = (bothWays: ReturnType<typeof rates>, pinned = rates(40, 20), ports = 4) =>
+    saysOf(
+      "both-ways-shared",
+      {},
+      {
+        measured: { bothWays, pinned },
+        other: { path: { ...healthyPath, ports: healthyPath.ports.slice(0, ports) } },
+      },
+    );
+
+  it("of both directions reach less than 1.25 times the faster one", () => {
+    const [, ...bridges] = healthyPath.ports.map(({ name }) => name);
+    expect(both(rates(25, 24.9))).toMatchObject([
+      {
+        summary:
+          "Both directions at once reach only 1.25 times the rate of one direction; 2 times is possible: the device is behind a switch.",
+        evidence: [
+          "one way at a time: 40.0 GB/s to the device, 20.0 GB/s back",
+          "both ways at once: 25.0 GB/s to the device, 24.9 GB/s back",
+          `bridges above it: ${bridges.join(", ")}`,
+        ],
+      },
+    ]);
+    const [direct] = both(rates(20, 20), rates(20, 40), 2);
+    expect(direct!.summary).toBe(
+      "Both directions at once reach only 1.00 times the rate of one direction; 2 times is possible.",
+    );
+    expect(direct!.evidence).toHaveLength(2);
+    for (const none of [
+      both(rates(25, 25)),
+      both(rates(null, 1)),
+      both(rates(1, null)),
+      both(rates(1, 1), rates(null, null)),
+    ]) {
+      expect(none).toEqual([]);
+    }
+  });
+
+  it("with another device below one switch lose a tenth of their rate or more", () => {
+    const together = (h2d: number | null, d2h: number | null, more: DeviceChange = {}): DeviceChange => ({
+      ...more,
+      measured: { pinned: rates(50, 50), together: rates(h2d, d2h), ...more.measured },
+    });
+    const shared = (one: DeviceChange, other: DeviceChange = { measured: { together: null } }) =>
+      saysOf("uplink-shared", {}, [one, other]);
+    expect(shared(together(44.9, 45))).toMatchObject([
+      {
+        device: 0,
+        summary: "The device shares a way to the CPU with device 1: together each is slower than alone.",
+        evidence: [
+          "alone: 50.0 GB/s to the device, 50.0 GB/s back",
+          "all devices together: 44.9 GB/s to the device, 45.0 GB/s back",
+          "shared: 0000:16:00.0",
+        ],
+        sureness: "likely",
+      },
+    ]);
+    expect(shared(together(30, 30, { other: { expected: rates(50, 50) } }))[0]!.sureness).toBe("certain");
+    expect(shared(together(45, 45))).toEqual([]);
+    expect(shared(together(null, null))).toEqual([]);
+    expect(shared(together(null, 1))).toHaveLength(1);
+    expect(saysOf("uplink-shared", {}, together(1, 1))).toEqual([]);
+    const elsewhere = { other: { path: { ...healthyPath, ports: healthyPath.ports.slice(0, 1) } } };
+    expect(shared(together(1, 1), elsewhere)).toEqual([]);
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import type { DeviceExamination } from "../../src/doctor/examination.js";
+import type { PciPort } from "../../src/doctor/facts/pci-path.js";
+import { type DeviceChange, healthyHealth, rates } from "../helpers/examination.js";
+import { healthyExamination, saysOf, slow, withPorts } from "./cause-case.js";
+
+/** What is said of the ports between a device and the CPU, and of the window to its memory. */
+
+const healthyPath = healthyExamination().devices[0]!.path;
+const [gpu, downstream, upstream, root] = healthyPath.ports as [PciPort, PciPort, PciPort, PciPort];
+
+const deviceOnly = (own: Partial<PciPort>, more: DeviceChange = {}) =>
+  withPorts([own, null, null, null], more);
+const settings = (changes: object) => ({ settings: { ...gpu.settings!, ...changes } });
+
+describe("ports of a path", () => {
+  const small = (change: DeviceChange) => saysOf("payload-small", {}, change);
+  const below = { measured: { pinned: rates(51, 50.9), nodes: [] } };
+
+  it("carry small packets, if all of them could do more", () => {
+    const payload = (own: number, ...supported: number[]) =>
+      withPorts(
+        supported.map((maxPayloadSupportedBytes) =>
+          settings({ maxPayloadBytes: own, maxPayloadSupportedBytes }),
+        ),
+        below,
+      );
+    expect(small(payload(128, 512, 256, 512, 512))).toMatchObject([
+      {
+        weight: "costs",
+        summary: "Packets carry at most 128 bytes, where all ports of the path could do 256.",
+        evidence: [`Max_Payload_Size of ${gpu.name}: 128 of 256 bytes`],
+        claim: { leaves: { h2d: expect.closeTo(128 / 152 / (256 / 280)) }, bound: "limit" },
+      },
+    ]);
+    expect(small(payload(256, 512, 256, 512, 512))).toEqual([]);
+    expect(small(deviceOnly(settings({ maxPayloadBytes: 128 }), below))).toEqual([]);
+    expect(small(withPorts([settings({ maxPayloadBytes: 128 }), { settings: null }], below))).toEqual([]);
+    expect(small(withPorts([{ settings: null }], below))).toEqual([]);
+    const unknown = { ...below, other: { expected: rates(null, null) } };
+    const [risk] = small(withPorts([settings({ maxPayloadBytes: 128 })], unknown));
+    expect(risk).toMatchObject({ weight: "risk" });
+    expect(risk).not.toHaveProperty("claim");
+  });
+
+  it("are suspected of small read requests, ordered writes and translation, if copies are slow", () => {
+    const of = (cause: string, own: Partial<PciPort>, more: DeviceChange = { measured: slow }) =>
+      saysOf(cause, { platform: { kernelArguments: ["pci=noaer", "amd_iommu=on"] } }, withPorts([own], more));
+    expect(of("read-request-small", settings({ maxReadRequestBytes: 256 }))).toMatchObject([
+      { evidence: [`Max_Read_Request_Size of ${gpu.name}: 256 bytes`] },
+    ]);
+    expect(of("read-request-small", settings({ maxReadRequestBytes: 512 }))).toEqual([]);
+    expect(of("read-request-small", settings({ maxReadRequestBytes: 256 }), {})).toEqual([]);
+    expect(of("relaxed-ordering-off", settings({ relaxedOrdering: false }))).toHaveLength(1);
+    expect(of("relaxed-ordering-off", {})).toEqual([]);
+    for (const cause of ["read-request-small", "relaxed-ordering-off"]) {
+      expect(of(cause, { settings: null })).toEqual([]);
+    }
+    const iommu = (iommuType: string | null) =>
+      saysOf(
+        "iommu-translates",
+        { platform: { kernelArguments: ["pci=noaer", "amd_iommu=on"] } },
+        { measured: slow, other: { path: { ...healthyPath, iommuType } } },
+      );
+    expect(iommu("DMA")).toMatchObject([
+      { evidence: ["type of its IOMMU group: DMA", "kernel argument: amd_iommu=on"] },
+    ]);
+    for (const type of ["identity", null]) expect(iommu(type)).toEqual([]);
+    const unseen = { measured: slow, other: { path: { ...healthyPath, ports: [], iommuType: "DMA" } } };
+    expect(saysOf("iommu-translates", {}, unseen)).toEqual([]);
+  });
+
+  it("send copies between devices up to the CPU, if one above both redirects", () => {
+    const second = healthyExamination().devices[1]!;
+    const redirecting = (
+      p2p: [number | null, number | null],
+      more: Partial<DeviceExamination["path"]> = {},
+    ) => {
+      const change = withPorts([{}, settings({ redirectsPeers: true })]);
+      const own: DeviceChange = {
+        measured: { pinned: { ...rates(55.6, 55.2), p2p: p2p[1] } },
+        other: { expected: { ...rates(55.4, 55), p2p: p2p[0] }, path: { ...change.other!.path!, ...more } },
+      };
+      return saysOf("peers-redirected", {}, [own, { other: { path: second.path } }]);
+    };
+    expect(redirecting([null, null])).toMatchObject([
+      {
+        device: 0,
+        evidence: [
+          "behind the same switch: device 1",
+          `ACS redirects at ${downstream.name}`,
+          "type of the IOMMU group: identity",
+        ],
+      },
+    ]);
+    expect(redirecting([20, 19.9], { iommuType: null })[0]!.evidence).toHaveLength(2);
+    expect(redirecting([20, 20])).toEqual([]);
+    expect(redirecting([null, 20])).toHaveLength(1);
+    expect(redirecting([20, null])).toHaveLength(1);
+    expect(
+      redirecting([null, null], { ports: [gpu, { ...downstream, settings: null }, upstream, root] }),
+    ).toEqual([]);
+    const alone = { ...downstream, settings: { ...downstream.settings!, redirectsPeers: true } };
+    expect(redirecting([null, null], { ports: [gpu, alone] })).toEqual([]);
+  });
+});
+
+describe("the window to a device's memory", () => {
+  const memory = 80e9;
+  const window = (health: object | null, largestBarBytes: number | null, more: object = {}) =>
+    saysOf(
+      "window-small",
+      {},
+      {
+        facts: { totalMemoryBytes: memory },
+        other: {
+          path: { ...healthyPath, largestBarBytes },
+          health: { before: health, underLoad: more, after: null },
+        } as never,
+      },
+    );
+
+  it("is small below half of it, by NVML, or else by sysfs", () => {
+    const nvml = (bar1TotalBytes: number | null, more: object = {}) => ({
+      ...healthyHealth,
+      bar1TotalBytes,
+      ...more,
+    });
+    expect(window(nvml(40e9 - 1), null)).toHaveLength(1);
+    expect(window(nvml(40e9), 1)).toEqual([]);
+    expect(window(nvml(null), 256 * 2 ** 20)).toMatchObject([
+      { evidence: ["window: 256 MiB; memory: 74.5 GiB"], weight: "explains" },
+    ]);
+    expect(window(nvml(null), null)).toEqual([]);
+    expect(window(null, 40e9, nvml(1e9))).toHaveLength(1);
+    expect(window(nvml(1e9, { migEnabled: true }), null)).toEqual([]);
+    expect(window(nvml(1e9, { c2cLinks: 2 }), null)).toEqual([]);
+  });
+});

@@ -1,0 +1,258 @@
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../src/doctor/diagnose.js";
+import type { Diagnosis } from "../../src/doctor/diagnosis.js";
+import type { Examination } from "../../src/doctor/examination.js";
+import { type DeviceChange, deviceWith, healthyHealth, otherProgram, rates } from "../helpers/examination.js";
+import { healthyExamination, link } from "./cause-case.js";
+
+/** Sentences of a diagnosis, and of several devices: which of them decides, and what is said of each. */
+
+const context = {
+  backend: "cuda",
+  sizeBytes: 2 ** 26,
+  createdAt: new Date("2026-11-22T10:00:00Z"),
+  wallNs: 9e9,
+  labels: {},
+} as const;
+
+function diagnosed(changes: readonly DeviceChange[], more: Partial<Examination> = {}): Diagnosis {
+  const { devices } = healthyExamination();
+  const changed = changes.map((change, i) => deviceWith(devices[i]!.path, i, change));
+  return diagnose({ ...healthyExamination(), devices: changed, ...more }, context);
+}
+
+const slow: DeviceChange = { measured: { pinned: rates(44, 44), nodes: [] } };
+const unmeasured: DeviceChange = { measured: { pinned: rates(null, 55), nodes: [] } };
+const unknown: DeviceChange = { other: { expected: rates(55, null) } };
+const otherKind: DeviceChange = {
+  other: { reference: { source: "its link alone", tolerance: 0.05, isOfKind: false } },
+};
+const ecc: DeviceChange = { after: { eccErrors: 1 } };
+const noHealth = { before: null, underLoad: null, after: null };
+const unseen = (facts: object = {}): DeviceChange => ({
+  other: { health: noHealth } as never,
+  facts: { link: null, ...facts },
+});
+
+describe("a verdict", () => {
+  it("counts the causes that cost beside the first", () => {
+    const narrow: DeviceChange = {
+      health: { link: { ...link, width: 8 } },
+      measured: { pinned: rates(27.7, 27.6), nodes: [] },
+    };
+    expect(diagnosed([{}, slow])).toMatchObject({
+      verdict: "costs",
+      reason: expect.stringMatching(/explains it\.$/),
+    });
+    expect(diagnosed([slow, slow]).reason).toMatch(/explains it\. 1 more cause\.$/);
+    expect(
+      diagnosed([narrow, { ...slow, measured: { ...slow.measured, slowShare: { h2d: 0.5, d2h: 0.5 } } }])
+        .reason,
+    ).toMatch(/ 2 more causes\.$/);
+  });
+
+  it("is of the device that was not measured in both directions, or of all of them", () => {
+    const reason = (...changes: DeviceChange[]) => diagnosed(changes).reason;
+    expect(reason({}, unmeasured)).toContain("Whether device 1 is healthy cannot be told: there was no time");
+    expect(reason(unmeasured, unmeasured)).toContain("Whether devices 0, 1 are healthy");
+    expect(reason(unknown, {})).toContain(
+      "Whether device 0 is healthy cannot be told: its link is not known",
+    );
+    expect(reason({ other: { expected: rates(null, 55) } }, unknown)).toContain("devices 0, 1 are");
+    expect(diagnosed([])).toMatchObject({ verdict: "cannot tell", findings: [] });
+  });
+
+  it("is costs before unmeasured, unmeasured before faulty, faulty before unknown", () => {
+    const verdictOf = (...changes: DeviceChange[]) => diagnosed(changes).verdict;
+    const reasonOf = (...changes: DeviceChange[]) => diagnosed(changes).reason;
+    expect(verdictOf(slow, unmeasured)).toBe("costs");
+    expect(verdictOf(ecc, unmeasured)).toBe("cannot tell");
+    expect(verdictOf(ecc, unknown)).toBe("faulty");
+    expect(reasonOf(ecc, unknown)).toBe("Device 0: the device's memory had uncorrectable errors.");
+    expect(reasonOf(ecc, {})).toBe(
+      "Copies are as fast as they should be, but device 0: the device's memory had uncorrectable errors.",
+    );
+    expect(verdictOf(unknown, otherKind)).toBe("cannot tell");
+    expect(reasonOf(unknown, otherKind)).toContain("nothing of its kind was recorded");
+  });
+
+  it("is faulty for a finding that isolates as for one that resets, and for none that is to be watched", () => {
+    const watched = diagnosed([{ health: { clockReasons: ["sw-power-cap"] } }]);
+    expect(watched.findings[0]!.action).toBe("monitor");
+    expect(watched).toMatchObject({
+      verdict: "healthy",
+      reason: expect.stringMatching(/ One thing is worth a look\.$/),
+    });
+    const two = diagnosed([
+      { health: { clockReasons: ["sw-power-cap"] } },
+      { other: { correctableErrors: 99 } },
+    ]);
+    expect(two.reason).toMatch(/ 2 things are worth a look\.$/);
+  });
+
+  it("of GPUs without a reference has a sentence for each, with what the link allows if that is known", () => {
+    const unbounded = { other: { ...otherKind.other, limitGBps: null } };
+    expect(
+      diagnosed([{ ...otherKind, other: { ...otherKind.other, limitGBps: 63 } }, unbounded]).reason,
+    ).toBe(
+      "No reference for device 0 (NVIDIA H100 80GB HBM3): pinned copies reach 55.6 GB/s and 55.2 GB/s. The link alone allows 63.0 GB/s. " +
+        "No reference for device 1 (NVIDIA H100 80GB HBM3): pinned copies reach 55.6 GB/s and 55.2 GB/s.",
+    );
+    expect(diagnosed([{}, unbounded]).reason).toMatch(/^No reference for device 1 /);
+  });
+
+  it("of a healthy machine has the slowest pageable copies, of all devices, if any were measured", () => {
+    const pageable = (h2d: number | null, d2h: number | null): DeviceChange => ({
+      measured: { pageable: rates(h2d, d2h) },
+    });
+    expect(diagnosed([pageable(9, 8), pageable(7, null)]).reason).toContain("Pageable ones reach 7.00 GB/s");
+    expect(diagnosed([pageable(null, null)]).reason).toBe(
+      "Pinned copies reach what healthy machines of this kind do.",
+    );
+  });
+
+  it("is healthy of copies that are slow as they must be", () => {
+    const divided = { ...slow, health: { migEnabled: true } };
+    expect(diagnosed([divided])).toMatchObject({
+      verdict: "healthy",
+      reason:
+        "Copies are slower than on other machines of this kind, as they must be here: the findings say why.",
+    });
+  });
+});
+
+describe("a finding", () => {
+  it("names its device among several, unless it does so itself or is of the machine", () => {
+    expect(diagnosed([{}, ecc]).findings[0]!.summary).toBe(
+      "Device 1: the device's memory had uncorrectable errors.",
+    );
+    expect(diagnosed([ecc]).findings[0]!.summary).toBe("The device's memory had uncorrectable errors.");
+    expect(diagnosed([slow, {}]).findings[0]!.summary).toMatch(
+      /^Device 0 \(NVIDIA H100 80GB HBM3\) copies slower/,
+    );
+    const rest = diagnosed([{ measured: { latency: { backToBackUs: 8, afterRestUs: 96 } } }, {}]);
+    expect(rest.findings[0]!.summary).toMatch(/^A small copy takes/);
+  });
+
+  it("of a device that fails says what to do by the cause, also of the second device", () => {
+    const { findings } = diagnosed([{}, { other: { failure: "it fell off the bus" } }]);
+    expect(findings[0]).toMatchObject({
+      cause: "device-fails",
+      device: 1,
+      summary: "Device 1 (NVIDIA H100 80GB HBM3) could not be measured to the end.",
+      fix: "Check the kernel log and nvidia-smi, then reset the device or reboot.",
+      action: "reset",
+    });
+  });
+
+  it("of a loss that is explained in part says how much of it, in the directions that are left", () => {
+    const [first] = diagnosed([
+      {
+        health: { link: { ...link, width: 8 } },
+        measured: { pinned: rates(7, 27.4), nodes: [] },
+      },
+    ]).findings;
+    expect(first).toMatchObject({
+      cause: "unexplained",
+      summary: "Device 0 (NVIDIA H100 80GB HBM3) copies slower than what was found explains.",
+      evidence: [
+        expect.stringMatching(
+          /^to the device: 7\.00 GB\/s, where 55\.4 GB\/s are expected; 16\.2 GB\/s are explained$/,
+        ),
+      ],
+      cost: { direction: "h2d" },
+    });
+  });
+
+  it("of devices that are slow together has what each loses, within twice the tolerance", () => {
+    const ports = (i: number) => [
+      { ...healthyExamination().devices[i]!.path.ports[0]!, name: `0000:0${i}:00.0` },
+      { ...healthyExamination().devices[i]!.path.ports[1]!, name: `0000:1${i}:00.0` },
+    ];
+    const together = (h2d: number, d2h: number, i: number): DeviceChange => ({
+      measured: { together: rates(h2d, d2h) },
+      other: {
+        expectedTogether: rates(50, 50),
+        path: { ...healthyExamination().devices[i]!.path, ports: ports(i) },
+      },
+    });
+    const { findings } = diagnosed([together(44.9, 45, 0), together(45, 45, 1)]);
+    expect(findings).toMatchObject([
+      {
+        cause: "slow-together",
+        device: 0,
+        evidence: ["to the device: 44.9 GB/s with the others, where 50.0 GB/s are expected"],
+        cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(5.1), copies: "together" },
+        fix: expect.stringContaining("memory modules are missing or on one node"),
+      },
+    ]);
+  });
+});
+
+describe("a device's row", () => {
+  const rowOf = (change: DeviceChange) => diagnosed([change]).devices[0]!;
+  const x4 = { generation: 4, width: 4, maxGeneration: 5, maxWidth: 16 } as never;
+
+  it("has the link as it is under load, or as the driver or sysfs has it", () => {
+    const slowest = { measured: { pinned: rates(5, 5), nodes: [] } };
+    expect(rowOf({ ...slowest, health: { link: x4 } }).link).toBe("PCIe gen4 x4");
+    expect(rowOf({ ...slowest, ...unseen({ link: x4 }) }).link).toBe("PCIe gen4 x4");
+    expect(rowOf({ ...slowest, ...unseen() }).link).toBe("PCIe gen5 x16");
+    const path = { ...healthyExamination().devices[0]!.path, ports: [] };
+    expect(rowOf({ ...slowest, ...unseen(), other: { health: noHealth, path } as never }).link).toBeNull();
+    for (const missing of [{ generation: null }, { width: null }]) {
+      const port = { ...healthyExamination().devices[0]!.path.ports[0]!, ...missing };
+      const change = {
+        ...slowest,
+        ...unseen(),
+        other: { health: noHealth, path: { ...path, ports: [port] } },
+      };
+      expect(rowOf(change as never).link).toBeNull();
+    }
+  });
+
+  it("has shares of the link's limit, if that and the rate are known", () => {
+    expect(rowOf({ measured: { pinned: rates(31.5, null) }, other: { limitGBps: 63 } }).rates).toMatchObject([
+      { direction: "h2d", gigabytesPerSecond: 31.5, shareOfLimit: 0.5, expectedGigabytesPerSecond: 55.4 },
+      { direction: "d2h", gigabytesPerSecond: null, shareOfLimit: null },
+    ]);
+    expect(rowOf({ other: { limitGBps: null } }).rates[0]!.shareOfLimit).toBeNull();
+    const together = rowOf({ measured: { together: rates(40, 40) } }).rates;
+    expect(together[2]).toMatchObject({ together: true, expectedGigabytesPerSecond: null });
+  });
+
+  it("has how many copies were made and proven, if that is known", () => {
+    expect(rowOf({ other: { copied: { made: 9, proven: 4, bytes: 1 } } }).copies).toEqual({
+      made: 9,
+      proven: 4,
+    });
+    const { copied: _, ...device } = deviceWith(healthyExamination().devices[0]!.path, 0, {});
+    expect(diagnosed([], { devices: [device] }).devices[0]).not.toHaveProperty("copies");
+  });
+});
+
+describe("what NVML did not tell", () => {
+  const linesOf = (...changes: DeviceChange[]) => diagnosed(changes).unseen;
+  const lines = {
+    none: "link, clocks, ECC and other users of a device: there is no NVML that tells",
+    replays: "replay counters: NVML does not tell",
+    clocks: "reasons for lower clocks: NVML does not tell",
+    others: "other processes on the device: NVML does not list them here",
+  };
+
+  it("is a line each, also if one of two devices alone lacks it", () => {
+    expect(linesOf({}, {})).toEqual([]);
+    expect(linesOf({}, unseen())).toEqual([lines.none]);
+    expect(linesOf({}, { health: { replays: null } })).toEqual([lines.replays]);
+    expect(linesOf({}, { health: { clockReasons: null } })).toEqual([lines.clocks]);
+    expect(linesOf({}, { other: { others: null } })).toEqual([lines.others]);
+    expect(linesOf({ other: { others: [otherProgram({})] } })).toEqual([]);
+    expect(linesOf({ other: { health: noHealth, others: null } as never })).toEqual([lines.none]);
+  });
+
+  it("is read before the copies, if not under load", () => {
+    const before = { ...healthyHealth, replays: null };
+    const health = { before, underLoad: null, after: null };
+    expect(linesOf({ other: { health } as never })).toEqual([lines.replays]);
+  });
+});

@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import {
+  chanceOfDrop,
+  deviationOf,
+  leastLossFound,
+  leastLossShown,
+  noiseOf,
+  ofMedian,
+  processNoise,
+  widerNoise,
+} from "../../src/fleet/figure-noise.js";
+import { kindOf } from "../../src/fleet/node-figures.js";
+import { studentTail } from "../../src/stats/hypothesis-tests.js";
+import { keys } from "../helpers/plain-nodes.js";
+
+const pinned = kindOf(keys.pinned);
+const h200 = ["NVIDIA H200"];
+const noise = (machines: number, process: number, degreesOfFreedom = 1) => ({
+  betweenMachines: { variance: machines, degreesOfFreedom },
+  ofProcess: { variance: process, degreesOfFreedom },
+});
+/** The upper tail of Student's t with one degree of freedom, which is Cauchy's. */
+const cauchyTail = (x: number) => 0.5 - Math.atan(x) / Math.PI;
+
+describe("the chance of a drop, by hand", () => {
+  it("of one part alone is its tail, with nine tenths of the drop", () => {
+    expect(chanceOfDrop(10, noise(0, 1))).toBeCloseTo(cauchyTail(9), 10);
+    expect(chanceOfDrop(10, noise(1, 0))).toBeCloseTo(cauchyTail(9), 10);
+    expect(chanceOfDrop(10, noise(0, 4))).toBeCloseTo(cauchyTail(4.5), 10);
+  });
+
+  it("of two parts is the least sum of both, however the drop is divided", () => {
+    expect(chanceOfDrop(10, noise(1, 1))).toBeCloseTo(2 * cauchyTail(5), 10);
+    const sums = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9].map(
+      (w) => cauchyTail((w * 10) / 3) + cauchyTail((1 - w) * 10),
+    );
+    expect(chanceOfDrop(10, noise(9, 1))).toBeCloseTo(Math.min(...sums), 10);
+    expect(chanceOfDrop(1e-9, noise(1, 1))).toBeCloseTo(1, 6);
+    for (const drop of [0, -3]) expect(chanceOfDrop(drop, noise(0, 0))).toBe(1);
+  });
+
+  it("of a median is that of a narrower figure with a thinner tail", () => {
+    expect(ofMedian(noise(4, 8, 3), 10)).toEqual({
+      betweenMachines: { variance: expect.closeTo(0.2 * Math.PI), degreesOfFreedom: 15 },
+      ofProcess: { variance: expect.closeTo(0.4 * Math.PI), degreesOfFreedom: 15 },
+    });
+    expect(ofMedian(noise(4, 8, 3), 1).ofProcess.degreesOfFreedom).toBe(3);
+  });
+
+  it("uses the deviation of both parts together", () => {
+    expect(deviationOf(noise(9, 16))).toBe(5);
+  });
+});
+
+describe("the least loss, by hand", () => {
+  // A drop d has the chance cauchyTail(0.9 d / 0.01): 0.01 at 0.3536, a loss of 29.8 %.
+  const one = noise(0, 1e-4);
+  const drop = (level: number) => (Math.tan((0.5 - level) * Math.PI) * 0.01) / 0.9;
+
+  it("that is shown has the chance of the level", () => {
+    expect(leastLossShown(one, 0.01, 0)).toBeCloseTo(1 - Math.exp(-drop(0.01)), 3);
+    expect(leastLossShown(one, 0.02, 0)).toBeCloseTo(1 - Math.exp(-drop(0.02)), 3);
+    expect(leastLossShown(one, 0.01, 0.5)).toBe(0.5);
+    expect(leastLossShown(one, 1e-6, 0)).toBeNull();
+  });
+
+  it("that is found is that, and what one in a hundred figures is higher by", () => {
+    expect(leastLossFound(one, 0.02, 0)).toBeCloseTo(1 - Math.exp(-drop(0.02) - drop(0.01)), 3);
+    expect(leastLossFound(one, 0.01, 0.5)).toBeCloseTo(1 - 0.5 * Math.exp(-drop(0.01)), 3);
+    expect(leastLossFound(one, 1e-6, 0)).toBeNull();
+    // Shown at 98.5 %, and found beyond 99 % alone.
+    expect(leastLossFound(one, 0.01, 0.987)).toBeNull();
+    expect(leastLossFound(noise(0, 4), 0.4, 0)).toBeNull();
+  });
+});
+
+describe("noise of figures", () => {
+  const recorded = noiseOf([], pinned, h200);
+  const variance = recorded.betweenMachines.variance + recorded.ofProcess.variance;
+
+  it("of a median over cells shrinks to what the cells share, with a tail as much thinner", () => {
+    const over = (cells: number) => noiseOf([], pinned, h200, { cells });
+    const share = (cells: number) => over(cells).ofProcess.variance / recorded.ofProcess.variance;
+    expect(share(10)).toBeCloseTo(0.1 + 0.9 * (Math.PI / 20), 10);
+    expect(share(1)).toBe(1);
+    const tail = (cells: number) =>
+      over(cells).ofProcess.degreesOfFreedom / recorded.ofProcess.degreesOfFreedom;
+    expect([1, 5, 10, 15, 100].map(tail)).toEqual([1, 1, 2, 3, 3].map((times) => expect.closeTo(times)));
+    expect(over(10).betweenMachines.variance).toBeLessThan(recorded.betweenMachines.variance);
+    expect(over(10).betweenMachines.degreesOfFreedom).toBeLessThanOrEqual(4);
+  });
+
+  it("that is wider is so by its factor, in all figures and beside what is known", () => {
+    const wider = { factor: 9, degreesOfFreedom: 3 };
+    expect(noiseOf([], pinned, h200, { wider }).betweenMachines).toEqual({
+      variance: expect.closeTo(9 * variance),
+      degreesOfFreedom: 3,
+    });
+    expect(noiseOf([], pinned, h200, { wider, cells: 10 }).betweenMachines.degreesOfFreedom).toBe(6);
+    expect(processNoise(pinned, h200, wider)).toEqual({
+      betweenMachines: { variance: expect.closeTo(9 * variance), degreesOfFreedom: 3 },
+      ofProcess: recorded.ofProcess,
+    });
+    expect(processNoise(pinned, h200, null)).toEqual({
+      betweenMachines: { variance: 0, degreesOfFreedom: recorded.betweenMachines.degreesOfFreedom },
+      ofProcess: recorded.ofProcess,
+    });
+    // Figures that spread still more count as they are; ones that agree no less than the wider noise.
+    const spread = [-0.5, -0.3, -0.1, 0.1, 0.3, 0.5];
+    const without = noiseOf(spread, pinned, h200).betweenMachines;
+    const far = noiseOf(spread, pinned, h200, { wider }).betweenMachines;
+    expect(far.variance).toBe(without.variance);
+    expect(far.degreesOfFreedom).toBe(3);
+    const close = noiseOf(
+      spread.map((one) => one / 1e4),
+      pinned,
+      h200,
+      { wider },
+    ).betweenMachines;
+    expect(close.variance).toBeCloseTo(9 * variance);
+    const light = noiseOf(spread, pinned, h200, {
+      wider: { ...wider, degreesOfFreedom: 30 },
+    }).betweenMachines;
+    expect(light.degreesOfFreedom).toBe(without.degreesOfFreedom);
+  });
+
+  it("is never below what the figures show, with the error of their centre", () => {
+    // Median deviation 0.2 of six: 1.4826 times it, and 6 / 5.2 for so few.
+    const spread = [-0.3, -0.2, -0.1, 0.1, 0.2, 0.3];
+    const own = (0.2 * 1.4826 * (6 / 5.2)) ** 2;
+    const { betweenMachines } = noiseOf(spread, pinned, h200);
+    expect(betweenMachines.variance).toBeCloseTo(own * (1 + Math.PI / 12), 6);
+  });
+
+  it("is wider from two and a half times the recorded variance on", () => {
+    const deviation = Math.sqrt(variance);
+    /** Of 40 figures in ties of two, whose robust deviation is `times` the recorded one. */
+    const figures = (times: number) => {
+      const step = (times * deviation) / 1.4826 / (40 / 39.2);
+      return Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? 1 : -1) * step);
+    };
+    const of = (times: number) => widerNoise([{ kind: pinned, residuals: figures(times) }], h200);
+    expect(of(1.57)).toBeNull();
+    expect(of(1.59)!.factor).toBeCloseTo(1.59 ** 2, 6);
+    expect(of(4)!.factor).toBeCloseTo(16, 6);
+    // Twenty figures above their centre are too few to tell a tail.
+    expect(of(4)!.degreesOfFreedom).toBe(3);
+  });
+
+  it("has a tail that 30 figures above their centre tell", () => {
+    /** Normal values by their quantiles, so that none is far off. */
+    const even = (count: number) =>
+      Array.from({ length: count }, (_, i) => {
+        const share = (i + 0.5) / count;
+        let [low, high] = [-6, 6];
+        while (high - low > 1e-9) {
+          const middle = (low + high) / 2;
+          if (1 - studentTail(middle, 1e6) < share) low = middle;
+          else high = middle;
+        }
+        return 0.1 * low;
+      });
+    const tailOf = (count: number) =>
+      widerNoise([{ kind: pinned, residuals: even(count) }], h200)!.degreesOfFreedom;
+    expect(tailOf(59)).toBe(3);
+    expect(tailOf(2000)).toBe(30);
+    const cauchy = Array.from({ length: 2000 }, (_, i) => 0.1 * Math.tan(((i + 0.5) / 2000 - 0.5) * Math.PI));
+    expect(widerNoise([{ kind: pinned, residuals: cauchy }], h200)!.degreesOfFreedom).toBe(3);
+    const equal = { kind: pinned, residuals: [0, 0, 0, 0] };
+    expect(widerNoise([equal, { kind: pinned, residuals: even(2000) }], h200)!.degreesOfFreedom).toBe(30);
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import { joinResults } from "../../src/fleet/join-results.js";
+import type { DeviceFigures, NodeFigures } from "../../src/fleet/node-figures.js";
+import { fleetNode, keys } from "../helpers/plain-nodes.js";
+
+const at = (minute: number, day = 20) => `2026-11-${day}T09:${String(minute).padStart(2, "0")}:00.000Z`;
+let runs = 0;
+/** A result of "n0", each of a run of its own. */
+const result = (
+  figures: readonly number[],
+  startedAt: string | null,
+  changes: Partial<NodeFigures> = {},
+  device?: (gpu: number) => Partial<DeviceFigures>,
+) => fleetNode("n0", figures, { startedAt, runId: `run ${++runs}`, ...changes }, device);
+const figuresOf = ({ devices }: NodeFigures) => devices.map(({ figures }) => figures.get(keys.pinned));
+const gpuAt = (uuid: string | null, pciBusId: string | null) => () => ({ uuid, pciBusId });
+
+describe("results of one host", () => {
+  it("count once each, and hosts are in the order of their names", () => {
+    const one = result([50], at(0), { runId: "same" });
+    expect(joinResults([one, { ...one, host: "n9" }]).map(({ host }) => host)).toEqual(["n0"]);
+    const unnamed = ["n9", "n1", "n5"].map((host) => fleetNode(host, [50], { runId: null }));
+    expect(joinResults(unnamed).map(({ host }) => host)).toEqual(["n1", "n5", "n9"]);
+  });
+
+  it("of one occasion are the medians of each figure, of those that have figures", () => {
+    const [node] = joinResults(
+      [
+        result([50, 40], at(0)),
+        result([52, 44], at(1)),
+        result([57, 42], at(2), { notes: ["the newest"] }),
+        { ...result([], at(3)), devices: [] },
+      ].slice(0, 3),
+    );
+    expect(figuresOf(node!)).toEqual([52, 42]);
+    expect(node).toMatchObject({
+      startedAt: at(2),
+      earlier: [],
+      notes: ["the newest", "its figures are the medians of 3 processes"],
+    });
+  });
+
+  it("that are older do not count, and are kept, the newest first", () => {
+    const [node] = joinResults([result([50], at(0, 18)), result([40], at(0, 20)), result([45], at(0, 19))]);
+    expect(figuresOf(node!)).toEqual([40]);
+    expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(0, 19), at(0, 18)]);
+    expect(node!.notes).toEqual(["2 older results of it do not count"]);
+    const [two] = joinResults([result([50], at(0, 18)), result([40], at(0, 20))]);
+    expect(two!.notes).toEqual(["an older result of it does not count"]);
+  });
+
+  it("without a time are told as notes, or by their files if there are no others", () => {
+    const unread = (reason: string | null, file: string | null) =>
+      result([], null, { reason, file, state: "unreadable" });
+    const [node, ...others] = joinResults([
+      result([50], at(0)),
+      unread("no JSON", "a/x.json"),
+      unread(null, null),
+    ]);
+    expect(others).toEqual([]);
+    expect(node!.notes).toEqual(["no JSON", ""]);
+    expect(
+      joinResults([unread("a", "b/x.json"), unread("b", "a/x.json"), unread("c", null)]).map(
+        ({ host }) => host,
+      ),
+    ).toEqual(["a/x.json", "b/x.json", "n0"]);
+  });
+});
+
+describe("GPUs of several results", () => {
+  it("are the same by their UUIDs, or by ordinal and name where one is not known", () => {
+    const pair = (first: Partial<DeviceFigures>, second: Partial<DeviceFigures>) =>
+      joinResults([result([50], at(0), {}, () => first), result([60], at(1), {}, () => second)]);
+    expect(figuresOf(pair({ uuid: "a" }, { uuid: "a", ordinal: 3 })[0]!)).toEqual([55]);
+    expect(figuresOf(pair({ uuid: null }, { uuid: "a" })[0]!)).toEqual([55]);
+    expect(pair({ uuid: "a" }, { uuid: "b" })).toHaveLength(2);
+    expect(pair({ uuid: null }, { uuid: "a", ordinal: 3 })).toHaveLength(2);
+    expect(pair({ uuid: null }, { uuid: null, name: "L4" })).toHaveLength(2);
+  });
+
+  it("at other places are parts of one node, in the order of their places", () => {
+    const facts = { kernel: "6.1", gpuCount: "1" };
+    const [node, ...others] = joinResults([
+      result([50], at(0), { facts, notes: ["b"], earlier: [] }, gpuAt("b", "0000:20:00.0")),
+      result([60], at(1), { facts, notes: ["a"] }, gpuAt("a", "0000:10:00.0")),
+    ]);
+    expect(others).toEqual([]);
+    expect(figuresOf(node!)).toEqual([60, 50]);
+    expect(node!.devices.map(({ ordinal, uuid }) => [ordinal, uuid])).toEqual([
+      [0, "a"],
+      [1, "b"],
+    ]);
+    expect(node).toMatchObject({
+      state: "measured",
+      reason: null,
+      startedAt: at(1),
+      facts: { kernel: "6.1", gpuCount: "2" },
+      notes: ["a", "b", "2 results have different GPUs of it"],
+    });
+  });
+
+  it("at other places keep the older results of all parts, the newest first", () => {
+    const [node] = joinResults([
+      result([50], at(0, 20), {}, gpuAt("b", "0000:20:00.0")),
+      result([50], at(0, 17), {}, gpuAt("b", "0000:20:00.0")),
+      result([60], at(1, 20), {}, gpuAt("a", "0000:10:00.0")),
+      result([60], at(1, 18), {}, gpuAt("a", "0000:10:00.0")),
+      result([60], at(1, 16), {}, gpuAt("a", "0000:10:00.0")),
+    ]);
+    expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(1, 18), at(0, 17), at(1, 16)]);
+  });
+
+  it("of which one part failed are a node that did", () => {
+    const failed = { state: "failed", reason: "it broke" } as const;
+    const [node] = joinResults([
+      result([50], at(0), failed, gpuAt("b", "0000:20:00.0")),
+      result([60], at(1), {}, gpuAt("a", "0000:10:00.0")),
+    ]);
+    expect(node).toMatchObject(failed);
+  });
+
+  it("at the same place, or at none that is known, are of two machines: the older one has another name", () => {
+    const two = (first: string | null, second: string | null) =>
+      joinResults([
+        result([50], at(0), {}, gpuAt("old", first)),
+        result([60], at(1), {}, gpuAt("new", second)),
+      ]).map(({ host, notes }) => [host, ...notes]);
+    const namesakes = [["n0"], ["n0/old", "another machine with other GPUs is called n0 as well"]];
+    expect(two("0000:10:00.0", "0000:10:00.0")).toEqual(namesakes);
+    expect(two(null, "0000:10:00.0")).toEqual(namesakes);
+    const bare = joinResults([
+      result([60], at(1), { runId: "new run" }),
+      { ...result([], at(0), { runId: "old run" }), devices: [] },
+    ]);
+    expect(bare.map(({ host }) => host)).toEqual(["n0", "n0/old run"]);
+  });
+});
+
+describe("wrong data", () => {
+  const wrong = (minute: number, day: number) =>
+    result([50], at(minute, day), { state: "wrong data", reason: `wrong on ${day}` });
+
+  it("stands, though later copies were right, with the last time that it was seen", () => {
+    const [node] = joinResults([wrong(5, 18), wrong(7, 17), result([50], at(0, 20))]);
+    expect(node).toMatchObject({
+      state: "wrong data",
+      reason:
+        "wrong on 18 (2026-11-18T09:05Z). Later copies were right. After a repair, leave older results out with --since",
+    });
+  });
+
+  it("of the newest result has its own reason, as it has after results that failed", () => {
+    expect(joinResults([result([50], at(0, 18)), wrong(0, 20)])[0]).toMatchObject({ reason: "wrong on 20" });
+    const failed = result([50], at(0, 21), { state: "failed", reason: "x" });
+    expect(joinResults([wrong(0, 20), failed])[0]).toMatchObject({
+      state: "wrong data",
+      reason: "wrong on 20",
+    });
+    expect(joinResults([result([50], at(0, 18)), result([50], at(0, 20))])[0]).toMatchObject({
+      state: "measured",
+      reason: null,
+    });
+  });
+});

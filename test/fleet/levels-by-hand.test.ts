@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import { cellLevels, type KnownOf, nodeLevels, placesOf } from "../../src/fleet/cell-levels.js";
+import type { NodeFigures } from "../../src/fleet/node-figures.js";
+import { fleetNode, fleetNodes, keys } from "../helpers/plain-nodes.js";
+
+/** Figures without noise, whose levels can be computed by hand. */
+
+const levelsOf = (nodes: readonly NodeFigures[], knownOf?: KnownOf, key = keys.pinned, threshold = 0.05) =>
+  cellLevels(nodes, key, placesOf(nodes), threshold, knownOf)!;
+const alone = (...figures: number[]) => fleetNodes(figures.map((figure) => [figure]));
+const many = (count: number, figure: number) => Array.from({ length: count }, () => figure);
+const ln = Math.log;
+const near = (...values: number[]) => values.map((value) => expect.closeTo(value, 10));
+const dropsOf = ({ gpus }: ReturnType<typeof levelsOf>) => gpus.map(({ drop }) => drop);
+
+describe("a cell's levels", () => {
+  it("have the median for a centre, and each GPU's drop below it", () => {
+    const levels = levelsOf(alone(40, 50, 60));
+    expect(levels.centre).toBeCloseTo(ln(50));
+    expect(dropsOf(levels)).toEqual(near(ln(5 / 4), 0, -ln(6 / 5)));
+    expect(levels.residuals).toEqual(dropsOf(levels));
+    expect(levels).toMatchObject({ parts: null, spare: 2, against: "like", members: [] });
+    expect([levels.least, levels.namedFrom]).toEqual(near(-ln(0.95), -ln(0.95)));
+    expect(levels.oddPlaces.size).toBe(0);
+  });
+
+  it("of a latency have the long ones below the centre", () => {
+    const nodes = fleetNodes([[{ latency: 2 }], [{ latency: 4 }], [{ latency: 5 }]]);
+    const levels = levelsOf(nodes, undefined, keys.latency);
+    expect(levels.centre).toBeCloseTo(-ln(4));
+    expect(dropsOf(levels)).toEqual(near(-ln(2), 0, ln(5 / 4)));
+  });
+
+  it("leave out GPUs without a figure, and are none if nobody has one", () => {
+    const nodes = fleetNodes([[50, 0], [{}], [{ pageable: 9 }, 55], [60]]);
+    expect(levelsOf(nodes).gpus.map(({ node, device }) => [node, device])).toEqual([
+      [0, 0],
+      [2, 1],
+      [3, 0],
+    ]);
+    expect(cellLevels(fleetNodes([[{}]]), keys.pinned, placesOf(nodes), 0.05)).toBeNull();
+  });
+
+  it("of a node are the medians of its GPUs'", () => {
+    const levels = levelsOf(fleetNodes([[40, 50, 60], [50], [50, 60]]));
+    expect(levels.nodes.map(({ node, drop }) => [node, drop])).toEqual([
+      [0, expect.closeTo(0)],
+      [1, expect.closeTo(0)],
+      [2, expect.closeTo(-ln(6 / 5) / 2)],
+    ]);
+    const gpu = (node: number, centre: number, drop: number) => ({ node, device: 0, centre, drop });
+    expect(nodeLevels([gpu(3, 1, 5), gpu(1, 2, 7), gpu(3, 3, 6)])).toEqual([
+      { node: 3, centre: 2, drop: 5.5 },
+      { node: 1, centre: 2, drop: 7 },
+    ]);
+  });
+
+  it("hold each GPU against those of its model", () => {
+    const model = (name: string, figure: number, i: number) =>
+      fleetNode(`${name}${i}`, [figure], {}, () => ({ name }));
+    const nodes = [50, 50, 50, 50].map((figure, i) => model("A", figure, i));
+    const others = [40, 40, 30].map((figure, i) => model("B", figure, i));
+    const levels = levelsOf([...nodes, ...others]);
+    expect(dropsOf(levels)).toEqual(near(0, 0, 0, 0, 0, 0, ln(4 / 3)));
+    expect(levels.gpus.map(({ centre }) => centre)).toEqual(near(...many(4, ln(50)), ...many(3, ln(40))));
+    // Of a model all of whose GPUs are ill, their own median is what there is.
+    const knownOf: KnownOf = (node) => (node > 3 ? { speed: ln(100), tolerated: 0 } : null);
+    expect(dropsOf(levelsOf([...nodes, ...others], knownOf)).slice(4)).toEqual(near(0, 0, ln(4 / 3)));
+  });
+});
+
+describe("GPUs that are slow by what is known of their kind", () => {
+  const known =
+    (speed: number, tolerated: number): KnownOf =>
+    () => ({ speed: ln(speed), tolerated });
+
+  it("have no part in the centre, and in the noise", () => {
+    const levels = levelsOf(alone(50, 45, 45), known(50, 0));
+    expect(levels.centre).toBeCloseTo(ln(50));
+    expect(dropsOf(levels)).toEqual(near(0, ln(50 / 45), ln(50 / 45)));
+    expect(levels.residuals).toEqual(near(0));
+    expect(levels.spare).toBe(0);
+  });
+
+  it("are those below the tolerance, or below the threshold if that is more", () => {
+    expect(levelsOf(alone(50, 45, 45), known(50, 0.11)).centre).toBeCloseTo(ln(45));
+    expect(levelsOf(alone(50, 48, 48), known(50, 0.01)).centre).toBeCloseTo(ln(48));
+    expect(levelsOf(alone(50, 47.4, 47.4), known(50, 0.01)).centre).toBeCloseTo(ln(50));
+  });
+
+  it("are all held against one another, if all of them are ill", () => {
+    expect(levelsOf(alone(50, 45, 45), known(100, 0)).centre).toBeCloseTo(ln(45));
+  });
+
+  it("make a node that has no others no part of the noise between nodes", () => {
+    const nodes = fleetNodes([
+      [50, 50],
+      [50, 50],
+      [50, 50],
+      [30, 30],
+    ]);
+    const ill = levelsOf(nodes, known(50, 0));
+    expect(ill.residuals).toHaveLength(6);
+    const half = levelsOf(
+      fleetNodes([
+        [50, 50],
+        [50, 50],
+        [50, 50],
+        [30, 50],
+      ]),
+      known(50, 0),
+    );
+    expect(half.residuals).toHaveLength(7);
+    // The noise between nodes is that of the three others.
+    expect(ill.nodeNoise).toEqual(levelsOf(nodes.slice(0, 3)).nodeNoise);
+    expect(half.nodeNoise).not.toEqual(ill.nodeNoise);
+  });
+});
+
+describe("two parts of the nodes", () => {
+  const partsOf = (...figures: number[]) => levelsOf(alone(...figures)).parts;
+
+  it("are a smaller slow one, held against the fast one", () => {
+    const levels = levelsOf(alone(...many(3, 40), ...many(5, 50)));
+    expect(levels.parts).toEqual({
+      slow: [0, 1, 2],
+      fast: [3, 4, 5, 6, 7],
+      slowCentre: expect.closeTo(ln(40)),
+      fastCentre: expect.closeTo(ln(50)),
+    });
+    expect(levels.centre).toBeCloseTo(ln(50));
+    expect(dropsOf(levels)).toEqual(near(...many(3, ln(5 / 4)), ...many(5, 0)));
+    expect(levels.residuals).toEqual(near(...many(5, 0)));
+    expect(levels.spare).toBe(4);
+  });
+
+  it("are each held against itself, if as many are slow as fast", () => {
+    const levels = levelsOf(alone(40, 40, 39, 40, 50, 50, 50, 48));
+    expect(levels.parts!.slow).toEqual([2, 0, 1, 3]);
+    expect(levels.centre).toBeCloseTo(ln(50));
+    expect(dropsOf(levels)).toEqual(near(0, 0, ln(40 / 39), 0, 0, 0, 0, ln(50 / 48)));
+    expect(levels.residuals).toHaveLength(8);
+    expect(levels.spare).toBe(6);
+  });
+
+  it("need a quarter of the nodes to be slow, two at least, and a tenth to be fast", () => {
+    expect(partsOf(40, ...many(7, 50))).toBeNull();
+    expect(partsOf(40, 40, ...many(6, 50))?.slow).toEqual([0, 1]);
+    expect(partsOf(...many(2, 40), ...many(10, 50))).toBeNull();
+    expect(partsOf(...many(3, 40), ...many(9, 50))?.slow).toEqual([0, 1, 2]);
+    expect(partsOf(...many(19, 40), 80)).toBeNull();
+    expect(partsOf(...many(18, 40), 80, 80)?.fast).toEqual([18, 19]);
+  });
+
+  it("of few nodes, or with a single fast one, are apart by a quarter at least", () => {
+    expect(partsOf(50, 38)).toBeNull();
+    expect(partsOf(50, 37)).toMatchObject({ slow: [1], fast: [0] });
+    expect(partsOf(38, 38, 50)).toBeNull();
+    expect(partsOf(37, 37, 50)).toMatchObject({ slow: [0, 1], fast: [2] });
+    expect(partsOf(...many(5, 38), 50)).toBeNull();
+    expect(partsOf(...many(5, 37), 50)).toMatchObject({ fast: [5] });
+    expect(partsOf(...many(4, 46), ...many(4, 50))).not.toBeNull();
+    expect(partsOf(...many(4, 48), ...many(4, 50))).toBeNull();
+    expect(levelsOf(alone(...many(4, 40), ...many(4, 50)), undefined, keys.pinned, 0.3).parts).toBeNull();
+  });
+
+  it("are none, if their own figures spread as much", () => {
+    expect(partsOf(30, 34, 38, 42, 46, 50, 54, 58)).toBeNull();
+  });
+});
+
+describe("places whose GPUs lie elsewhere", () => {
+  const placed = (nodes: number, gpusOf: (node: number) => number[]) =>
+    levelsOf(fleetNodes(Array.from({ length: nodes }, (_, node) => gpusOf(node))));
+  const third = "0000:30:00.0";
+
+  it("are told by how much, and on how many nodes, and each GPU is held against its place", () => {
+    const levels = placed(6, () => [50, 50, 40]);
+    expect([...levels.oddPlaces]).toEqual([
+      [third, { change: expect.closeTo(ln(4 / 5)), changed: 6, gpus: 6 }],
+    ]);
+    expect(levels.centre).toBeCloseTo(ln(50));
+    expect(dropsOf(levels)).toEqual(near(...many(18, 0)));
+    const faster = placed(6, () => [50, 50, 60]);
+    expect(faster.oddPlaces.get(third)).toEqual({ change: expect.closeTo(ln(6 / 5)), changed: 6, gpus: 6 });
+  });
+
+  /** The same with a spread of a thousandth, beside which one GPU is far off. */
+  const spread = (nodes: number, gpusOf: (node: number) => number[]) =>
+    placed(nodes, (node) => gpusOf(node).map((figure) => figure * (1 + 0.001 * ((node % 3) - 1))));
+
+  it("do not hide a GPU that is slower yet, and one healthy GPU there is fast", () => {
+    const slower = spread(9, (node) => [50, 50, node === 1 ? 20 : 40]);
+    expect(slower.gpus[5]!.drop).toBeCloseTo(ln(2), 2);
+    const one = spread(9, (node) => [50, 50, node === 1 ? 50 : 40]);
+    expect(one.oddPlaces.get(third)).toMatchObject({ changed: 8, gpus: 9 });
+    expect(one.gpus[5]!.drop).toBeCloseTo(-ln(5 / 4), 2);
+  });
+
+  it("have the upper of two levels: what is below it is slow, and no design", () => {
+    const levels = spread(9, (node) => [50, 50, node < 3 ? 50 : 40]);
+    expect(levels.oddPlaces.size).toBe(0);
+    expect(dropsOf(levels).filter((drop) => drop > 0.1)).toHaveLength(6);
+  });
+
+  it("leave the median of all others for a centre", () => {
+    const levels = placed(6, () => [50, 50.4, 40]);
+    expect(levels.centre).toBeCloseTo((ln(50) + ln(50.4)) / 2, 10);
+  });
+
+  it("differ by half of the threshold at least", () => {
+    expect(placed(6, () => [50, 50, 48.5]).oddPlaces.size).toBe(1);
+    expect(placed(6, () => [50, 50, 49]).oddPlaces.size).toBe(0);
+  });
+
+  it("of few nodes differ by as much as the nearest GPU, if all lie on one side", () => {
+    const change = (...there: number[]) =>
+      placed(there.length, (node) => [50, 50, there[node]!]).oddPlaces.get(third)?.change ?? null;
+    expect(change(40, 41, 42, 43)).toBeCloseTo(ln(43 / 50));
+    expect(change(60, 61, 62, 63)).toBeCloseTo(ln(60 / 50));
+    expect(change(40, 40, 51)).toBeNull();
+    expect(change(40)).toBeNull();
+    expect(change(40, 40)).toBeCloseTo(ln(4 / 5));
+    // With five there, their median is the place's.
+    expect(change(40, 41, 42, 43, 44)).toBeCloseTo(ln(42 / 50));
+  });
+
+  it("are known if five nodes have a GPU there, or as many as at any place", () => {
+    const levels = (with3: number) => placed(7, (node) => (node < with3 ? [50, 50, 40] : [50, 50]));
+    expect(levels(5).oddPlaces.size).toBe(1);
+    expect(levels(4).oddPlaces.size).toBe(0);
+    expect(levels(4).gpus[2]!.drop).toBeCloseTo(ln(5 / 4));
+  });
+
+  it("are told beside two parts of the nodes, whose slow one has no part in them", () => {
+    const levels = placed(8, (node) => (node < 3 ? [25, 25, 20] : [50, 50, 40]));
+    expect(levels.parts!.slow).toEqual([0, 1, 2]);
+    expect(levels.oddPlaces.get(third)).toEqual({ change: expect.closeTo(ln(4 / 5)), changed: 5, gpus: 5 });
+    expect(dropsOf(levels)).toEqual(near(...many(9, ln(2)), ...many(15, 0)));
+  });
+});
+
+describe("the name of a place", () => {
+  const placesIn = (...addresses: (string | null)[][]) => {
+    const nodes = addresses.map((ofNode, i) =>
+      fleetNode(
+        `n${i}`,
+        ofNode.map(() => 50),
+        {},
+        (gpu) => ({ pciBusId: ofNode[gpu]!, ordinal: gpu + 4 }),
+      ),
+    );
+    const placeOf = placesOf(nodes);
+    return nodes.flatMap(({ devices }, node) => devices.map((_, device) => placeOf(node, device)));
+  };
+
+  it("is an address if there are at most twice as many as a machine has GPUs, of the machine with most", () => {
+    expect(placesIn(["a", "b"], ["c", "d"])).toEqual(["a", "b", "c", "d"]);
+    expect(placesIn(["a", "b"], ["c", "d"], ["e"])).toEqual(["GPU 4", "GPU 5", "GPU 4", "GPU 5", "GPU 4"]);
+    expect(placesIn(["a"], ["b", "c"], ["d"])).toEqual(["a", "b", "c", "d"]);
+    expect(placesIn(["a", null])).toEqual(["GPU 4", "GPU 5"]);
+  });
+});
