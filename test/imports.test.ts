@@ -176,3 +176,9 @@ it("no folder has more than 20 files", () => {
   const crowded = new Set(folders.filter((one) => folders.filter((other) => other === one).length > 20));
   expect([...crowded]).toEqual([]);
 });
+
+it("the result's report and what draws all reports have 70 files at most", () => {
+  const files = [...importsOf.keys()].filter((file) => /^(report|draw)\//.test(file));
+  expect(files.length).toBeGreaterThan(40);
+  expect(files.length).toBeLessThanOrEqual(70);
+});

@@ -19,7 +19,8 @@ import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "./output/document-output.js";
-import { noter, reportError, stderrScreen } from "./output/terminal.js";
+import { stderrScreen } from "./output/screens.js";
+import { noter, reportError } from "./output/terminal.js";
 
 type Flags = CommandSettings<"tune">;
 

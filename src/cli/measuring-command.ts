@@ -11,7 +11,8 @@ import { beginOnDevices, type TurnFlags } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { deliver, documentDrawer, outputFiles } from "./output/document-output.js";
 import { ProgressLine } from "./output/progress-line.js";
-import { type DisplayFlags, noter } from "./output/terminal.js";
+import type { DisplayFlags } from "./output/screens.js";
+import { noter } from "./output/terminal.js";
 
 /** What a command has while it measures. */
 export interface MeasuringTurn<Prepared> {

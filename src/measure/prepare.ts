@@ -3,7 +3,7 @@ import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
-import type { MemorySpeed } from "../host/memory.js";
+import { type MemorySpeed, measureMemorySpeed } from "../host/memory.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
 import { choosePlacement } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
@@ -51,7 +51,7 @@ export async function prepareRun(
   const host = { ...hostRecord(), ...statedCache(settings) };
   const planned = plan(settings, {
     ...planFacts(backend, build, host),
-    memorySpeed: isTimed ? await memorySpeedOf(backend) : null,
+    memorySpeed: isTimed ? memorySpeedOf(backend) : null,
   });
   refuseWithoutProcesses(planned);
   const wanted = devicesOf(planned.cells);
@@ -122,9 +122,8 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<P
 }
 
 /** Of the host that plays the device; a GPU's run takes most of its time on the GPU. */
-async function memorySpeedOf({ facts }: Backend): Promise<MemorySpeed | null> {
-  if (!facts.emulated) return null;
-  return (await import("../host/memory.js")).measureMemorySpeed();
+function memorySpeedOf({ facts }: Backend): MemorySpeed | null {
+  return facts.emulated ? measureMemorySpeed() : null;
 }
 
 /** Why this build has no kernels; null where it has, or needs none. */

@@ -26,7 +26,8 @@ import { settingsOfBaseline } from "../baseline-settings.js";
 import { Interruption } from "../interruption.js";
 import { checkNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
-import { noter, stdoutScreen, writeStdout } from "../output/terminal.js";
+import { stdoutScreen } from "../output/screens.js";
+import { noter, writeStdout } from "../output/terminal.js";
 
 /**
  * `pinbench baseline`: returns the exit code; throws PinbenchError. What an interruption leaves are the runs that came

@@ -8,7 +8,8 @@ import type { CommandSettings } from "../../settings/command-settings.js";
 import { chosenFormat, type Invocation } from "../asked-settings.js";
 import { killAfterPatience } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
-import { stdoutScreen, writeStdout } from "../output/terminal.js";
+import { stdoutScreen } from "../output/screens.js";
+import { writeStdout } from "../output/terminal.js";
 
 /** `pinbench explain`: returns the exit code; throws PinbenchError. */
 export async function explainCommand(

@@ -4,7 +4,8 @@ import { termsText } from "../../report/terms.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Invocation } from "../asked-settings.js";
 import { exitCodesText, showRareFlags } from "../help-layout.js";
-import { stdoutScreen, writeStdout } from "../output/terminal.js";
+import { stdoutScreen } from "../output/screens.js";
+import { writeStdout } from "../output/terminal.js";
 
 /**
  * `pinbench help`: the help of the program or of a command, or with `terms` what the words of the tables mean. Throws a

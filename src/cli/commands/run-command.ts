@@ -30,7 +30,8 @@ import {
   outputFiles,
   refusePlotsNowhere,
 } from "../output/document-output.js";
-import { noter, outputScreen, stdoutScreen, writeStdout } from "../output/terminal.js";
+import { outputScreen, stdoutScreen } from "../output/screens.js";
+import { noter, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {

@@ -13,7 +13,8 @@ import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { chosenFormat } from "../asked-settings.js";
 import { type Destinations, deliver, documentDrawer, outputFiles } from "./document-output.js";
 import { keepInputs } from "./output-paths.js";
-import { type DisplayFlags, noter, outputScreen } from "./terminal.js";
+import { type DisplayFlags, outputScreen } from "./screens.js";
+import { noter } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
 type JudgingFlags = CommandSettings<"compare">;

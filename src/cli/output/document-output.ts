@@ -7,14 +7,8 @@ import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/do
 import { finalize } from "../../results/files/store.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
-import {
-  type DisplayFlags,
-  noter,
-  outputScreen,
-  reportError,
-  stdoutScreen,
-  writeStdout,
-} from "./terminal.js";
+import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
+import { noter, reportError, writeStdout } from "./terminal.js";
 
 /** What says which files a command writes. */
 interface OutputFlags {

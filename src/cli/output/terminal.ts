@@ -1,8 +1,6 @@
 import { isatty, type WriteStream } from "node:tty";
-import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } from "chalk";
 import type { CommanderError } from "commander";
 import { asciiText, printableText } from "../../draw/printable-text.js";
-import { fileScreen, type Screen, usualColumns } from "../../draw/screen.js";
 import { ExitCode, errorCode, PinbenchError } from "../../errors.js";
 import { shortageOf } from "../../machine-shortage.js";
 
@@ -209,53 +207,4 @@ function describeStack(error: unknown): string {
   const cause = error.cause === undefined ? "" : `\ncaused by: ${describeStack(error.cause)}`;
   const location = "location" in error ? ` at ${String(error.location)}` : "";
   return `${error.stack ?? error.message}${location}${cause}`;
-}
-
-/** The flags that say how texts are shown; a command that has nothing to name or no tables lacks some. */
-export interface DisplayFlags {
-  color: boolean;
-  ascii: boolean;
-  plain?: boolean;
-  ids?: boolean;
-  verbose?: boolean;
-}
-
-/** What stdout shows. */
-export function stdoutScreen(flags: DisplayFlags): Screen {
-  return streamScreen(process.stdout, supportsColor, flags);
-}
-
-/** What stderr shows, for a report that goes there. */
-export function stderrScreen(flags: DisplayFlags): Screen {
-  return streamScreen(process.stderr, supportsColorStderr, flags);
-}
-
-/** What a file shows: the locale and the terminal of whoever writes it are not those of whoever reads it. */
-export function outputScreen({ ascii, plain = false, ids = false }: DisplayFlags): Screen {
-  return fileScreen({ isAscii: ascii, isPlain: plain, showsIds: ids });
-}
-
-function streamScreen(
-  stream: Pick<WriteStream, "isTTY" | "columns">,
-  colours: { level: number } | false,
-  flags: DisplayFlags,
-): Screen {
-  return {
-    ...outputScreen(flags),
-    // Rows for awk are all of them.
-    isVerbose: flags.verbose !== false || flags.plain === true,
-    columns: columnsOf(stream, usualColumns),
-    chalk: new Chalk({ level: colourLevel(colours, flags) }),
-    isAscii: flags.ascii || !showsUnicode(process.env),
-  };
-}
-
-/**
- * No colours with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR has the last word, as
- * chalk reads it.
- */
-function colourLevel(supported: { level: number } | false, { color }: DisplayFlags): ColorSupportLevel {
-  const { NO_COLOR, FORCE_COLOR } = process.env;
-  if (!color || (FORCE_COLOR === undefined && NO_COLOR)) return 0;
-  return supported ? (supported.level as ColorSupportLevel) : 0;
 }

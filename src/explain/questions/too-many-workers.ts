@@ -100,7 +100,7 @@ export const tooManyWorkers: Question = {
 };
 
 /** Samples that take a worker some milliseconds each, beside this file both in src/ and in dist/. */
-export const workerSamples = `${fileURLToPath(new URL("program/worker_samples.py", import.meta.url))}:samples`;
+export const workerSamples = `${fileURLToPath(new URL("../torch/program/worker_samples.py", import.meta.url))}:samples`;
 
 /** What a number of workers delivers; the interval's ends are 0 and infinity where they are not known. */
 export interface WorkersRate {
