@@ -64,7 +64,8 @@ const output = (formats: Formats) =>
     kind.text,
   );
 
-const chart = setting("--chart <name>", "chart for an .svg file, such as h2d-by-size", kind.text);
+const chart = (example: string) =>
+  setting("--chart <name>", `chart for an .svg file, such as ${example}`, kind.text);
 
 /** What a command's document is printed and written as. */
 const written = <const Name extends DocumentName>(name: Name) =>
@@ -81,7 +82,7 @@ const shown = { verbose, ids, plain, ascii, color } as const;
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
-  chart,
+  chart: chart("gpus"),
   quiet: { ...quiet, help: "no notes on stderr" },
   ...shown,
   debug,
@@ -103,7 +104,7 @@ export const commandSettings = {
     config,
     dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     ...written("result"),
-    chart,
+    chart: chart("h2d-by-size"),
     plot: plot("bandwidth and latency against size"),
     quiet,
     progress,
@@ -133,7 +134,7 @@ export const commandSettings = {
     ...measuringSettings,
     ...judgingSettings,
     ...written("comparison"),
-    chart,
+    chart: chart("throughput-changes"),
     ...turn,
     deadlineNs,
     config,
@@ -145,7 +146,7 @@ export const commandSettings = {
   compare: {
     ...judgingSettings,
     ...written("comparison"),
-    chart,
+    chart: chart("throughput-changes"),
     config,
     quiet,
     ...shown,
@@ -158,7 +159,7 @@ export const commandSettings = {
       kind.cellPatterns,
     ),
     ...written("history"),
-    chart,
+    chart: chart("history-h2d-pinned"),
     ...shown,
     debug,
   },
@@ -199,7 +200,7 @@ export const commandSettings = {
     ...turn,
     deadlineNs,
     ...written("tuning"),
-    chart,
+    chart: chart("rate-by-workers"),
     plot: plot("rates against workers"),
     quiet,
     progress,
@@ -225,7 +226,7 @@ export const commandSettings = {
       "file to write instead of report.html; .html .svg (repeatable)",
       kind.text,
     ),
-    chart,
+    chart: chart("h2d-by-size"),
     open: onDemand("--open", "show the page in a browser"),
     quiet: { ...quiet, help: "no notes on stderr" },
     debug,

@@ -4,7 +4,7 @@ import type { Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
 import { type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
 import type { FoundDocument } from "../../kinds/read-documents.js";
-import { checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
+import { chartChoices, checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
 import type { Output } from "./delivery.js";
 
 /** What says which files a command writes. */
@@ -31,7 +31,7 @@ export function outputFiles<Some extends Formats>(
   }
   if (chart === null && picture !== undefined) {
     throw new PinbenchError("usage", `${picture.path} shows one chart, and --chart does not name it.`, {
-      hint: "Give --chart NAME, such as --chart h2d-by-size: docs/reference.md lists the names.",
+      hint: `Give --chart NAME. ${chartChoices(formats)}`,
     });
   }
   if (chart !== null) checkChartName(formats, chart);
