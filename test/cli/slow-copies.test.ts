@@ -26,7 +26,7 @@ it("run says how much of the time slow copies take, and keeps what a program get
   const { exitCode, stdout } = await runSmall(["--memory", "pinned"], { env: everyFifth });
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(
-    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 64 KiB x1: bytes over time/m,
+    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 64 KiB x1: the average is/m,
   );
 });
 
