@@ -38,5 +38,5 @@ function clause(columns: readonly BlockCutoffs[]): string | null {
   if (way !== undefined && others.length === 0 && sizes.every(({ isCertain }) => isCertain)) {
     return `${wayName[way]} is fastest at every size`;
   }
-  return "no block size can be told at which the best way changes";
+  return "these intervals show no block size at which the best way changes";
 }
