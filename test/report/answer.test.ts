@@ -164,11 +164,7 @@ describe("when pinning has paid off", () => {
       [paidOff(MiB, 2), paidOff(16 * MiB, null)],
       "Pinning a buffer pays off after about 2 copies; not known for 1 of 2 sizes.",
     ],
-    [
-      "never, for all that is known",
-      [paidOff(MiB, null)],
-      "When pinning a buffer pays off is not known.",
-    ],
+    ["never, for all that is known", [paidOff(MiB, null)], "When pinning a buffer pays off is not known."],
   ])("is given: %s", (_, pinning, text) => {
     expect(sentence(pinning)).toBe(text);
   });

@@ -286,12 +286,7 @@ describe("the second reason's clause on pinning", () => {
       8,
       "; with 8 workers pin_memory costs 0.01 to 0.012 ms a batch (a batch takes 14 ms): it does not matter here.",
     ],
-    [
-      -2,
-      3,
-      8,
-      "; with 8 workers pin_memory saves or costs less than 3 ms a batch (a batch takes 14 ms).",
-    ],
+    [-2, 3, 8, "; with 8 workers pin_memory saves or costs less than 3 ms a batch (a batch takes 14 ms)."],
     [
       -0.1,
       0.2,
