@@ -236,7 +236,7 @@ function factList(facts: readonly Fact[]): Markup {
   );
 }
 
-/** A table of so many rows or fewer is open from the start, and a main one; there are so many main ones at most. */
+/** Most rows of a main table, which is open from the start; and most main tables. */
 const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
 
 /**
