@@ -66,7 +66,7 @@ export function renderQuestions(questions: readonly Listed[], format: string, sc
   ]);
 }
 
-/** How a verdict is told. */
+/** Words for verdicts. */
 const verdictWords: Readonly<Record<ClaimVerdict, string>> = {
   true: "true here",
   "not here": "not here",
