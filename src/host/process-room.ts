@@ -7,7 +7,7 @@ const threadsOfNode = 12;
 const exempting = (1n << 21n) | (1n << 24n);
 
 /**
- * Whether this user may start so many processes of Node more: what RLIMIT_NPROC leaves, which counts the threads of all
+ * Whether this user may start this many more processes of Node: what RLIMIT_NPROC leaves, which counts the threads of all
  * of a user's processes. True where there is no such limit, or /proc does not tell.
  */
 export function hasRoomForProcesses(count: number, root = "/"): boolean {

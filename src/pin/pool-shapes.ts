@@ -121,7 +121,7 @@ export function poolShapes(
   return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
 }
 
-/** Whether a pool can be had in so many pieces. */
+/** Whether a pool can be obtained in this number of pieces. */
 export function isInPieces(sizeBytes: number, pieces: number): boolean {
   return pieces === 1 || sizeBytes / pieces >= leastPieceBytes;
 }

@@ -78,7 +78,7 @@ const written = <const Name extends DocumentName>(name: Name) =>
 /* How the texts of commands that name cells are shown. */
 const shown = { verbose, ids, plain, ascii, color } as const;
 
-/** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
+/** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
