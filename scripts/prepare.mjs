@@ -1,5 +1,5 @@
 // What `npm ci` and `npm install` run at their end: the same as `npm run build`, without output unless it fails.
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
@@ -12,5 +12,15 @@ if (missing.length > 0) {
     `pinbench: not built, because its development dependencies (${missing.join(", ")}) are not installed.`,
   );
 } else {
+  announce();
   await main(() => ensureBuilt({ quiet: true }));
+}
+
+/** npm keeps back what its scripts print, so the line goes to the terminal itself, if there is one. */
+function announce() {
+  try {
+    writeFileSync("/dev/tty", "\rpinbench: compiling, which takes a minute or two the first time\n");
+  } catch {
+    // Without a terminal nobody is waiting at one.
+  }
 }

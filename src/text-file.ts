@@ -34,7 +34,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /**
  * Why the file system refused, as a clause without a full stop; `more` has what is particular to the call. A code
- * without words is told as it is.
+ * without words is reported as it is.
  */
 export function fileErrorReason(cause: unknown, more: Readonly<Record<string, string>>): string {
   const code = errorCode(cause);

@@ -37,7 +37,7 @@ class LoadKernel {
   virtual ~LoadKernel() = default;
   // Enqueues as much work as scale() came to.
   virtual void launch(cu::Stream stream) = 0;
-  // Makes later launches so many times as long, as nearly as the kernel allows.
+  // Makes later launches this many times as long, as nearly as the kernel allows.
   virtual void scale(double factor) = 0;
   virtual double units() const = 0;
   virtual std::size_t device_bytes() const = 0;
@@ -122,7 +122,7 @@ class DeviceLoad : public LoadWorker {
     for (auto& event : done_) event = create_event(cuda_, cu::kEventDisableTiming | cu::kEventBlockingSync);
   }
 
-  // Before the kernel's memory goes. A failure here only repeats one that was told before.
+  // Before the kernel's memory goes. A failure here only repeats one that was reported before.
   ~DeviceLoad() override { cuda_.streamSynchronize(stream_.get()); }
 
   // Finds out how much work lasts as long as it should.

@@ -5,7 +5,7 @@
 namespace pinbench {
 namespace {
 
-// More may come while the list is asked for: room for some, and so many attempts.
+// Processes may start while the list is read: room for some more, and a number of attempts.
 constexpr unsigned kRoomForMore = 16;
 constexpr int kAttempts = 4;
 

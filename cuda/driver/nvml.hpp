@@ -28,7 +28,7 @@ struct DeviceProcess {
   std::optional<unsigned long long> memory_bytes;  // empty where the system does not tell, as for MIG
 };
 
-// What a device does at the moment, for whomever; a field is empty where NVML does not tell.
+// What a device does at the moment, for any process; a field is empty if NVML does not report it.
 struct DeviceActivity {
   std::optional<unsigned> compute_percent;  // of the last sampling period, up to a second: any kernel ran
   // Over the PCIe link in the last 20 ms. In NVML's terms the device receives what goes to it.

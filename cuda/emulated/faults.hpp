@@ -47,7 +47,7 @@
 //     Pinning takes a second for each SIZE. Meanwhile no process that shares the devices' memory (by
 //     PINBENCH_EMULATED_SHARED) takes any of it, gives any back, or learns how much is free.
 //   {"otherProcess": SIZE}
-//     Another process takes so much memory of each device, or what is left.
+//     Another process takes this much memory of each device, or what is left.
 //   {"missing": [FUNCTION, …]}
 //     The driver is so old that it does not have these.
 //   {"driverVersion": 11040}
@@ -241,7 +241,7 @@ class FaultPlan {
   // From here on time counts.
   void start() { start_ = std::chrono::steady_clock::now(); }
 
-  // That so many calls have come before.
+  // Counts calls that were made before.
   void count_earlier(EntryPoint entry_point, std::uint64_t calls);
 
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
@@ -253,7 +253,7 @@ class FaultPlan {
   // Whether any copy in that direction is ever to be mixed up with the one before it.
   bool may_mix_up(Direction direction) const;
 
-  // Counts a list of so many copies, at least one.
+  // Counts a list of this many copies, at least one.
   std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
 
   // Times how much a block of a list takes, beside what its copy has.

@@ -22,7 +22,7 @@ struct Route {
   std::optional<int> to;    // both within a device
 };
 
-// Has the body take so many times its time, in the calling thread.
+// Makes the body take this many times its time, in the calling thread.
 void take_longer(double slowdown, const std::function<void()>& body);
 
 // The links of all devices to the host. In each direction a link carries one copy after the other, each for

@@ -101,7 +101,7 @@ class KernelBlockTransfer : public Transfer {
         sent_{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)},
         used_{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)} {}
 
-  // No list is under way when its memory goes, also after a failure, which was told already.
+  // No list is under way when its memory goes, also after a failure, which is reported already.
   ~KernelBlockTransfer() override { cuda_.streamSynchronize(lists_.get()); }
 
   void issue(const BufferPair& buffer) override {

@@ -64,7 +64,7 @@ class Checker {
   // Staging slots, which are copied to again and again, are left in the caches.
   void poison(const std::vector<HostStretch>& stretches, bool keep_warm = true);
   std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches);
-  // Of blocks of so many bytes each, a multiple of 16; leaves them as it finds them, too.
+  // For blocks of this many bytes each, a multiple of 16; does not change them either.
   std::vector<Mismatch> verify(const std::vector<DeviceBlock>& blocks, std::size_t block_bytes);
 
   // Puts the pattern back after copies that were not verified, or another generation of it into sources.

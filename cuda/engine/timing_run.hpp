@@ -54,7 +54,7 @@ class TimingRun {
   // `count` samples from `first` on.
   void take_samples(std::size_t first, std::size_t count);
 
-  // Whether all workers have taken so many samples.
+  // Whether all workers have taken this number of samples.
   bool has_taken(std::size_t samples) const { return taken_ == request_.threads() * samples; }
   std::vector<SampleColumns> columns() const;
 

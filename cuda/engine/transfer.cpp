@@ -104,7 +104,7 @@ class PipelineTransfer : public Transfer {
         compute_stream_(create_stream(cuda)),
         arrived_(create_event(cuda, cu::kEventDisableTiming)) {}
 
-  // No kernel outlives the memory that it was given, also after a failure, which was told already.
+  // No kernel outlives the memory that it was given, also after a failure, which is reported already.
   ~PipelineTransfer() override { cuda_.streamSynchronize(compute_stream_.get()); }
 
   void issue(const BufferPair& buffer) override {

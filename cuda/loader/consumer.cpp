@@ -61,7 +61,7 @@ void LoaderConsumer::run() {
     try {
       parts_.device.drain();
     } catch (const Error&) {
-      // What failed first is told.
+      // Reports the first failure.
     }
     throw;
   }

@@ -74,7 +74,7 @@ export function sbomProblems(sbom, lock, needed) {
         ? []
         : [`${component.name}@${component.version} has a licence that is not known to fit: ${named}.`];
     }),
-    // Without an address the package comes from the registry that whoever installs it has set.
+    // Without an address the package comes from the registry that the installing user has set.
     ...known.flatMap(({ name, version, resolved = registry, integrity, hasInstallScript }) => [
       ...(resolved.startsWith(registry) ? [] : [`${name}@${version} does not come from ${registry}.`]),
       ...(integrity?.startsWith("sha512-")

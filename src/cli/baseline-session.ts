@@ -262,7 +262,7 @@ function newlyShared(documents: readonly ResultDocument[], told: readonly Sharin
   });
 }
 
-/** How to measure what an interrupted baseline lacks: so many sessions of so many runs, and then others. */
+/** How to measure the sessions that an interrupted baseline lacks, by their number of runs. */
 export function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions: number }[]): string {
   const commands = lacking
     .filter(({ sessions }) => sessions > 0)

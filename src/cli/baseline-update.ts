@@ -126,7 +126,7 @@ function levels(comparison: Comparison): Level[] {
   return [...ofGroups, ...ofCells].sort((a, b) => a.change - b.change);
 }
 
-/** More than so many levels are counted. */
+/** More levels than this are counted. */
 const mostNamed = 6;
 
 /** "H2D pinned is 3.1 % below the level that it began with, D2H pinned 0.2 % above." */

@@ -63,7 +63,7 @@ const groupTitles = [
   "What to measure:",
   "How to measure it:",
   "How to judge:",
-  "When, and what is shown:",
+  "Command and output:",
 ] as const;
 
 /** The heading below which help lists a setting. */

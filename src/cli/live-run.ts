@@ -154,7 +154,7 @@ class RunProgress {
     };
   }
 
-  /** Where so many samples are asked for, cells do not end by converging. */
+  /** With a fixed number of samples, cells do not end by converging. */
   #done(): Told {
     const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
@@ -183,7 +183,7 @@ function describeRound(round: number): string {
 /** Rewriting every file after every round would take longer than a short round itself. */
 const partialEveryMs = 1000;
 
-/** Nor may it take more than so much of the time: the text of ten thousand cells takes seconds. */
+/** Largest share of the time that drawing may take: the text of ten thousand cells takes seconds. */
 const mostTimeShare = 0.05;
 
 /**

@@ -113,7 +113,7 @@ export class CopyBench {
     return ratesOf(await this.samples(memory, visits));
   }
 
-  /** The rate of each sample of both directions, in decimal GB/s, of so many visits of each in turns. */
+  /** The rate of each sample of both directions, in decimal GB/s, over this many visits of each in turns. */
   async samples(memory: PinningKind, count: number): Promise<Record<Way, number[]>> {
     await this.reserve(memory);
     const samples: Record<Way, number[]> = { h2d: [], d2h: [] };

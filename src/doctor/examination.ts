@@ -42,7 +42,7 @@ export interface DeviceExamination {
    */
   reference?: { source: string; tolerance: number; isOfKind?: boolean } | null;
   measured: DeviceMeasurements;
-  /** What it did just before it was examined, for whomever; null where NVML does not tell. */
+  /** What it did for any process just before it was examined; null if NVML does not report it. */
   activityBefore?: DeviceActivity | null;
   /** Copies whose data came back wrong, of all that were compared. */
   wrongCopies?: number;

@@ -38,7 +38,7 @@ const entrySchema = z.object({
 const listedSchema = entrySchema.extend({
   /** As the driver gives it. */
   gpu: z.string(),
-  /** Of each of so many GPUs of one machine that copy at the same time; null where that was not recorded. */
+  /** Rate of each GPU while this many GPUs of one machine copy at the same time; null if not recorded. */
   together: sharesSchema.extend({ devices: z.number().int().min(2) }).nullable(),
 });
 

@@ -6,13 +6,13 @@
 /** A relative tolerance above the error of binary fractions: 55.3 x 10 must not become 552. */
 const binaryFractionSlack = 1e-12;
 
-/** The largest number of so many decimals that is not above the value: 55.37 to one is "55.3". */
+/** The value rounded down to this number of decimals: 55.37 to one is "55.3". */
 export function roundDown(value: number, decimals: number): string {
   const scale = 10 ** decimals;
   return (Math.floor(value * scale * (1 + binaryFractionSlack)) / scale).toFixed(decimals);
 }
 
-/** The smallest number of so many decimals that is not below the value: 55.31 to one is "55.4". */
+/** The value rounded up to this number of decimals: 55.31 to one is "55.4". */
 export function roundUp(value: number, decimals: number): string {
   const scale = 10 ** decimals;
   return (Math.ceil(value * scale * (1 - binaryFractionSlack)) / scale).toFixed(decimals);

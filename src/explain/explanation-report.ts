@@ -63,7 +63,7 @@ export function renderQuestions(questions: readonly QuestionText[], format: stri
   ]);
 }
 
-/** How a verdict is told. */
+/** Words for verdicts. */
 const verdictWords: Readonly<Record<ClaimVerdict, string>> = {
   true: "true here",
   "not here": "not here",

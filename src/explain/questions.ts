@@ -29,7 +29,7 @@ const known: readonly Question[] = [
   tooManyWorkers,
 ];
 
-/** All questions, in the order in which they are told. */
+/** All questions, in the order of the report. */
 export const questions: readonly Question[] = questionNames.flatMap((name) =>
   known.filter((question) => question.name === name),
 );

@@ -179,7 +179,7 @@ export const fleetSchema = z.object({
   rule: z.object({
     /** Chance that a fleet with no slow node has an outlier all the same, a group. */
     significance: z.number().min(0).max(1),
-    /** The least relative loss that is told. */
+    /** Smallest relative loss that is reported. */
     threshold: z.number().min(0).max(1),
   }),
   nodes: z.array(nodeSchema),

@@ -90,7 +90,7 @@ export function slowPart(
       ? "The slow ones are held against the others"
       : slow.every((node) => named.has(node))
         ? "The slow ones are below what healthy machines reach"
-        : "Which part is healthy, their figures do not tell";
+        : "Their figures do not show which part is healthy";
   return {
     hosts: slow.map((node) => nodes[node]!.host).sort(),
     reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
@@ -124,14 +124,14 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
   const [first, last] = [losses[0]!, losses.at(-1)!];
   const least = first === last ? text(first) : `${text(first)}, and up to ${text(last)}`;
   if (nodes.length > 2) {
-    return `${countOf(nodes.length, "node")} of this kind are few: a GPU must lose ${least}, to be told from the others.`;
+    return `${countOf(nodes.length, "node")} of this kind are few: a GPU counts as slow only if it loses ${least}.`;
   }
   const apart = nodes.length === 2 ? twoNodes(nodes, cells) : null;
   const [whose, open] =
     nodes.length > 1
       ? ["Their", ""]
-      : ["Its", "; whether one that is slower is at fault, or built so, one node does not tell"];
-  return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are held against one another: one must lose ${least}, to be told${open}.`;
+      : ["Its", "; one node does not show whether a slower one is at fault or built so"];
+  return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are compared with one another: one counts as slow only if it loses ${least}${open}.`;
 }
 
 /** The GPU that is below what is known of its kind by what may be noise, as nothing like it shows any; null if none is. */
@@ -200,7 +200,7 @@ export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace,
   const on = changed === gpus ? `On all ${gpus} nodes` : `On ${changed} of ${gpus} nodes`;
   const why = isWithin
     ? "All of them are within what healthy machines reach"
-    : "Whether they are built so, the figures do not tell";
+    : "The figures do not show whether they are built so";
   return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with its like.`;
 }
 

@@ -262,7 +262,7 @@ function togetherOf({ cells }: SlowOne): FleetOutlier["together"] {
 const isolatedFrom = 0.1;
 
 /** What to do about a slow GPU or node: one whose link has trained down comes back by a reset. */
-function actionOnOutlier({
+export function actionOnOutlier({
   cells,
   confirmed,
   isTrainedDown,
@@ -287,7 +287,7 @@ const usualShare = 0.75;
  * What an outlier's result tells besides, a sentence each: links that are slower than they can be, and facts in which its
  * node differs from most of its group. It is no proof, and where to look first. `device` is null for a node as a whole.
  */
-function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { nodes }: NodeGroup): string[] {
+export function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { nodes }: NodeGroup): string[] {
   const usualOnes = tellingFacts
     // The links are told GPU by GPU.
     .filter((fact) => fact !== "linkUnderLoad")
@@ -302,7 +302,7 @@ function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { nodes }: 
 }
 
 /** Whether a link of the GPU, or of the node, ran at less than card and slot can do. */
-function isTrainedDown(node: NodeFigures, device: DeviceFigures | null): boolean {
+export function isTrainedDown(node: NodeFigures, device: DeviceFigures | null): boolean {
   return (device === null ? node.devices : [device]).some(
     ({ link, linkCapability }) =>
       link !== null && linkCapability !== null && rateOf(link) < rateOf(linkCapability),

@@ -26,7 +26,7 @@ import type { NodeFigures } from "./node-figures.js";
 export interface FleetRule {
   /** The chance that a group without a slow GPU has an outlier all the same, if its noise is as assumed. */
   significance: number;
-  /** The least relative loss that is told: 0.05 is 5 %. */
+  /** Smallest relative loss that is reported: 0.05 is 5 %. */
   threshold: number;
 }
 

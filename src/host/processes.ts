@@ -16,7 +16,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** What a guard is told where there is nothing left to do, and before a group of which nothing is left. */
+/** Messages to a guard: nothing is left to do; and the prefix of a group that has ended. */
 const dismissal = "done";
 const ended = "ended";
 
@@ -56,7 +56,7 @@ export class Guard {
   }
 }
 
-/** In the guard's own process: the groups to end, once whoever started it was killed; null where it was dismissed. */
+/** In the guard's own process: the groups to end after its parent was killed; null if it was dismissed. */
 export async function untilKilled(): Promise<number[] | null> {
   // It has a session of its own; what is left are those that somebody sends to each process of the user's.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
@@ -118,7 +118,7 @@ const threadsOfNode = 12;
 const exempting = (1n << 21n) | (1n << 24n);
 
 /**
- * Whether this user may start so many processes of Node more: what RLIMIT_NPROC leaves, which counts the threads of all
+ * Whether this user may start this many more processes of Node: what RLIMIT_NPROC leaves, which counts the threads of all
  * of a user's processes. True where there is no such limit, or /proc does not tell.
  */
 export function hasRoomForProcesses(count: number, root = "/"): boolean {

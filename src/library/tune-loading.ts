@@ -28,7 +28,7 @@ export async function tune({
   ...options
 }: TuneOptions): Promise<Tuning> {
   const call = callNow();
-  // What a command does after its search is for whoever started it.
+  // The caller decides what a command does after its search.
   const { go, ...known } = tuneSettings;
   const settings = { ...defaultsOf(tuneSettings), ...readOptions(known, options), go: go.default };
   if (command !== undefined) return tuneJob(command, settings, call, signal);

@@ -35,7 +35,7 @@ export type Measure = (visits: readonly Visit[]) => Promise<PromiseSettledResult
 /** Cells that are measured at the same time, of which there is mostly one: all are open, or none is. */
 type CellParty = readonly CellProgress[];
 
-/** What happens in a run, for whoever wants to show or keep it. */
+/** What happens in a run, for callers that show or keep it. */
 export type RunEvent =
   /** Something other than measuring begins, in words: "opening device 0". */
   | { kind: "activity"; activity: string }

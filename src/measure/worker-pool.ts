@@ -25,7 +25,7 @@ export interface WorkerPoolOptions {
   /** What each of them reserves: the first one takes part in all cells, the last one in those of the most workers. */
   arenas: readonly PlannedArenas[];
   rendezvous: NativeRendezvous;
-  /** When the session of this process was opened: sample starts are told from there. */
+  /** When this process opened its session; sample starts are relative to it. */
   openedAtNs: number;
   /** Free memory of the device in bytes. */
   freeBytes: () => number;

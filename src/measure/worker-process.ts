@@ -45,7 +45,7 @@ export class WorkerProcess {
   #isClosing = false;
   #stderr = "";
 
-  /** Starts it: one of so many. `entry` is the program, bin/pinbench.js. */
+  /** Starts it, as one of this many. `entry` is the program, bin/pinbench.js. */
   constructor(entry: string, { index, count }: { index: number; count: number }) {
     const position = `worker process ${index + 1} of ${count}`;
     try {

@@ -67,7 +67,7 @@ export interface NativeDriver {
   openSession(options: SessionOptions): Promise<NativeSession>;
   /** The processes with a context on a device, this one included, as NVML tells; null where it does not. */
   readProcesses(pciBusId: string): Promise<DeviceProcess[] | null>;
-  /** What a device does at the moment, for whomever; null without NVML. Takes some 40 ms. */
+  /** What a device does at the moment, for any process; null without NVML. Takes about 40 ms. */
   readActivity(pciBusId: string): Promise<DeviceActivity | null>;
   /** The state that a device is in; null where NVML does not know it. May be called while a session measures. */
   readHealth(pciBusId: string): Promise<DeviceHealth | null>;

@@ -89,7 +89,7 @@ export function cProgram(pool: ProgrammedPool): string {
           "}",
         ]
       : [
-          "/* Each thread obtains every THREADS-th piece; what is not NULL is a failure. */",
+          "/* Each thread obtains every THREADS-th piece, and returns NULL if it can. */",
           "static void *work(void *number) {",
           "  if (cudaSetDevice(DEVICE) != cudaSuccess) return &pool;",
           "  for (intptr_t i = (intptr_t)number; i < PIECES; i += THREADS) {",
@@ -126,7 +126,7 @@ export function cProgram(pool: ProgrammedPool): string {
     "  }",
     "}",
     "",
-    "/* 0, or -1 where it cannot be had: nothing of it is left then. */",
+    "/* 0, or -1 if it cannot be obtained; then nothing of it is left. */",
     "int pool_obtain(void) {",
     "  pthread_t threads[THREADS];",
     "  int started = 0;",
@@ -180,7 +180,7 @@ function plainCProgram(pool: ProgrammedPool): string {
     "  pool = NULL;",
     "}",
     "",
-    "/* 0, or -1 where it cannot be had. */",
+    "/* 0, or -1 if it cannot be obtained. */",
     "int pool_obtain(void) {",
     "  if (cudaSetDevice(DEVICE) != cudaSuccess) return -1;",
     "  const cudaError_t result =",

@@ -8,9 +8,9 @@ export interface BisectionOptions {
   unitBytes: number;
   /** Amounts that are tried at most. */
   mostTries: number;
-  /** Whether there is time to try so much. */
+  /** Whether there is time to try this amount. */
   mayTry: (bytes: number) => boolean;
-  /** Whether so much can be had. Rejects where that cannot be found out. */
+  /** Whether this amount can be obtained. Rejects if that cannot be found out. */
   tryAmount: (bytes: number) => Promise<boolean>;
 }
 

@@ -31,7 +31,7 @@ export interface MeasurePoolsOptions {
   onActivity: (text: string, leftNs: number) => void;
 }
 
-/** A limit that was met; whoever knows the machine says why it is there. */
+/** A limit that was met; the caller adds its likely reason. */
 export type MetLimit = Omit<PinningLimit, "reason">;
 
 /** Repetitions of what is cheap: enough for a middle and a spread. */
@@ -45,7 +45,7 @@ const roundShare = 0.5;
 const contenderRounds = 3;
 const contenderRatio = 1.5;
 
-/** Of the memory that is there at the moment, a pool may take so much. */
+/** Largest share of the available memory that a pool may take. */
 const shareOfAvailable = 0.9;
 
 /** Amounts that are tried to find a limit: it is then known to a five-hundredth of what was refused, or better. */

@@ -52,6 +52,7 @@ function pinningReport(pinning: Pinning): Report {
       environment(pinningFacts(pinning)),
       ...tables([...poolGrids(pinning), ...neighbourGrids(pinning)]),
       ...texts("note", [...hugePageNotes(pinning), ...pinningNotes(pinning)]),
+      ...details(texts("note", omissionNotes(pinning))),
       ...(recommendation === null ? [] : details(programs(recommendation.code))),
       ...(recommendation === null ? [] : texts("note", [programsNote])),
     ],
@@ -263,17 +264,26 @@ function spreadText({ samples, obtain }: PinnedPool): string {
 /** So many pools are named in a note. */
 const mostNamed = 3;
 
-/** What must be known to read the tables: limits, what was refused or left out, and what stayed behind. */
+/** Where it is many, the tables show which. */
+function poolsText(list: readonly PinnedPool[]): string {
+  return list.length > mostNamed
+    ? `${list.length} pools`
+    : listed(list.map((pool) => `${formatSize(pool.sizeBytes)} by ${shapeId(pool)}`));
+}
+
+const reasonOf = ({ reason }: PinnedPool) => [reason ?? "no reason is known"];
+
+/** Pools that were not tried, whose rows a terminal shows with --verbose only, and why. */
+function omissionNotes({ pools }: Pinning): Note[] {
+  const left = pools.filter(({ outcome }) => outcome === "omitted");
+  return reasonNotes(left, reasonOf, poolsText, "left out", "muted");
+}
+
+/** What must be known to read the tables: limits, what was refused or not measured, and what stayed behind. */
 function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   const isLimited = ({ way, pieces }: PoolShape) =>
     limits.some((limit) => limit.way === way && limit.pieces > 1 === pieces > 1);
-  // Where it is many, the tables show which.
-  const whom = (list: readonly PinnedPool[]) =>
-    list.length > mostNamed
-      ? `${list.length} pools`
-      : listed(list.map((pool) => `${formatSize(pool.sizeBytes)} by ${shapeId(pool)}`));
   const refused = pools.filter((pool) => pool.outcome === "refused" && !isLimited(pool));
-  const left = pools.filter(({ outcome }) => outcome === "omitted");
   return [
     ...limits.map((limit) =>
       note(
@@ -281,8 +291,7 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
         "warning",
       ),
     ),
-    ...reasonNotes(refused, ({ reason }) => [reason ?? "no reason is known"], whom, "refused", "warning"),
-    ...reasonNotes(left, ({ reason }) => [reason ?? "no reason is known"], whom, "left out", "muted"),
+    ...reasonNotes(refused, reasonOf, poolsText, "refused", "warning"),
     ...omitted.map((text) => note(`left out: ${text}`, "muted")),
   ];
 }

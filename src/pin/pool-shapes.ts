@@ -137,7 +137,7 @@ function ascending(counts: readonly number[]): number[] {
   return [...new Set(counts)].sort((a, b) => a - b);
 }
 
-/** Whether a pool can be had in so many pieces. */
+/** Whether a pool can be obtained in this number of pieces. */
 export function isInPieces(sizeBytes: number, pieces: number): boolean {
   return pieces === 1 || sizeBytes / pieces >= leastPieceBytes;
 }

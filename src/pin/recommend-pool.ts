@@ -92,7 +92,7 @@ function isPlain({ way, pieces }: PoolShape): boolean {
   return way === "host-alloc" && pieces === 1;
 }
 
-/** Not by chance, and by so much that it matters. */
+/** Not by chance, and by enough to matter. */
 function isCertainlySlower(pool: Measured, fastest: Measured): boolean {
   const gain = pool.obtain.median / fastest.obtain.median - 1;
   if (hasFewTimes(pool, fastest)) return gain > gainOfFewTimes;

@@ -49,7 +49,7 @@ export interface Axes extends BlockAxes {
   togetherMemory: readonly Memory[] | null;
   /** What a preset has latency measured of; null where it is measured of the same as throughput. */
   latency: Preset["latency"] | null;
-  /** "none" is always among them: what a copy loses beside a load is told against it. */
+  /** "none" is always among them: a copy's loss during a load is relative to it. */
   besides: readonly Beside[];
   /** Chunk counts of the pipeline, 1 among them, which is the sum of its parts; empty for no pipeline. */
   pipelineChunks: readonly number[];

@@ -22,7 +22,7 @@ export interface Blocks {
 export interface BlockAxes {
   blocks: readonly Blocks[];
   blockWays: readonly BlockWay[];
-  /** Of the kernel, beside the one on all: on so many multiprocessors. */
+  /** Numbers of multiprocessors for kernels, besides the one on all of them. */
   blockSms: readonly number[];
 }
 
@@ -183,7 +183,7 @@ export function blocksOfCopy({ sizeBytes, blockBytes }: Pick<Cell, "sizeBytes" |
   return blockBytes === undefined ? 0 : sizeBytes / blockBytes;
 }
 
-/** The largest part of a copy of at most so many bytes, and of whole blocks: one at least. */
+/** The largest part of a copy, in whole blocks, at least one, and at most this many bytes. */
 export function wholeBlocks(
   { sizeBytes, blockBytes = 1 }: Pick<Cell, "sizeBytes" | "blockBytes">,
   mostBytes: number,

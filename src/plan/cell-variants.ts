@@ -28,7 +28,7 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   const together = isTogether(plain, axes) ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
   const ofThreads = [...loaded, ...chunked, ...blockCells(plain, axes)];
-  // What these lose or gain is told against threads, though processes alone were asked for.
+  // Their loss or gain is relative to threads, even if only processes were requested.
   const compared = ofThreads.length > 0 && !alone.includes(plain) ? [plain] : [];
   return [...compared, ...alone, ...together, ...ofThreads];
 }

@@ -175,7 +175,7 @@ function samplesFor(precision: number, spread: number): number {
   return ((1.96 * Math.sqrt(Math.PI / 2) * spread) / precision) ** 2;
 }
 
-/** What one sample takes, and a visit of so many samples beside them. */
+/** Time of one sample, and the time that a visit of this many samples takes besides. */
 function visitTime(cell: PlannedCell, verify: Verifying, speed: MachineSpeed) {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
   const blocksNs = cell.workers * blocksOfCopy(cell) * speed.blockNs(cell);

@@ -101,7 +101,7 @@ export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
   copyThreads: number;
 }
 
-/** What a load may take of the machine; of the host's memory, by so many threads. */
+/** What a load may take of the machine, and the number of threads of one on the host's memory. */
 export type LoadLimits = Pick<LoadOptions, "hostThreads" | "hostBytes">;
 
 /** No cache may hold what a load works on. */

@@ -160,7 +160,7 @@ function intervalNotes(measured: readonly CellResult[], run: ResultDocument["run
   return [note(`${sign.noInterval} ${reason}`, "warning")];
 }
 
-/** What is below this is told: most of the copies could be wrong once without being seen. */
+/** Share of checked copies below which a note says so: most copies could be wrong unnoticed. */
 const leastProvenShare = 0.5;
 
 /** How many of the copies are proven, where most are not; and where all are, that this has its price. */

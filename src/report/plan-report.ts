@@ -53,7 +53,7 @@ export function budgetNote({ settings, stopping, estimate, cells }: Plan): strin
   return `The first samples of ${counted(measured, "cell")} take longer than the budget of ${formatDuration(stopping.budgetNs)}: the run cannot end before about ${formatRoughly(leastDurationNs)}. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.`;
 }
 
-/** Nobody minds to wait so much longer. */
+/** A time that is longer by less than this is not mentioned. */
 const noticedNs = 1e9;
 
 /** Whoever asked for no budget is content to wait so long. */

@@ -113,7 +113,7 @@ const cellSchema = z.object({
   memory: z.enum(memories),
   /** Bytes of one copy; each worker copies buffers of this size. */
   sizeBytes: count,
-  /** Threads or processes, each with a stream and buffers of its own; for bidir so many a direction. */
+  /** Threads or processes, each with a stream and buffers of its own; for bidir the number in each direction. */
   workers: count,
   mode: z.enum(modes),
   timer: z.enum(timers),
@@ -127,9 +127,9 @@ const cellSchema = z.object({
   path: z.enum(peerPaths).optional(),
   /** What keeps the machine busy meanwhile; absent: none. */
   beside: z.enum(besides).exclude(["none"]).optional(),
-  /** Each copy is made in so many chunks, each followed by a kernel over it in another stream; absent: a plain copy. */
+  /** Number of chunks of each copy; a kernel over each follows it in another stream. Absent: a plain copy. */
   chunks: count.optional(),
-  /** Each copy is made of blocks of so many bytes at shuffled places of both sides, and how; absent: in one piece. */
+  /** Bytes of the blocks of each copy, at shuffled places of both sides, and the way. Absent: in one piece. */
   blockBytes: count.optional(),
   blockWay: z.enum(blockWays).optional(),
   /** Multiprocessors that way `kernel` keeps to; absent: as many as help. */

@@ -66,7 +66,7 @@ export function describeOther({ kind, pid, name, since, deviceMemoryBytes }: Oth
 const busyComputeShare = 0.05;
 const busyLinkGBps = 0.1;
 
-/** Others are named up to so many. */
+/** Most other programs that are named. */
 const mostNamed = 3;
 
 /** Who else used a device, and what it did before: a sentence each, without a full stop; none where it was alone. */

@@ -91,7 +91,7 @@ const coldStartSchema = z.object({
   pinning: z.array(
     z.object({
       sizeBytes: count,
-      /** Each cost is the median of so many. Absent in older results: once. */
+      /** Number of measurements behind each median. Absent in older results: 1. */
       repetitions: count.nullish(),
       /** New pages of the system, each touched once by one thread. Absent in older results. */
       pageable: pinningCostSchema.nullish(),

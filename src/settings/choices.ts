@@ -121,7 +121,7 @@ export type BackendName = (typeof backendNames)[number];
 export const backendChoices = ["auto", ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
 
-/** What `explain` answers, in the order in which it is told. */
+/** The questions of `explain`, in the order of its report. */
 export const questionNames = [
   "why-pinned",
   "pays-off",

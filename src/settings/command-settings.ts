@@ -101,7 +101,8 @@ const output = (formats: Formats) =>
     kind.text,
   );
 
-const chart = setting("--chart <name>", "chart for an .svg file, such as h2d-by-size", kind.text);
+const chart = (example: string) =>
+  setting("--chart <name>", `chart for an .svg file, such as ${example}`, kind.text);
 
 /** What a command's document is printed and written as. */
 const written = <const Name extends DocumentName>(name: Name) =>
@@ -114,11 +115,11 @@ const written = <const Name extends DocumentName>(name: Name) =>
 /* How the texts of commands that name cells are shown. */
 const shown = { verbose, ids, plain, ascii, color } as const;
 
-/** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
+/** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
-  chart,
+  chart: chart("gpus"),
   quiet: { ...quiet, help: "no notes on stderr" },
   ...shown,
   debug,
@@ -140,7 +141,7 @@ export const commandSettings = {
     config,
     dryRun: kind.onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     ...written("result"),
-    chart,
+    chart: chart("h2d-by-size"),
     plot: plot("bandwidth and latency against size"),
     quiet,
     progress,
@@ -170,7 +171,7 @@ export const commandSettings = {
     ...measuringSettings,
     ...judgingSettings,
     ...written("comparison"),
-    chart,
+    chart: chart("throughput-changes"),
     ...turn,
     deadlineNs,
     config,
@@ -182,7 +183,7 @@ export const commandSettings = {
   compare: {
     ...judgingSettings,
     ...written("comparison"),
-    chart,
+    chart: chart("throughput-changes"),
     config,
     quiet,
     ...shown,
@@ -195,7 +196,7 @@ export const commandSettings = {
       kind.cellPatterns,
     ),
     ...written("history"),
-    chart,
+    chart: chart("history-h2d-pinned"),
     ...shown,
     debug,
   },
@@ -236,7 +237,7 @@ export const commandSettings = {
     ...turn,
     deadlineNs,
     ...written("tuning"),
-    chart,
+    chart: chart("rate-by-workers"),
     plot: plot("rates against workers"),
     quiet,
     progress,
@@ -262,7 +263,7 @@ export const commandSettings = {
       "file to write instead of report.html; .html .svg (repeatable)",
       kind.text,
     ),
-    chart,
+    chart: chart("h2d-by-size"),
     open: kind.onDemand("--open", "show the page in a browser"),
     quiet: { ...quiet, help: "no notes on stderr" },
     debug,

@@ -42,10 +42,22 @@ const chartShapes: Partial<Readonly<Record<DocumentName, readonly string[]>>> = 
   fleet: ["gpus", "gpus-of-group-NAME"],
 };
 
+function shapesOf(formats: Formats): readonly string[] | undefined {
+  const kinds = Object.keys(documentFormats) as DocumentName[];
+  return chartShapes[kinds.find((kind) => documentFormats[kind] === formats) ?? "explanation"];
+}
+
+/** "Choose from gpus, gpus-of-group-NAME.", the charts that documents with these formats can have. */
+export function chartChoices(formats: Formats): string {
+  const shapes = shapesOf(formats);
+  if (shapes === undefined) return "docs/reference.md lists the names.";
+  const directions = shapes.join().includes("DIRECTION") ? "; DIRECTION is h2d, d2h, bidir, d2d or p2p" : "";
+  return `Choose from ${shapes.join(", ")}${directions}.`;
+}
+
 /** Throws a usage error for a name that no chart of such a document can have, with the names that there are. */
 export function checkChartName(formats: Formats, name: string): void {
-  const kinds = Object.keys(documentFormats) as DocumentName[];
-  const shapes = chartShapes[kinds.find((kind) => documentFormats[kind] === formats) ?? "explanation"];
+  const shapes = shapesOf(formats);
   if (shapes === undefined) return;
   const plain = name.replace(/^gpu\d+-/, "").replaceAll(/-(?:latency|event|warm)(?=-|$)/g, "");
   const isKnown = shapes.some((shape) =>
@@ -55,7 +67,7 @@ export function checkChartName(formats: Formats, name: string): void {
   );
   if (isKnown) return;
   throw new PinbenchError("usage", `this document has no chart "${name}".`, {
-    hint: `Choose from ${shapes.join(", ")}; DIRECTION is h2d, d2h, bidir, d2d or p2p.`,
+    hint: chartChoices(formats),
   });
 }
 

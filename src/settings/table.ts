@@ -270,21 +270,15 @@ export const judgingSettings = {
 export const fleetSettings = {
   threshold: setting(
     "--threshold <share>",
-    "report GPUs and nodes slower than their group by this much",
+    "report GPUs and nodes slower than their group by this much (5%)",
     kind.share,
-    {
-      default: 0.05,
-      showsDefault: true,
-    },
+    { default: 0.05 },
   ),
   significance: setting(
     "--significance <level>",
-    "chance of a false alarm in a group of like nodes",
+    "chance of a false alarm in a group of like nodes (1%)",
     kind.significance,
-    {
-      default: 0.01,
-      showsDefault: true,
-    },
+    { default: 0.01 },
   ),
   reference: setting(
     "--reference <file>",

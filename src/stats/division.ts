@@ -2,7 +2,7 @@ import { fittedAt, type Span, type Sums } from "./span-fit.js";
 
 /** Of all ways to divide points into levels and lines, the one that is worth its number of parameters. */
 
-/** A level needs so many points: two that agree may be neighbouring outliers. */
+/** Fewest points of a level: two that agree may be neighbouring outliers. */
 const shortestLevel = 3;
 /** Along fewer points a line is a step that a point lies in the middle of. */
 const shortestLine = 10;

@@ -8,7 +8,7 @@ function sortedCopy(samples: ArrayLike<number>): Float64Array {
   return sortedIn(new Float64Array(samples.length), samples);
 }
 
-/** Up to so many values, to insert each takes less time than the call of a sort. */
+/** Most values for which inserting each is faster than calling a sort. */
 const fewValues = 40;
 
 /** The samples, sorted into the first places of `sorted`, which it returns. */

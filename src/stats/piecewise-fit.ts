@@ -75,7 +75,7 @@ const leastVariance = 1e-8;
 
 /** How far from the median of its neighbourhood a point may count, in standard deviations. */
 const reach = 3;
-/** The neighbourhood of a point: so many on both sides. Three outliers in a row are still a minority. */
+/** Number of neighbours of a point on each side. Three outliers in a row are still a minority. */
 const neighbours = 3;
 
 /** As far from the best place, in log likelihood, a step may still have been: exp(-3) is 1/20. */

@@ -12,7 +12,7 @@ export interface RepeatingPattern {
 
 /** Values that each phase needs. */
 const fewestCycles = 3;
-/** The phase has to explain so much: what explains less is not plain to see. */
+/** Share of the variance that the phase must explain: less is not visible in a chart. */
 const leastShare = 0.5;
 
 /**
@@ -94,7 +94,7 @@ function correlationFactor(left: ReadonlyMap<number, number>): number {
 const shortestPeriod = 3;
 /** Of a longer one, each turn has drifts and steps that a fit finds. */
 const longestPeriod = 30;
-/** A period has to be seen so many times. */
+/** Number of times that a period must be seen. */
 const fewestPeriods = 4;
 /** Of a longer course the newest values say whether it repeats itself now. */
 const mostValues = 300;

@@ -9,7 +9,7 @@ export interface TwoLevels {
 }
 
 const fewestValues = 12;
-/** Each level has so many of the values. */
+/** Smallest share of the values on each level. */
 const leastShare = 0.2;
 /** The gap between the levels, in robust standard deviations about them. */
 const leastGap = 8;

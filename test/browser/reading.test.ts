@@ -176,7 +176,7 @@ describe("a name above a chart", () => {
 });
 
 describe("laying over", () => {
-  const control = (page: Page) => page.getByLabel(/^Lay over all charts/);
+  const control = (page: Page) => page.getByLabel(/^Compare all charts with/);
   const laidOver = (figure: Locator) => figure.locator(".curve.over").count();
 
   it("is not offered if there is one document", async () => {

@@ -38,7 +38,7 @@ it("run says how much of the time slow copies take, and keeps what a program get
   const path = join(temporaryFolder(), "run.json");
   writeFileSync(path, stdout);
   expect((await callCli(["show", path])).stdout).toMatch(
-    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 1 MiB x1: bytes over time/m,
+    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 1 MiB x1: the average is/m,
   );
 });
 

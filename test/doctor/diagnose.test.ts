@@ -127,7 +127,7 @@ describe("slow copies that the median does not show", () => {
       {
         cause: "slow-copies",
         weight: "costs",
-        evidence: ["to the device: bytes over time are 19.4 GB/s, the median is 55.6 GB/s"],
+        evidence: ["to the device: the average is 19.4 GB/s, the median 55.6 GB/s"],
         cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(0.65 * 55.6, 6), basis: "measured" },
       },
     ]);
@@ -147,7 +147,7 @@ describe("slow copies that the median does not show", () => {
           weight: "costs",
           evidence: expect.arrayContaining([
             expect.stringContaining("4711"),
-            "to the device: bytes over time are 19.4 GB/s, the median is 55.6 GB/s",
+            "to the device: the average is 19.4 GB/s, the median 55.6 GB/s",
           ]),
           cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(0.65 * 55.6, 6), basis: "measured" },
         },

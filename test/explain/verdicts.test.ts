@@ -118,7 +118,7 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     const { verdict, text } = told(concludePaysOff([size(), size(1.2, 1.5)]));
     expect(verdict).toBe("not here");
     expect(text).toContain("64 MiB: a pinned copy saves nothing that could pay for pinning.");
-    expect(text).toContain("pays at once, of the sizes where it is known to:");
+    expect(text).toContain("pays at once (not known for every size):");
   });
 
   it("cannot be told without a cost, or if the times overlap", () => {
@@ -292,7 +292,7 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
   it("goes by the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", () => {
     const { figures } = concludeOverlap({ pinned: kind(1.2, 2.5, 1.975), pageable });
     const [hidden] = figures.filter(({ unit }) => unit === "share");
-    expect(hidden!.name).toBe("pinned: share hidden of what can be");
+    expect(hidden!.name).toBe("pinned: hidden share of what could be hidden");
     expect(hidden!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 9);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { actionOnNode, actionOnOutlier } from "../../src/fleet/actions.js";
+import { actionOnNode, actionOnOutlier } from "../../src/fleet/judge-fleet.js";
 import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
 import { judged } from "../helpers/node-results.js";
 import { facts, fleetNode, type GpuFigures, hostOf, nodesOf, wobble } from "../helpers/plain-nodes.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { joinResults } from "../../src/fleet/join-results.js";
 import type { DeviceFigures, NodeFigures } from "../../src/fleet/node-figures.js";
+import { joinResults } from "../../src/fleet/read-fleet.js";
 import { fleetNode, keys } from "../helpers/plain-nodes.js";
 
 const at = (minute: number, day = 20) => `2026-11-${day}T09:${String(minute).padStart(2, "0")}:00.000Z`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { figuresOfNode, keyOf, kindOf, linkText } from "../../src/fleet/node-figures.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
 import {
   buildCell,
   buildDevice,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { evidenceOf, isTrainedDown } from "../../src/fleet/judge-fleet.js";
 import type { Link, NodeFigures } from "../../src/fleet/node-figures.js";
-import { groupNodes } from "../../src/fleet/node-groups.js";
-import { evidenceOf, isTrainedDown } from "../../src/fleet/outlier-evidence.js";
-import { sharedTraits } from "../../src/fleet/shared-traits.js";
+import { groupNodes } from "../../src/fleet/node-figures.js";
+import { sharedTraits } from "../../src/fleet/slow-places.js";
 import { judged } from "../helpers/node-results.js";
 import { facts, fleetNode, type GpuFigures } from "../helpers/plain-nodes.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { siteReferenceOf } from "../../src/fleet/judge-results.js";
+import type { NodeGroup } from "../../src/fleet/node-figures.js";
 import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
-import type { NodeGroup } from "../../src/fleet/node-groups.js";
 import { groupReference, type ReferenceOf, referenceCell } from "../../src/fleet/reference-share.js";
-import { siteReferenceOf } from "../../src/fleet/site-reference.js";
 import { judged } from "../helpers/node-results.js";
 import { facts, fleetNode, type GpuFigures, keys } from "../helpers/plain-nodes.js";
 

@@ -102,28 +102,28 @@ describe("from which size of a block on a loop is enough", () => {
     ];
     expect(firstOf(sizes([no!, open!, yes!]))).toMatch(/enough from 1 MiB on at the latest, where/);
     expect(firstOf(sizes([no!, open!, open!]))).toBe(
-      "pinned memory, whether a loop of copies is enough from 64 KiB to 1 MiB cannot be told at these intervals, and at " +
+      "pinned memory, these intervals do not show whether a loop of copies is enough from 64 KiB to 1 MiB; at " +
         "4 KiB it is not (H2D)",
     );
     expect(firstOf(sizes([no!, no!, open!]))).toBe(
-      "pinned memory, whether a loop of copies is enough at 1 MiB cannot be told at these intervals, and up to 64 KiB it " +
+      "pinned memory, these intervals do not show whether a loop of copies is enough at 1 MiB; up to 64 KiB it " +
         "is not (H2D)",
     );
     expect(firstOf(sizes([open!, no!, no!]))).toMatch(
       /^pinned memory, a loop of copies is not enough at 1 MiB, where it reaches at most 21 % of/,
     );
     expect(firstOf(sizes([open!, no!, open!]))).toMatch(
-      /at 1 MiB cannot be told .*, and at 64 KiB it is not/,
+      /do not show whether .* at 1 MiB; at 64 KiB it is not/,
     );
     expect(firstOf(sizes([open!, open!, open!]))).toBe(
-      "pinned memory, whether a loop of copies is enough from 4 KiB to 1 MiB cannot be told at these intervals (H2D)",
+      "pinned memory, these intervals do not show whether a loop of copies is enough from 4 KiB to 1 MiB (H2D)",
     );
   });
 
   it("is claimed of one process only where another one would agree: far from the link, a loop is a CPU's work", () => {
     const sureOfProcesses: BlockRates = { loop: [17, 900], kernel: [20, 5] };
     expect(firstOf(sizes([sureOfProcesses]))).toMatch(/is enough from 4 KiB on/);
-    expect(firstOf(sizes([sureOfProcesses]), linesOf)).toMatch(/cannot be told/);
+    expect(firstOf(sizes([sureOfProcesses]), linesOf)).toMatch(/do not show whether/);
     // Near the link, it waits for the link alone.
     const nearLink: BlockRates = { loop: [47, 900], kernel: [55, 5] };
     expect(firstOf(sizes([nearLink]), linesOf)).toMatch(/is enough from 4 KiB on/);

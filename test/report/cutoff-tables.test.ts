@@ -106,7 +106,7 @@ describe("the map of a search", () => {
       /, a kernel is fastest at every size \(H2D\)\.$/,
     );
     expect(lineOf(same({ direction: "h2d", blockCount: 16 }, "kernel", false))).toMatch(
-      /, no block size can be told at which the best way changes \(H2D\)\.$/,
+      /, these intervals show no block size at which the best way changes \(H2D\)\.$/,
     );
   });
 });

@@ -315,7 +315,7 @@ describe("other comparisons", () => {
     const pinned = buildCell({ GBps: 55 });
     const registered = buildCell({ memory: "registered", GBps: 50, ...wide });
     expect(textOf([pinned, registered])).toEqual([
-      "at these intervals, registered at 16 MiB cannot be told from pinned (H2D)",
+      "at these intervals, registered at 16 MiB cannot be told apart from pinned (H2D)",
     ]);
     expect(textOf([pinned, registered, buildCell({ memory: "mapped", GBps: 51.5 })])).toEqual([
       "mapped reaches 92 % to 95 % of pinned at 16 MiB (H2D)",

@@ -25,9 +25,9 @@ const notes = (...cells: CellResult[]) => cellNotes(buildDocument({ cells })).ma
 const latency = { mode: "latency", latencyUs: { median: 8, p99: 160 } } as const;
 
 describe("slow copies that a median does not show", () => {
-  it("come first in the report for pinned memory, with bytes over time", () => {
+  it("come first in the report for pinned memory, with the average rate", () => {
     expect(answers(unevenCell({}))[0]).toBe(
-      "Slow copies take 53 % of the time in H2D pinned 16 MiB x1: bytes over time are 1.84 GB/s, the median is 4.00 GB/s.",
+      "Slow copies take 53 % of the time in H2D pinned 16 MiB x1: the average is 1.84 GB/s, the median 4.00 GB/s.",
     );
     const others = [2, 4].map((workers) => unevenCell({ workers }, { times: 3 }));
     expect(answers(unevenCell({}), ...others)[0]).toMatch(/; they take 5 % or more in 2 other cells\.$/);
@@ -41,9 +41,9 @@ describe("slow copies that a median does not show", () => {
       );
       return drawn(resultKind, buildDocument({ cells }), "table", screen).replaceAll(/\s+/g, " ");
     };
-    expect(slowAt(2)).toContain("in H2D pinned 16 MiB x2, a row that --verbose shows: bytes over time");
+    expect(slowAt(2)).toContain("in H2D pinned 16 MiB x2, a row that --verbose shows: the average");
     for (const shown of [slowAt(1), slowAt(4), slowAt(2, fileScreen())]) {
-      expect(shown).toMatch(/Slow copies take 53 % of the time in H2D pinned 16 MiB x\d: bytes over time/);
+      expect(shown).toMatch(/Slow copies take 53 % of the time in H2D pinned 16 MiB x\d: the average/);
     }
   });
 
@@ -51,13 +51,13 @@ describe("slow copies that a median does not show", () => {
     const cell = unevenCell({ memory: "pageable" });
     expect(answers(cell).join()).not.toContain("low copies");
     expect(notes(cell).join("\n")).toContain(
-      "note: slow copies take 53 % of the time in H2D pageable 16 MiB x1: bytes over time are",
+      "note: slow copies take 53 % of the time in H2D pageable 16 MiB x1: the average is",
     );
   });
 
   it("are found in latencies, but not for a single interrupt", () => {
     expect(answers(unevenCell(latency, { of: 300, slow: 3, times: 20 }))[0]).toBe(
-      "Slow copies take 15 % of the time in H2D pinned 16 MiB x1 latency: a copy takes 9.52 µs in the mean, the median is 8.00 µs.",
+      "Slow copies take 15 % of the time in H2D pinned 16 MiB x1 latency: a copy takes 9.52 µs on average, the median is 8.00 µs.",
     );
     expect(answers(unevenCell(latency, { of: 300, slow: 1, times: 100 })).join()).not.toContain(
       "Slow copies",

@@ -75,7 +75,7 @@ describe("devices at once", () => {
 
   it("claims nothing of one process that another one would deny", () => {
     expect(linesOf(together([8, 8, 8], [7.5, 8, 8], { memory: "pageable" }))).toEqual([
-      "at these intervals, it cannot be told what is lost when devices 0, 1 and 2 copy at once (pageable, 64 MiB, 1 worker) (H2D)",
+      "these intervals do not show what is lost when devices 0, 1 and 2 copy at once (pageable, 64 MiB, 1 worker) (H2D)",
     ]);
   });
 
@@ -194,7 +194,7 @@ describe("copies beside a load", () => {
       load: cell.load && { ...cell.load, keptShare: buildDistribution(0.97) },
     }));
     expect(ofBeside(linesOf(cells))).toEqual([
-      "on device 0, beside a load on the device's memory (64 MiB, 1 worker), at these intervals, it cannot be told what pageable " +
+      "on device 0, beside a load on the device's memory (64 MiB, 1 worker), these intervals do not show what pageable " +
         "loses (D2H)",
     ]);
   });
@@ -252,7 +252,7 @@ describe("the pipeline", () => {
 
   it("claims nothing of one process that another one would deny", () => {
     expect(linesOf(chunked("pageable", { 1: 6.9, 16: 7.2 }))).toEqual([
-      "on device 0, at these intervals, it cannot be told what copies of 64 MiB that overlap with kernels " +
+      "on device 0, these intervals do not show what copies of 64 MiB that overlap with kernels " +
         "(non_blocking) gain with pageable memory",
     ]);
   });

@@ -29,4 +29,9 @@ describe("the name of a chart is checked before anything is measured", () => {
       stderr: expect.stringContaining('this document has no chart "nope". Choose from DIRECTION-by-size, '),
     });
   });
+
+  it("and names that only copies' charts have are not explained to other commands", async () => {
+    const { stderr } = await callCli(["tune", "--output", "/tmp/a.svg"]);
+    expect(stderr).toContain("Choose from rate-by-workers.");
+  });
 });

@@ -90,7 +90,7 @@ interface Prepared {
   settings: RunSettings & { cells: readonly string[] };
   configuration: Configuration;
   earlier: readonly RunFigures[];
-  /** What a run presumably takes; null where that is told by the earlier ones. */
+  /** Estimated time of a run; null if earlier runs show it. */
   expectedNs: number | null;
 }
 

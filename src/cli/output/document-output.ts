@@ -6,7 +6,7 @@ import { PinbenchError } from "../../errors.js";
 import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
 import { finalize } from "../../results/files/store.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
+import { chartChoices, checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
 import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
@@ -34,7 +34,7 @@ export function outputFiles<Some extends Formats>(
   }
   if (chart === null && picture !== undefined) {
     throw new PinbenchError("usage", `${picture.path} shows one chart, and --chart does not name it.`, {
-      hint: "Give --chart NAME, such as --chart h2d-by-size: docs/reference.md lists the names.",
+      hint: `Give --chart NAME. ${chartChoices(formats)}`,
     });
   }
   if (chart !== null) checkChartName(formats, chart);

@@ -6,7 +6,7 @@ const redrawMs = 100;
 /** Time goes by also where nothing else happens. */
 const tickMs = 1000;
 
-/** How often a log is told, and the least that a command must take for it: whoever reads one later wants few lines. */
+/** How often a log gets a line, and the shortest command that writes any: readers of a log want few lines. */
 const logEveryMs = 30_000;
 
 /** Where the terminal does not tell its width, which it may say is 0. */
@@ -18,7 +18,7 @@ const logColumns = 1000;
 const clearLine = "\r\u001b[2K";
 const clearTwoLines = `${clearLine}\u001b[1A\u001b[2K`;
 
-/** What is to be shown: makes a line of at most so many columns of what is known at that moment. */
+/** Makes a line of at most this many columns from what is known at that moment. */
 export type LineText = (columns: number) => string;
 
 /**

@@ -22,7 +22,7 @@ export function stderrScreen(flags: DisplayFlags): Screen {
   return streamScreen(process.stderr, supportsColorStderr, flags);
 }
 
-/** What a file shows: the locale and the terminal of whoever writes it are not those of whoever reads it. */
+/** The screen of files: the writer's locale and terminal are not the reader's. */
 export function outputScreen({ ascii, plain = false, ids = false }: DisplayFlags): Screen {
   return fileScreen({ isAscii: ascii, isPlain: plain, showsIds: ids });
 }

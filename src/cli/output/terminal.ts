@@ -66,7 +66,7 @@ export function showsUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boo
   return locale === "" || /utf-?8/i.test(locale);
 }
 
-/** A narrower terminal is drawn on as if it had so many columns, and breaks lines itself. */
+/** Fewest columns that texts are laid out for; a narrower terminal breaks lines itself. */
 const fewestColumns = 40;
 
 /** How wide a stream is: as its terminal is; else as COLUMNS says, as it does in a shell; else as usual. */

@@ -46,7 +46,7 @@ import { type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share
 /** Looks for a cause in an examination: a finding for each device or machine that has it. Pure. */
 type Cause = (examination: Examination) => Suspect[];
 
-/** Causes that are told wherever they are found, by name; docs/doctor.md has a line for each. */
+/** Causes by name, reported wherever they are found; docs/doctor.md has a line for each. */
 export const causes: Readonly<Record<string, Cause>> = {
   "link-narrow": linkNarrow,
   "slot-narrow": slotNarrow,

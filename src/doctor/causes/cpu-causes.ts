@@ -10,7 +10,7 @@ import type { Suspect } from "./share-loss.js";
 const leastAddedUs = 50;
 const leastUnseenUs = 300;
 
-/** States from which waking takes longer are what adds so much. */
+/** Wake-up time above which an idle state adds to a copy's latency. */
 const deepStateUs = 20;
 
 /**
@@ -102,7 +102,7 @@ export function governorSaves({ machine, devices }: Examination): Suspect[] {
   ];
 }
 
-/** With so many cores, copies of several workers have room. */
+/** Number of cores that is enough for copies of several workers. */
 const fewCores = 4;
 
 /** The process may use few CPUs, of which some are threads of one core. */
@@ -126,7 +126,7 @@ export function coresShared({ machine }: Examination): Suspect[] {
   ];
 }
 
-/** Below so many CPUs, a copying thread is stopped in each period of the quota. */
+/** Quota in CPUs below which a copying thread is stopped in each period. */
 const fewCpus = 2;
 
 /** The control group gives the process less CPU time than a copying thread and Node's own take. */

@@ -134,7 +134,7 @@ export function linkErrors({ devices }: Examination): Suspect[] {
   });
 }
 
-/** What so many errors leave of a rate, by the bytes that the link carried meanwhile; null where these are not known. */
+/** The share of a rate that this number of errors leaves, by the bytes that the link carried meanwhile; null if these are not known. */
 function leftByErrors({ health, copied }: DeviceExamination, errors: number): number | null {
   const width = health.underLoad?.link?.width ?? null;
   if (copied === undefined || width === null) return null;

@@ -4,7 +4,7 @@ import type { DeviceMeasurements, Examination } from "../examination.js";
 import { costOf, linkDirections, ratesText } from "./cost.js";
 import type { Suspect } from "./share-loss.js";
 
-/** Copies from registered memory that are so much slower than from pinned memory are no chance. */
+/** Smallest loss of copies from registered memory, against pinned memory, that is not chance. */
 const registeredTolerance = 0.1;
 
 /** How much slower copies from registered memory are than from pinned memory; null within chance. */

@@ -39,7 +39,7 @@ export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts
   return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
 }
 
-/** A clock may be off by so much; copies that are faster than a link by more show that it is another one. */
+/** Largest error of a clock; copies faster than a link by more show that the link is another one. */
 const mostOfLimit = 1.05;
 
 /** Whether copies were faster than such a link can carry, so that it cannot be theirs. */

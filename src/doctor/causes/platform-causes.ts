@@ -53,7 +53,7 @@ export function wsl({ machine, devices }: Examination): Suspect[] {
   ];
 }
 
-/** Of pinned copies; pageable ones that reach so much are as fast. */
+/** Share of the rate of pinned copies from which on pageable ones count as equally fast. */
 const nearPinned = 0.8;
 
 function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExamination): boolean {
@@ -104,7 +104,7 @@ export function confidentialComputing({ machine, devices }: Examination): Suspec
   });
 }
 
-/** Of a copy's time; a call that takes so much of it waits for the copy. */
+/** Share of a copy's time from which on a call counts as waiting for the copy. */
 const waitingShare = 0.5;
 
 /** Calls that should only begin a pinned copy wait until it is made: programs cannot do anything else meanwhile. */

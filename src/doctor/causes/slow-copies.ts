@@ -27,7 +27,7 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
       summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}, while its median is not affected.`,
       evidence: losses.map(
         ({ way, rate, lost }) =>
-          `${directionName[way]}: bytes over time are ${gigabytes(rate - lost)}, the median is ${gigabytes(rate)}`,
+          `${directionName[way]}: the average is ${gigabytes(rate - lost)}, the median ${gigabytes(rate)}`,
       ),
       cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
       fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",

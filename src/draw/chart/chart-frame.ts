@@ -35,7 +35,7 @@ export interface Frame {
   height: number;
 }
 
-/** A frame below so much else, for axes and the values that are to lie in it. */
+/** A frame for axes and these values, below a header of this height. */
 export function frameOf(
   above: number,
   x: Axis,
@@ -132,7 +132,7 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
   ];
 }
 
-/** Where an axis is marked: at its own ticks, or at about so many round numbers. */
+/** Places of an axis' marks: its own ticks, or about this many round numbers. */
 export function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
   if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
   const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
@@ -142,7 +142,7 @@ export function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number
   return [beginningWith("1"), beginningWith("125")].find(({ length }) => length >= fewestLogTicks) ?? ticks;
 }
 
-/** Of a logarithmic axis, so that its course can be seen: powers of ten where there are so many, or their 2 and 5 too. */
+/** Marks of a logarithmic axis: powers of ten, and their multiples by 2 and 5 if there are fewer than this. */
 const fewestLogTicks = 3;
 
 /** The marks of an axis below a chart whose names do not overlap: round numbers further apart, or not all that are given. */

@@ -19,7 +19,7 @@ export function markPath(style: number): string {
   return rounded(symbol(curveStyle(style).mark, markArea)());
 }
 
-/** The outline of a style's mark of so many square pixels around a place, to be one of many in a path. */
+/** The outline of a style's mark around a place, with this area in square pixels; a part of a path. */
 export function markAt(style: number, area: number, x: number, y: number): string {
   const at = (dx: number, dy: number) => `${tenths(x + dx)} ${tenths(y + dy)}`;
   const steps: string[] = [];

@@ -10,7 +10,7 @@ interface ChartText {
   /** What `--chart` calls it: lower case words joined by hyphens, such as "h2d-by-size". */
   name: string;
   title: string;
-  /** One sentence or two of what is seen in it, for whoever cannot see it. */
+  /** A sentence or two on what the chart shows, for readers who cannot see it. */
   description: string;
   /** A page shows it when it is asked for: one that few readers need. */
   isFolded?: true;

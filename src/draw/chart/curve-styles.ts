@@ -10,7 +10,7 @@ import {
 } from "d3-shape";
 
 /**
- * How curves are told apart: by colour, by the mark of each point and by dashes, so that any one of the three is enough.
+ * Curves differ in colour, in the mark of each point and in dashes; any one of the three is enough.
  * The colours are Okabe and Ito's (Color Universal Design, 2008), which people with any colour vision tell apart, made
  * darker for white paper and lighter for a dark screen until each has a contrast of 3 to 1 (WCAG 2.2, 1.4.11).
  */

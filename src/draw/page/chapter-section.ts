@@ -1,6 +1,6 @@
 import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
-import { element, fragment, type Markup } from "../chart/markup.js";
+import { element, fragment, Markup } from "../chart/markup.js";
 import { type Block, type Fact, type Grid, headingText, type Note } from "../report.js";
 import { counted } from "../words.js";
 import type { Chapter } from "./chapter.js";
@@ -145,6 +145,11 @@ function drawRun(run: readonly Block[], level: number): Markup[] {
   return run.flatMap((block) => drawBlock(block, level));
 }
 
+/** The line breaks of code are its own; in any other text one is shown as an escape. */
+function codeLines(code: string): (Markup | string)[] {
+  return code.split("\n").flatMap((line, index) => (index === 0 ? [line] : [new Markup("\n"), line]));
+}
+
 function drawBlock(block: Block, level: number): Markup[] {
   switch (block.type) {
     case "table":
@@ -154,7 +159,7 @@ function drawBlock(block: Block, level: number): Markup[] {
     case "list":
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
-      return [element("pre", { tabindex: 0 }, element("code", {}, block.text.trimEnd()))];
+      return [element("pre", { tabindex: 0 }, element("code", {}, codeLines(block.text.trimEnd())))];
     // Its tables fold themselves away; what they are called tells them from those that are shown at once.
     case "fold":
       return drawBlocks(
@@ -231,7 +236,7 @@ function factList(facts: readonly Fact[]): Markup {
   );
 }
 
-/** A table of so many rows or fewer is open from the start, and a main one; there are so many main ones at most. */
+/** Most rows of a main table, which is open from the start; and most main tables. */
 const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
 
 /**

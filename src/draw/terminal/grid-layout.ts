@@ -72,7 +72,7 @@ export function fitGrid(strips: readonly Strip[], labels: number, width: number)
   return null;
 }
 
-/** Of the rows of a table so many may take two lines rather than that a column is left out. */
+/** The share of a table's rows that may take two lines before a column is left out. */
 const mostLongRows = 0.25;
 
 function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[], step: Step): boolean {

@@ -46,7 +46,7 @@ interface Cell {
 
 const blank: Sign = { text: " ", paint: String };
 
-/** Where a mark is put whose own cell has one: so many cells to the right. */
+/** Moves of a mark, in cells to the right, that are tried in turn until a cell is free. */
 const nearby = [0, 1, -1, 2, -2];
 
 /** A rectangle of characters; marks lie on top of lines, and of two of the same kind the later one. */

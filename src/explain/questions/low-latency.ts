@@ -33,7 +33,7 @@ export interface LatencyFigures {
   newBuffer: MeasuredFigure | null;
 }
 
-/** What is not so many times as fast is no sooner. */
+/** Smallest ratio that counts as faster. */
 const sooner = 1.05;
 const leastGain = `${Math.round((sooner - 1) * 100)} %`;
 

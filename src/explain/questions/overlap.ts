@@ -67,7 +67,7 @@ function tellKind(memory: "pinned" | "pageable", { copy, inTurn, inChunks, compu
   const hideableNs = Math.min(copy.value, computeNs) * (1 - 1 / chunks);
   const shareOf = (ns: number) => ns / hideableNs;
   const hidden: MeasuredFigure = {
-    name: `${memory}: share hidden of what can be`,
+    name: `${memory}: hidden share of what could be hidden`,
     value: shareOf(saved.value),
     unit: "share",
     interval: saved.interval && { low: shareOf(saved.interval.low), high: shareOf(saved.interval.high) },

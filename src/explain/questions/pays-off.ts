@@ -129,7 +129,7 @@ function copiesText(count: number): string {
 function adviceFor(told: readonly ToldSize[]): string {
   const copies = told.map((one) => one.copies).filter((one) => one !== null);
   if (copies.length === 0) return "Nothing here is a reason to pin a buffer.";
-  const where = copies.length < told.length ? ", of the sizes where it is known to" : "";
+  const where = copies.length < told.length ? " (not known for every size)" : "";
   const most = Math.max(...copies);
   return most <= 1
     ? `In the cheaper way pinning pays at once${where}: even a buffer that is copied a single time.`

@@ -16,7 +16,7 @@ import { answerOnGpu } from "../torch/torch-answer.js";
 /** In another process, pageable copies vary by a half from one to the next: so many are needed. */
 const options = { bytes: 64 * MiB, rounds: 61 };
 
-/** A copy that is so many times as fast is faster. */
+/** Smallest ratio that counts as faster. */
 const faster = 1.1;
 
 /** A speed-up is lost where no more of it than this share is left. */

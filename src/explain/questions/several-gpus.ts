@@ -30,7 +30,7 @@ export interface DeviceRates {
   pageable: { alone: MeasuredFigure; together: MeasuredFigure };
 }
 
-/** A device that keeps so much of its rate is fed as if it were alone. */
+/** Share of its rate alone that a device must keep to count as not slowed. */
 const keptShare = 0.9;
 
 /** What the rates make of the claim. */

@@ -35,7 +35,7 @@ export interface PinnedPoolFigures {
   availableBytes: number;
 }
 
-/** A pool that takes so much of its size from the memory available is lost to all else while it is held. */
+/** Share of a pool's size that must be missing from the available memory to show that other programs cannot use it. */
 const takenShare = 0.8;
 
 /** What the figures make of the claim. */

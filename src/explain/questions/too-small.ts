@@ -56,7 +56,7 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
           ? `: ${figureText(saving)} less`
           : isAtLeast(saving, 0) === false
             ? ": no less"
-            : ", which the intervals do not tell apart"
+            : "; these intervals show no difference"
       }.`,
       matters === true
         ? `That is more than ${bound}: even so small a batch gains.`

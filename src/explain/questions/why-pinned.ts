@@ -32,7 +32,7 @@ export interface StagingFigures {
 
 /** Within these a pageable copy is about as fast as the CPU's, whose slots and way of copying the driver does not share. */
 const sameSpeed = { least: 0.5, most: 1.25 };
-/** A pinned copy that is so many times as fast is faster. */
+/** Smallest ratio at which a pinned copy counts as faster. */
 const faster = 1.1;
 
 /** What the figures make of the claim. */

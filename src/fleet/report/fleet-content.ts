@@ -1,4 +1,4 @@
-import { formatSetting, roundUp } from "../../draw/numbers.js";
+import { formatSetting, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import {
   type Fact,
   type Figure,
@@ -168,7 +168,7 @@ export function fleetFacts(document: FleetDocument): Fact[] {
 
 /** What it takes to be named in a group, for each kind of memory. */
 function foundFact({ found }: FleetGroup, index: number, groups: readonly unknown[]): Fact[] {
-  const loss = (share: number) => `${roundUp(100 * share, 2)} %`;
+  const loss = (share: number) => formatWholeShare(share, roundUp);
   const texts = found.flatMap(({ memory, cells, inOneCell, inAllCells, belowReference }) => {
     const ways = [
       ...(inAllCells === null ? [] : [`${loss(inAllCells)} in all ${cells} cells`]),
@@ -361,7 +361,10 @@ export function fleetNotes(document: FleetDocument): Note[] {
       "plain",
     ),
     ...reasonNotes(nodes, ({ notes }) => notes, nodesText, "note", "plain"),
-    note("spread: the standard deviation between healthy GPUs of the group, as it was judged with", "muted"),
+    note(
+      "spread: the standard deviation between healthy GPUs of the group, which the verdicts used",
+      "muted",
+    ),
   ];
 }
 

@@ -128,8 +128,8 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
     const firstOpen = told.findLastIndex(({ enough }) => enough !== "open") + 1;
     const open =
       firstOpen === told.length - 1 ? `at ${last.size}` : `from ${told[firstOpen]!.size} to ${last.size}`;
-    const known = lastNo < 0 ? "" : `, and ${whereNot} it is not`;
-    return `whether a loop of copies is enough ${open} cannot be told at these intervals${known}`;
+    const known = lastNo < 0 ? "" : `; ${whereNot} it is not`;
+    return `these intervals do not show whether a loop of copies is enough ${open}${known}`;
   }
   const atLatest = told[lastNot]?.enough === "open" ? " at the latest" : "";
   const leastShare = Math.min(...enoughFor.map((one) => one.leastShare));
@@ -245,5 +245,5 @@ function clause(columns: readonly BlockCutoffs[]): string | null {
   if (way !== undefined && others.length === 0 && sizes.every(({ isCertain }) => isCertain)) {
     return `${wayName[way]} is fastest at every size`;
   }
-  return "no block size can be told at which the best way changes";
+  return "these intervals show no block size at which the best way changes";
 }

@@ -106,8 +106,8 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
   });
   if (ways.length === 0) return [];
   const covers = ways.every(({ pairs }) => pairs.length === 1) ? [pinnedAgainstPageable] : [];
-  const told = ways.filter(({ main }) => main !== undefined);
-  if (told.length === 0) {
+  const decided = ways.filter(({ main }) => main !== undefined);
+  if (decided.length === 0) {
     const sizes = [...new Set(ways.flatMap(({ pairs }) => sizesOf(pairs)))];
     const at = sizes.length === 1 ? ` in copies of ${formatSize(sizes[0]!)}` : "";
     const compared = cells.filter(
@@ -116,17 +116,15 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
     const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: ${whyOpen(compared)}`;
     return [{ text, covers }];
   }
-  const open = ways.filter(({ main }) => main === undefined).map(({ direction }) => way[direction]);
-  const copies = told.map(({ main }) => copiesText(main!));
+  const copies = decided.map(({ main }) => copiesText(main!));
   const isSame = new Set(copies).size === 1;
-  const clauses = told.map(({ direction, main }, i) => {
+  const clauses = decided.map(({ direction, main }, i) => {
     const elsewhere = gainElsewhere(main!, i > 0);
     return gainClause(direction, main!, i > 0) + bracketed(elsewhere, isSame ? "" : copies[i]!);
   });
   const text =
     `pinned memory copies ${clauses.join(", and ")}${isSame ? `, in ${copies[0]}` : ""}` +
-    (open.length === 0 ? "" : `; whether it is faster ${listed(open)} cannot be told`) +
-    exceptions(told) +
+    exceptions(ways) +
     payOffText(
       document.coldStart.find((costs) => costs.device === device),
       ways,
@@ -183,18 +181,23 @@ function copiesText({ sizeBytes, workers }: Pair): string {
   return `copies of ${formatSize(sizeBytes)}${workers === 1 ? "" : ` by ${counted(workers, "worker")} each`}`;
 }
 
-/** Sizes whose verdict differs from the main size's, grouped by verdict. */
-function exceptions(told: readonly DirectionPairs[]): string {
-  const other = sizesWhere(told, ({ order }, main) => order !== "open" && order !== main.order);
-  const open = sizesWhere(told, ({ order }) => order === "open");
-  return (
-    (other === "" ? "" : `; this is not so ${other}`) + (open === "" ? "" : `; ${open} it cannot be told`)
-  );
+/** Sizes whose verdict differs from the main size's, grouped by verdict, and a direction without a verdict. */
+function exceptions(ways: readonly DirectionPairs[]): string {
+  const decided = ways.filter(({ main }) => main !== undefined);
+  const other = sizesWhere(decided, ({ order }, main) => order !== "open" && order !== main.order);
+  const open = sizesWhere(decided, ({ order }) => order === "open");
+  const undecided = ways.find(({ main }) => main === undefined);
+  const uncertain =
+    undecided === undefined
+      ? open && `; this is not certain ${open}`
+      : `; it is not certain whether it is faster ${way[undecided.direction]}` +
+        (open && `, or ${open} ${decided.map(({ direction }) => way[direction]).join()}`);
+  return (other && `; this is not so ${other}`) + uncertain;
 }
 
 /** "at 64 KiB and 1 MiB"; "at 64 KiB from the device" if the two directions differ. */
-function sizesWhere(told: readonly DirectionPairs[], isMeant: (pair: Pair, main: Pair) => boolean): string {
-  const meant = told.map(({ direction, pairs, main }) => {
+function sizesWhere(ways: readonly DirectionPairs[], isMeant: (pair: Pair, main: Pair) => boolean): string {
+  const meant = ways.map(({ direction, pairs, main }) => {
     const sizes = sizesOf(pairs.filter((pair) => isMeant(pair, main!)));
     const at = sizes.length > mostSizes ? `${sizes.length} other sizes` : listed(sizes.map(formatSize));
     return { key: sizes.join(), at: sizes.length === 0 ? "" : `at ${at}`, where: way[direction] };
@@ -228,21 +231,22 @@ function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[
       return isKnown ? [{ sizeBytes: record.sizeBytes, copies: Math.max(...copies) }] : [];
     })
     .sort((a, b) => a.sizeBytes - b.sizeBytes);
-  if (known.length === 0) return `. After how many copies p${pinning.slice(1)} has paid off cannot be told`;
+  if (known.length === 0) return `. When p${pinning.slice(1)} pays off is not known`;
   const counts = known.map(({ copies }) => copies);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  if (most <= 1) return `. ${pinning} pays off from its first copy on${limits(known, costs)}`;
+  if (most <= 1) return `. ${pinning} pays off with its first copy${limits(known, costs)}`;
   // From the smallest size from which on the first copy has paid for pinning.
   const from = known[known.findLastIndex(({ copies }) => copies > 1) + 1];
   const range = least === most ? counted(most, "copy", "copies") : `${least} to ${most} copies`;
   return from === undefined
     ? `. ${pinning} pays off after about ${range}${limits(known, costs)}`
-    : `. ${pinning} pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after about ${most} copies of a smaller one at most${limits(known, costs)}`;
+    : `. ${pinning} pays off with its first copy from ${formatSize(from.sizeBytes)} on, and after at most about ${most} copies if it is smaller${limits(known, costs)}`;
 }
 
-/** A reservation if some sizes have no count. */
+/** The number of sizes without a count, if there are any. */
 function limits(known: readonly unknown[], { pinning }: ColdStart): string {
-  return known.length < pinning.length ? ", as far as that can be told" : "";
+  const missing = pinning.length - known.length;
+  return missing === 0 ? "" : `; not known for ${missing} of ${pinning.length} sizes`;
 }
 
 /** The share of the link that pinned copies reach, if pageable ones were measured too. */

@@ -135,7 +135,7 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
       : [`${memory} reaches ${shareRange(pair.ratio)} of pinned at ${size}`];
   });
   if (clauses.length > 0) return listed(clauses);
-  return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
+  return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told apart from pinned`;
 };
 
 /** How long a small copy takes from pinned and from pageable memory, at the smallest size. */

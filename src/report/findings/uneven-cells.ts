@@ -74,8 +74,8 @@ function describe(uneven: readonly UnevenCell[], nameOf: NameOfCell): string[] {
   const { median } = stats.bandwidthGBps;
   const rates =
     stats.latencyUs === null
-      ? `bytes over time are ${formatGBps(median * (1 - share))} GB/s, the median is ${formatGBps(median)} GB/s`
-      : `a copy takes ${formatMicroseconds(stats.latencyUs.median / (1 - share))} µs in the mean, the median is ${formatMicroseconds(stats.latencyUs.median)} µs`;
+      ? `the average is ${formatGBps(median * (1 - share))} GB/s, the median ${formatGBps(median)} GB/s`
+      : `a copy takes ${formatMicroseconds(stats.latencyUs.median / (1 - share))} µs on average, the median is ${formatMicroseconds(stats.latencyUs.median)} µs`;
   const name = nameOf(cell.id) + (cell.direction === "bidir" ? ` (${directionName[stats.direction]})` : "");
   const others = new Set(uneven.map((one) => one.cell.id)).size - 1;
   const more =

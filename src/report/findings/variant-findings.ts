@@ -186,7 +186,7 @@ function clauseOfParty(kept: readonly Kept[], worst: readonly Kept[]): string {
   const where = `when ${all} copy${ways} at once (${memory}, ${formatSize(sizeBytes)}, ${copiers})`;
   if (worst.length === 0) {
     return kept.some(({ order }) => order === "open")
-      ? `at these intervals, it cannot be told what is lost ${where}`
+      ? `these intervals do not show what is lost ${where}`
       : `no device loses anything ${where}`;
   }
   if (worst.length === kept.length) return `each device keeps ${spanOf(worst)} of its rate alone ${where}`;
@@ -241,10 +241,10 @@ function whatCopiesKeep(kept: readonly Kept[]): string {
       : [`${listed(memoriesOf(unharmed))} ${unharmed.length === 1 ? "loses" : "lose"} nothing`]),
   ];
   const open = kept.filter(({ order }) => order === "open");
-  const rest = open.length === 0 ? "" : `; for ${listed(memoriesOf(open))} it cannot be told`;
+  const rest = open.length === 0 ? "" : `; for ${listed(memoriesOf(open))} this is not certain`;
   return clauses.length > 0
     ? listed(clauses) + rest
-    : `at these intervals, it cannot be told what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
+    : `these intervals do not show what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
 }
 
 function memoriesOf(kept: readonly Kept[]): string[] {
@@ -296,8 +296,8 @@ function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFi
   const what = `copies of ${formatSize(sizeBytes)} that overlap with kernels (non_blocking)`;
   const text =
     said === ""
-      ? `at these intervals, it cannot be told what ${what} gain with ${listed(open)} memory`
-      : `${what} ${said}${open.length === 0 ? "" : `; for ${listed(open)} memory it cannot be told`}`;
+      ? `these intervals do not show what ${what} gain with ${listed(open)} memory`
+      : `${what} ${said}${open.length === 0 ? "" : `; for ${listed(open)} memory this is not certain`}`;
   return [{ text, cells }];
 }
 

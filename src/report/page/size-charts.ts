@@ -75,7 +75,7 @@ function limitRules(direction: CellResult["direction"], limitGBps: number | null
   return [{ axis: "y", value, label: `${what}, ${formatGBps(value)} GB/s` }];
 }
 
-/** Of the pairs of devices, so many are told apart by their curves. */
+/** Most pairs of devices with a curve each. */
 const mostPairs = 8;
 
 /** A chart a way to copy, a curve a pair of devices; of many pairs those that copy from the first device. */

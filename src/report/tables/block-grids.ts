@@ -85,7 +85,7 @@ function variesCount(rows: readonly BlockRow[]): boolean {
   return kinds.size > new Set(rows.map(({ first }) => first.blockBytes)).size;
 }
 
-/** Workers are told where there are several. */
+/** Workers are named if there are several. */
 function labelColumns(rows: readonly BlockRow[]): Column[] {
   const head = [numberColumn("block"), numberColumn("count")];
   const hasWorkers = rows.some(({ labels }) => labels.length > 3);

@@ -61,7 +61,7 @@ function octaves(): number[] {
   return sizes;
 }
 
-/** Every so many of them are measured first: powers of 4. A way that is best only between two of these is missed. */
+/** The first sizes measured are this many steps apart: powers of 4. A way that is best only between two of these is missed. */
 const coarseStep = 2 * stepsOfOctave;
 
 /** The sizes that are measured before anything is known. */

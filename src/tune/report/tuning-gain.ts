@@ -45,7 +45,7 @@ export function startingOwner({ probe }: Tuning): string {
   return probe.startingPoint === null ? "DataLoader's defaults" : "your DataLoader's own settings";
 }
 
-/** The gain as far as its interval allows: "1.31× to 1.42×", "cannot be told apart at ±6.2 %". */
+/** The gain as far as its interval allows: "1.31× to 1.42×", "no difference is certain at ±6.2 %". */
 function claim(
   { method, startingScore }: Tuning,
   { gain, setting, score }: Recommendation,
@@ -63,7 +63,7 @@ function claim(
   }
   if (low <= 1 && high >= 1) {
     const width = saysAnything(half) ? ` at ${formatHalfWidth(half)}` : "";
-    return `they cannot be told apart${width}${fewer}`;
+    return `no difference is certain${width}${fewer}`;
   }
   const range = [formatRatio(low), formatRatio(high, roundUp)];
   return `${range[0] === range[1] ? range[0] : range.join(" to ")}${fewer}`;

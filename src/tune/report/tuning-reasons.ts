@@ -233,11 +233,11 @@ function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: 
   if (pinning === null) return "";
   const { savedNsLow, savedNsHigh, numWorkers } = pinning;
   const wholeMs = probe.stepNs === null ? 1e3 / score.batchesPerSecond : probe.stepNs / 1e6;
-  const whole = `${probe.stepNs === null ? "one" : "a step"} takes ${formatMs(wholeMs)}`;
+  const whole = `${probe.stepNs === null ? "a batch" : "a step"} takes ${formatMs(wholeMs)}`;
   const workers = counted(numWorkers, "worker");
   const isHidden = limit === "step" && !setting.pinMemory;
   if (savedNsLow === null || savedNsHigh === null) {
-    return `; what pin_memory does with ${workers} cannot be told: too few batches came`;
+    return `; too few batches came to show what pin_memory does with ${workers}`;
   }
   const ends = [savedNsLow / 1e6, savedNsHigh / 1e6] as const;
   const mostMs = Math.max(...ends.map(Math.abs));
@@ -245,7 +245,7 @@ function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: 
   if (savedNsLow < 0 && savedNsHigh > 0) {
     // If a running job's loop waited with fewer workers, that does not apply to the recommended number.
     if (probe.kind === "live" && numWorkers !== setting.numWorkers) return "";
-    return `; whether pin_memory saves or costs time with ${workers} cannot be told, it is less than ${formatMs(mostMs)} a batch (${whole})${verdict}`;
+    return `; with ${workers} pin_memory saves or costs less than ${formatMs(mostMs)} a batch (${whole})${verdict}`;
   }
   const [least, most] = ends
     .map((end) => formatMs(Math.abs(end)))

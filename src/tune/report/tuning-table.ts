@@ -72,7 +72,7 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
   const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
   const copies = (rates: NonNullable<typeof link>): Fact => [
     "Copies",
-    `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, nothing beside it`,
+    `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, measured alone`,
   ];
   const { epochs } = recommendation ?? {};
   const measured = epochs

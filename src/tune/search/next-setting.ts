@@ -181,7 +181,7 @@ function neighbours(curve: Curve, workers: number, makeNsPerBatch: number | null
   });
 }
 
-/** Whether the workers deliver so much of what they can make that they are the limit. */
+/** Whether the workers deliver nearly all that they can make, so that they are the limit. */
 function areBusy({ workers, score }: Point, makeNsPerBatch: number | null): boolean {
   return makeNsPerBatch !== null && score.batchesPerSecond * makeNsPerBatch > busyShare * workers * 1e9;
 }

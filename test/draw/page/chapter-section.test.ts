@@ -50,6 +50,13 @@ const inOrder = (html: string, ...texts: string[]) =>
   );
 
 describe("a document's section", () => {
+  it("has code in lines as it is, with what a page would obey made visible", () => {
+    const text = "if (a < b) {\n\treturn;\n}\n";
+    expect(sectionOf([{ type: "code", language: "c", text }])).toContain(
+      '<pre tabindex="0"><code>if (a &lt; b) {\n\\treturn;\n}</code></pre>',
+    );
+  });
+
   it("has the figures of its headline first, then sentences, the table that shows them, findings and charts", () => {
     const html = sectionOf([
       ...texts("answer", [note("It is fast.")]),

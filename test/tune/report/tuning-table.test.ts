@@ -46,7 +46,7 @@ describe("the header", () => {
     expect(columnsOf(text, "Data ")?.[1]).toBe("train_data.py:make_dataset");
     expect(flat(text)).toContain("Batch 64 samples, 36.8 MiB: float32 [64, 3, 224, 224] + int64 [64]");
     expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200; torch 2.11.0, Python 3.12.3");
-    expect(flat(text)).toContain("Copies 55.3 GB/s pinned, 11.2 not pinned, one batch, nothing beside it");
+    expect(flat(text)).toContain("Copies 55.3 GB/s pinned, 11.2 not pinned, one batch, measured alone");
     expect(columnsOf(text, "Host ")?.[1]).toBe("A CPU, 16 CPUs, at most 16 workers");
     expect(columnsOf(text, "Measured ")?.[1]).toBe("batches arriving in the steady state, a search of 9.4 s");
     expect(text).not.toContain("Step ");

@@ -32,16 +32,16 @@ interface Frame {
 
 /** Where the values of an axis lie. */
 interface Scale {
-  /** About so many of them. */
+  /** Approximate number. */
   ticks: (about: number) => readonly number[];
   place: (value: number) => number;
 }
 
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** With more samples than these none is read by itself: nobody finds one among so many. */
+/** Most samples that can be read one by one: nobody finds one among more. */
 const mostRead = 2000;
-/** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
+/** More dots than this shrink, or they would hide each other; sizes as parts of a mark's. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
 /** Pixels of a picture, as src/draw/chart has them. */
 const [textRow, aboveGrid, letterWidth, betweenTicks, besideTicks] = [17, 10, 8.6, 12, 32];

@@ -70,7 +70,7 @@ function addControl(): void {
   );
   const label = document.createElement("label");
   label.className = "control";
-  label.append("Lay over all charts, hollow and dotted: ", choice);
+  label.append("Compare all charts with: ", choice);
   chapters[0]!.before(label);
   const show = () => layOverAll(chapters[Number(choice.value || "-1")]);
   choice.addEventListener("change", show);

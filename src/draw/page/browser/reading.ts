@@ -18,7 +18,7 @@ interface Box {
   bottom: number;
 }
 
-/** Between a point and what is told of it, in pixels. */
+/** Distance between a point and the text on it, in pixels. */
 const tipDistance = 10;
 
 const charts = [...document.querySelectorAll<SVGSVGElement>("figure svg.chart")];
