@@ -2,7 +2,6 @@
 // switched on, those tests again until one fails, the quickest first. Every verdict is a line of a file, so that a run
 // that hangs in a mutant can be ended and gone on with behind it.
 import { appendFileSync, readFileSync } from "node:fs";
-import { performance } from "node:perf_hooks";
 import { TestRunner } from "vitest";
 
 const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
@@ -13,6 +12,15 @@ const slow = process.env.PINBENCH_MUTATED_SLOW && new RegExp(process.env.PINBENC
 
 /** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
 const mostHits = 10;
+
+/** A test that computes for longer tries no mutants: what it alone would notice counts as not noticed. */
+const mostMs = Number(process.env.PINBENCH_MUTATED_TEST_MS);
+
+/** Milliseconds that this process has computed, however loaded the machine is. */
+function computedMs() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 /** What the instrumented sources call; one process runs all files, each with a runner of its own. */
 globalThis.__mutants__ ??= {
@@ -61,13 +69,13 @@ export default class MutationRunner extends TestRunner {
   async #reach(name, run) {
     const reached = new Map();
     mutants.reached = reached;
-    const start = performance.now();
+    const start = computedMs();
     try {
       await run();
     } finally {
       mutants.reached = null;
     }
-    const ms = performance.now() - start;
+    const ms = computedMs() - start;
     mutants.tests.push({ name, run, ms, reached });
   }
 }
@@ -101,6 +109,10 @@ async function tryMutants() {
   }
   const tests = [];
   for (const test of mutants.tests) {
+    if (test.ms > mostMs) {
+      record({ status: "slow", id: test.name });
+      continue;
+    }
     // Of tests that go on from what an earlier one left, a second run says nothing.
     if (await passes(test)) tests.push(test);
     else record({ status: "unrepeatable", id: test.name });
