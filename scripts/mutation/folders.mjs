@@ -14,23 +14,12 @@ export const ignorers = [
 const all = /./;
 
 /**
- * By folder, which of its files, without their endings; of tests that would take most of the time, which try no
- * mutants; and whether each file of tests has to have a process of its own.
+ * By folder, which of its files, without their endings, and whether each file of tests has to have a process of its own.
  */
 const chosen = {
-  stats: {
-    sources: { "src/stats": all },
-    tests: { "test/stats": all },
-    // It fits ten thousand points.
-    slow: /very many points/,
-  },
+  stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
   settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
-  plan: {
-    sources: { "src/plan": all },
-    tests: { "test/plan": all },
-    // They plan tens of thousands of cells.
-    slow: /more than 20 000 cells|126000 cells/,
-  },
+  plan: { sources: { "src/plan": all }, tests: { "test/plan": all } },
   pools: {
     sources: {
       "src/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
@@ -82,10 +71,10 @@ const chosen = {
 
 export const folderNames = Object.keys(chosen);
 
-/** Paths of the files that get mutants, and of the tests; a pattern of the names of slow tests; whether files run apart. */
+/** Paths of the files that get mutants, and of the tests; whether files of tests run apart. */
 export function filesOf(name) {
-  const { sources, tests, slow, apart = false } = chosen[name];
-  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), slow: slow?.source, apart };
+  const { sources, tests, apart = false } = chosen[name];
+  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), apart };
 }
 
 function filesIn(folders, ending) {

@@ -7,14 +7,14 @@ import { TestRunner } from "vitest";
 const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
 const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
 
-/** The names of tests that are left out. */
-const slow = process.env.PINBENCH_MUTATED_SLOW && new RegExp(process.env.PINBENCH_MUTATED_SLOW);
-
 /** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
 const mostHits = 10;
 
-/** A test that computes for longer tries no mutants: what it alone would notice counts as not noticed. */
-const mostMs = Number(process.env.PINBENCH_MUTATED_TEST_MS);
+/**
+ * A test that reaches mutants more often tries none, as each would take it seconds: what it alone would notice counts as
+ * not noticed. Unlike a time this is the same on every machine.
+ */
+const mostReached = 2_000_000;
 
 /** Milliseconds that this process has computed, however loaded the machine is. */
 function computedMs() {
@@ -26,7 +26,9 @@ function computedMs() {
 globalThis.__mutants__ ??= {
   /** Of the test or the file that is watched, how often it reaches each mutant; null while none is. */
   reached: null,
+  countsLeft: Number.POSITIVE_INFINITY,
   count(id) {
+    if (--this.countsLeft < 0) throw new Error("a test that computes for long");
     this.reached.set(id, (this.reached.get(id) ?? 0) + 1);
   },
   active: mutantAtLoad,
@@ -60,7 +62,7 @@ export default class MutationRunner extends TestRunner {
     const run = TestRunner.getTestFn(test);
     if (mutantAtLoad !== undefined) return run();
     const name = `${test.file.name}: ${test.suite?.name ?? ""} ${test.name}`;
-    if (!slow?.test(name)) await this.#reach(name, run);
+    await this.#reach(name, run);
     // Within a test, as `onTestFinished()` and its like may be called nowhere else.
     if (test === mutants.lastTest) await tryMutants();
   }
@@ -69,14 +71,19 @@ export default class MutationRunner extends TestRunner {
   async #reach(name, run) {
     const reached = new Map();
     mutants.reached = reached;
+    mutants.countsLeft = mostReached;
     const start = computedMs();
     try {
       await run();
+    } catch (error) {
+      if (mutants.countsLeft >= 0) throw error;
     } finally {
       mutants.reached = null;
     }
-    const ms = computedMs() - start;
-    mutants.tests.push({ name, run, ms, reached });
+    const isLong = mutants.countsLeft < 0;
+    mutants.countsLeft = Number.POSITIVE_INFINITY;
+    if (isLong) record({ status: "long", id: name });
+    else mutants.tests.push({ name, run, ms: computedMs() - start, reached });
   }
 }
 
@@ -109,10 +116,6 @@ async function tryMutants() {
   }
   const tests = [];
   for (const test of mutants.tests) {
-    if (test.ms > mostMs) {
-      record({ status: "slow", id: test.name });
-      continue;
-    }
     // Of tests that go on from what an earlier one left, a second run says nothing.
     if (await passes(test)) tests.push(test);
     else record({ status: "unrepeatable", id: test.name });
