@@ -64,7 +64,7 @@ export function trigammaInverse(value: number): number {
   return x;
 }
 
-/** The third derivative of logGamma (Abramowitz and Stegun, 6.4.6 and 6.4.13). */
+/** The third derivative of logGamma (Abramowitz and Stegun, 6.4.6 and 6.4.13), as exact as a step of Newton's needs. */
 function tetragamma(x: number): number {
   let shift = 0;
   while (x < asymptoticFrom) {
@@ -72,5 +72,5 @@ function tetragamma(x: number): number {
     x += 1;
   }
   const r = 1 / (x * x);
-  return shift - r * (1 + 1 / x + r * (1 / 2 - r * (1 / 6 - r * (1 / 6 - r * (3 / 10 - r * (5 / 6))))));
+  return shift - r * (1 + 1 / x + r * (1 / 2 - r * (1 / 6 - r / 6)));
 }

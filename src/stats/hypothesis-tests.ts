@@ -80,7 +80,6 @@ export function hypergeometricTail(both: number, all: number, marked: number, dr
 /** I_x(a, b), given both x and y = 1 - x. */
 function incompleteBeta(x: number, y: number, a: number, b: number): number {
   if (x <= 0) return 0;
-  if (y <= 0) return 1;
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(y));
   // The fraction converges quickly on this side of the mean only; on the other, I_x(a, b) = 1 - I_y(b, a).
   return x < (a + 1) / (a + b + 2)

@@ -108,7 +108,7 @@ describe("studentQuantile", () => {
   });
 
   it.each([0, -0.1, 0.6, Number.NaN])("rejects a tail of %d", (tail) => {
-    expect(() => studentQuantile(tail, 5)).toThrow(RangeError);
+    expect(() => studentQuantile(tail, 5)).toThrow(new RangeError("a tail lies above 0 and up to 1/2"));
   });
 });
 
