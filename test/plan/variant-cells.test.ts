@@ -41,7 +41,7 @@ describe("there is no cell", () => {
   const pipeline = /^a pipeline copies pageable, pinned or registered memory to the device, with one thread/;
   const blocks = /^blocks are copied by threads alone/;
 
-  it.each([
+  it.each<[string, string | RegExp]>([
     [p2p, toAnother],
     [`${plain}/to-1/read`, toAnother],
     [`${p2p}/to-0/read`, "a device is no peer of its own"],
@@ -72,7 +72,7 @@ describe("there is no cell", () => {
       ["throughput", "latency"],
       ["wall", "event"],
       ["cold", "warm"],
-    ].map(([own, other]) => [`${plain.replace(own!, other!)}/chunks-4`, pipeline] as const),
+    ].map(([own, other]): [string, RegExp] => [`${plain.replace(own!, other!)}/chunks-4`, pipeline]),
     [`${plain}/process/blocks-4096-loop`, blocks],
     [`${plain}/together-0-1/blocks-4096-loop`, blocks],
     [`${plain}/chunks-4/blocks-4096-loop`, blocks],
