@@ -4,6 +4,7 @@ import {
   type GroupToJudge,
   isSuspiciousGroup,
   isUnsettled,
+  isUnsettledGroup,
   judge,
   judgeGroup,
 } from "../../src/compare/verdict.js";
@@ -151,5 +152,26 @@ describe("a group", () => {
     ["the noise is unknown", { ...lost, deviation: null }, { deviation: null }, -0.1, false],
   ] as const)("is measured again or not, if %s", (_, evidence, withHost, host, expected) => {
     expect(isSuspiciousGroup(group(evidence, withHost, host), usualRule)).toBe(expected);
+  });
+
+  it.each([
+    ["a drop that noise may be", { first: times(5, 0.95), deviation: 0.04 }, true],
+    ["a drop that is shown", lost, false],
+    ["no drop", same, false],
+    ["a drop of unknown noise", { ...lost, deviation: null }, false],
+  ] as const)("may be settled by more runs, if it has %s: %s", (_, evidence, expected) => {
+    expect(isUnsettledGroup(group(evidence), usualRule)).toBe(expected);
+  });
+
+  it("may be settled by runs that cause a tenth of its error, where a cell needs three", () => {
+    // The candidate's runs have 0.00008 of a variance of 0.00036 and 0.00096: 22 % and 8 %.
+    const open = (variance: number, speed: number) => {
+      const part = { shared: { variance, degreesOfFreedom: 50 }, own: { variance: 0, degreesOfFreedom: 50 } };
+      return { first: times(5, speed), deviation: 0.02, occasionNoise: part };
+    };
+    const cell = caseOf(open(0.0001, 0.95));
+    expect(isUnsettled(cell.series, cell.evidence, usualRule)).toBe(false);
+    expect(isUnsettledGroup(group(open(0.0001, 0.95)), usualRule)).toBe(true);
+    expect(isUnsettledGroup(group(open(0.0004, 0.92)), usualRule)).toBe(false);
   });
 });
