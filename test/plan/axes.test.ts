@@ -26,8 +26,11 @@ describe("an axis", () => {
 
   it("of blocks has each size once, ascending, and any number of blocks from one on", () => {
     const given = {
-      ...{ blockSizesBytes: [64 * KiB, 4 * KiB, 64 * KiB], blockCounts: [1], blockWays: ["loop"] },
-      ...{ memory: ["pinned"], directions: ["h2d"] },
+      blockSizesBytes: [64 * KiB, 4 * KiB, 64 * KiB],
+      blockCounts: [1],
+      blockWays: ["loop"],
+      memory: ["pinned"],
+      directions: ["h2d"],
     } as const;
     const blocks = planOf(given).cells.flatMap(({ blockBytes }) => blockBytes ?? []);
     expect(blocks).toEqual([4 * KiB, 64 * KiB]);
