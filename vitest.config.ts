@@ -13,6 +13,7 @@ const pure = [
   "test/faults/messages.test.ts",
   "test/fleet/{cell-levels,cells-in-blocks,figure-noise,judge-fleet,launch-plan,levels,node-groups}.test.ts",
   "test/fleet/{not-heard-of,read-fleet,shared-traits,simulated-fleets,site-reference,slow-since}.test.ts",
+  "test/fleet/{*-by-hand,joined-results,node-figures,outlier-evidence,references}.test.ts",
   "test/measure/{beside-load,cell-progress,cold-start,joined-result,merge-processes,remaining-time}.test.ts",
   "test/measure/{rotation,series-time}.test.ts",
   "test/pin/{largest-amount,pinning-report,pool-observations,pool-shapes,recommend-pool,refusal-reason}.test.ts",
@@ -23,6 +24,7 @@ const pure = [
   "test/tune/{choice,confirmation,epoch-cost,estimator,grid,live-search,machine-limits}.test.ts",
   "test/tune/{next-setting,open-wait,report/{loader,tuning-charts,tuning-reasons,tuning-table}*}.test.ts",
   "test/tune/{pooled-score,rate-bounds,recommend,score,search,steady-state,stopping,storage-reads}.test.ts",
+  "test/tune/{search-by-hand,search-steps,waiting}.test.ts",
   "test/tune/{trials,tune-loader,live/{joint-arrivals,live-trial,target-loader},model/data-folder}.test.ts",
 ];
 

@@ -134,7 +134,7 @@ async function isNoticedAtLoad(id, tests, variables) {
 
 /** Tries all mutants of a folder, and prints the survivors and the score. */
 async function mutate(folder, { every, from, atLoad, fresh }) {
-  const { sources, tests, slow, apart } = filesOf(folder);
+  const { sources, tests, apart } = filesOf(folder);
   const { files, mutants } = await instrumented(sources);
   mkdirSync(work, { recursive: true });
   const instrumentedFile = `${work}/${folder}-sources.json`;
@@ -143,21 +143,21 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
   const isUnchanged =
     !fresh && existsSync(instrumentedFile) && readFileSync(instrumentedFile, "utf8") === text;
   writeFileSync(instrumentedFile, text);
-  const variables = {
-    PINBENCH_MUTATED_SOURCES: instrumentedFile,
-    ...(slow !== undefined && { PINBENCH_MUTATED_SLOW: slow }),
-  };
+  const variables = { PINBENCH_MUTATED_SOURCES: instrumentedFile };
   const active = mutants.filter(({ status }, i) => status !== "Ignored" && i % every === from % every);
+  const longTests = new Set();
   const statusOf = new Map(active.map(({ id }) => [id, "not reached"]));
   for (const [i, files] of (apart ? tests.map((file) => [file]) : [tests]).entries()) {
     const left = [...statusOf].filter(([, status]) => !["killed", "hung"].includes(status)).map(([id]) => id);
     const name = apart ? `${folder}-${i}` : folder;
     for (const { id, status } of await triedBy(files, name, left, variables, isUnchanged)) {
       if (status === "unrepeatable") console.log(`${id}: fails when it runs twice, and tries no mutants`);
+      if (status === "long") longTests.add(id);
       if (!statusOf.has(id)) continue;
       if (statuses.indexOf(status) > statuses.indexOf(statusOf.get(id))) statusOf.set(id, status);
     }
   }
+  for (const name of longTests) console.log(`${name}: computes for long, and tries no mutants`);
   let loading = 0;
   for (const { id } of active) {
     if (!statusOf.get(id).endsWith("at load")) continue;

@@ -14,45 +14,42 @@ export const ignorers = [
 const all = /./;
 
 /**
- * By folder, which of its files, without their endings; of tests that would take most of the time, which try no
- * mutants; and whether each file of tests has to have a process of its own.
+ * By folder, which of its files, without their endings, and whether each file of tests has to have a process of its own.
  */
 const chosen = {
-  stats: {
-    sources: { "src/stats": all },
-    tests: { "test/stats": all },
-    // They fit thousands of points, or twenty courses each.
-    slow: /very many points|with noise of|without a change|does not hide|where it is small/,
-  },
+  stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
   settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
-  plan: {
-    sources: { "src/plan": all },
-    tests: { "test/plan": all },
-    // They plan tens of thousands of cells.
-    slow: /more than 20 000 cells|126000 cells/,
-  },
+  plan: { sources: { "src/plan": all }, tests: { "test/plan": all } },
   pools: {
     sources: {
       "src/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
     },
     tests: { "test/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/ },
   },
-  compare: { sources: { "src/compare": all }, tests: { "test/compare": all } },
+  compare: {
+    sources: { "src/compare": all, "src/compare/evidence": all },
+    tests: { "test/compare": all },
+  },
+  history: {
+    sources: {
+      "src/compare/history": /^(check-record|course-of-points|courses|history-series|read-course)$/,
+    },
+    tests: {
+      "test/compare": /^(check-record|courses|history-series|read-course|standing-loss)$/,
+    },
+  },
   tune: {
     sources: {
-      "src/tune":
-        /^(epoch-cost|machine-limits|open-wait|pooled-score|score|steady-state|storage-reads|trials)$/,
+      "src/tune": /^(epoch-cost|machine-limits|score|trials)$/,
       "src/tune/search": all,
     },
     tests: {
       "test/tune":
         /^(choice|confirmation|epoch-cost|estimator|grid|live-search|machine-limits|next-setting|open-wait|pooled-score|ranked-probe|rate-bounds|recommend|score|search|search-(by-hand|steps)|steady-state|stopping|storage-reads|trials|waiting)$/,
     },
-    // They simulate searches by the hundred, or long trials.
-    slow: /simulated loaders|the same holds|is called again chooses|disturbance of one trial|loaders at random/,
   },
   explain: {
-    sources: { "src/explain": /^(run-figures|figure-text)$/, "src/explain/questions": all },
+    sources: { "src/explain": /^run-figures$/, "src/explain/questions": all },
     tests: { "test/explain": /^(run-figures|verdicts)$/, "test/explain/questions": all },
   },
   doctor: {
@@ -68,7 +65,7 @@ const chosen = {
   fleet: {
     sources: {
       "src/fleet":
-        /^(actions|cell-levels|confirm-outliers|figure-noise|join-results|judge-(fleet|group|results)|kind-levels|node-(figures|groups)|outlier-evidence|reference-share|shared-traits|site-reference|slow-places)$/,
+        /^(cell-levels|confirm-outliers|figure-noise|judge-(fleet|group|results)|node-figures|read-fleet|reference-share|slow-places)$/,
     },
     // Without simulated-fleets, which judges hundreds of fleets, and those that start launchers.
     tests: {
@@ -80,10 +77,10 @@ const chosen = {
 
 export const folderNames = Object.keys(chosen);
 
-/** Paths of the files that get mutants, and of the tests; a pattern of the names of slow tests; whether files run apart. */
+/** Paths of the files that get mutants, and of the tests; whether files of tests run apart. */
 export function filesOf(name) {
-  const { sources, tests, slow, apart = false } = chosen[name];
-  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), slow: slow?.source, apart };
+  const { sources, tests, apart = false } = chosen[name];
+  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), apart };
 }
 
 function filesIn(folders, ending) {

@@ -2,23 +2,33 @@
 // switched on, those tests again until one fails, the quickest first. Every verdict is a line of a file, so that a run
 // that hangs in a mutant can be ended and gone on with behind it.
 import { appendFileSync, readFileSync } from "node:fs";
-import { performance } from "node:perf_hooks";
 import { TestRunner } from "vitest";
 
 const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
 const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
 
-/** The names of tests that are left out. */
-const slow = process.env.PINBENCH_MUTATED_SLOW && new RegExp(process.env.PINBENCH_MUTATED_SLOW);
-
 /** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
 const mostHits = 10;
+
+/**
+ * A test that reaches mutants more often tries none, as each would take it seconds: what it alone would notice counts as
+ * not noticed. Unlike a time this is the same on every machine.
+ */
+const mostReached = 5_000_000;
+
+/** Milliseconds that this process has computed, however loaded the machine is. */
+function computedMs() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 /** What the instrumented sources call; one process runs all files, each with a runner of its own. */
 globalThis.__mutants__ ??= {
   /** Of the test or the file that is watched, how often it reaches each mutant; null while none is. */
   reached: null,
+  countsLeft: Number.POSITIVE_INFINITY,
   count(id) {
+    if (--this.countsLeft < 0) throw new Error("a test that computes for long");
     this.reached.set(id, (this.reached.get(id) ?? 0) + 1);
   },
   active: mutantAtLoad,
@@ -52,7 +62,7 @@ export default class MutationRunner extends TestRunner {
     const run = TestRunner.getTestFn(test);
     if (mutantAtLoad !== undefined) return run();
     const name = `${test.file.name}: ${test.suite?.name ?? ""} ${test.name}`;
-    if (!slow?.test(name)) await this.#reach(test, name, run);
+    await this.#reach(test, name, run);
     // Within a test, as `onTestFinished()` and its like may be called nowhere else.
     if (test === mutants.lastTest) await tryMutants();
   }
@@ -61,14 +71,19 @@ export default class MutationRunner extends TestRunner {
   async #reach(test, name, run) {
     const reached = new Map();
     mutants.reached = reached;
-    const start = performance.now();
+    mutants.countsLeft = mostReached;
+    const start = computedMs();
     try {
       await run();
+    } catch (error) {
+      if (mutants.countsLeft >= 0) throw error;
     } finally {
       mutants.reached = null;
     }
-    const ms = performance.now() - start;
-    mutants.tests.push({ name, run: () => withHooks(test, run), ms, reached });
+    const isLong = mutants.countsLeft < 0;
+    mutants.countsLeft = Number.POSITIVE_INFINITY;
+    if (isLong) record({ status: "long", id: name });
+    else mutants.tests.push({ name, run: () => withHooks(test, run), ms: computedMs() - start, reached });
   }
 }
 

@@ -167,7 +167,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
   if (evidence === null)
     return plain("missing", series.absence?.reason ?? "the candidate did not measure it");
   if (terms.isBlocked) return plain("not comparable", "the two sides differ in what their figures depend on");
-  if (evidence.overall === null || evidence.adjusted === null) {
+  if (evidence.overall === null) {
     return plain(
       "cannot be told",
       "a side has only one or two runs, and no spread between runs is recorded for this kind",

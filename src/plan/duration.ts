@@ -133,7 +133,7 @@ function releasingNs({ arenas: { host } }: Work, { releaseGBps }: MachineSpeed):
 }
 
 /** How a plan's cells are to be measured, as far as their time goes. */
-interface CellTiming {
+export interface CellTiming {
   /** A fixed count of samples a cell; null where `precision` decides. */
   samplesPerCell: number | null;
   precision: number;

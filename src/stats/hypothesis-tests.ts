@@ -64,7 +64,7 @@ export function trigammaInverse(value: number): number {
   return x;
 }
 
-/** The third derivative of logGamma (Abramowitz and Stegun, 6.4.6 and 6.4.13). */
+/** The third derivative of logGamma (Abramowitz and Stegun, 6.4.6 and 6.4.13), as exact as a step of Newton's needs. */
 function tetragamma(x: number): number {
   let shift = 0;
   while (x < asymptoticFrom) {
@@ -72,7 +72,7 @@ function tetragamma(x: number): number {
     x += 1;
   }
   const r = 1 / (x * x);
-  return shift - r * (1 + 1 / x + r * (1 / 2 - r * (1 / 6 - r * (1 / 6 - r * (3 / 10 - r * (5 / 6))))));
+  return shift - r * (1 + 1 / x + r * (1 / 2 - r * (1 / 6 - r / 6)));
 }
 
 /** Tests of hypotheses: tails and quantiles of Student's t, tails of Fisher's F and of his exact test, a correction for many tests. */
@@ -155,7 +155,6 @@ export function hypergeometricTail(both: number, all: number, marked: number, dr
 /** I_x(a, b), given both x and y = 1 - x. */
 function incompleteBeta(x: number, y: number, a: number, b: number): number {
   if (x <= 0) return 0;
-  if (y <= 0) return 1;
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(y));
   // The fraction converges quickly on this side of the mean only; on the other, I_x(a, b) = 1 - I_y(b, a).
   return x < (a + 1) / (a + b + 2)

@@ -37,7 +37,7 @@ export function repeatingPattern(
   }
   const usable = phases.filter(({ length }) => length >= fewestCycles);
   const members = usable.flat().sort((a, b) => a.distance - b.distance);
-  if (usable.length < 2 || members.length < 2 * usable.length) return null;
+  if (usable.length < 2) return null;
   const rankAt = new Map(members.map(({ at }, rank) => [at, rank]));
   const total = squaresAboutMean(members.map((_, rank) => rank));
   const left = new Map<number, number>();
@@ -52,7 +52,7 @@ export function repeatingPattern(
   if (share < leastShare) return null;
   const inflation = correlationFactor(left) / averagingFactor(usable.length);
   const f = (total - within) / between / (within / freedom) / inflation;
-  if (within > 0 && fisherTail(f, between, freedom) > chance) return null;
+  if (fisherTail(f, between, freedom) > chance) return null;
   const profile = phases.map((phase) =>
     phase.length < fewestCycles ? null : median(phase.map(({ distance }) => distance)),
   );
@@ -86,7 +86,7 @@ function correlationFactor(left: ReadonlyMap<number, number>): number {
     squares += one ** 2;
     products += one * (left.get(at + 1) ?? 0);
   }
-  const correlation = squares === 0 ? 0 : Math.max(0, Math.min(0.9, products / squares));
+  const correlation = Math.max(0, Math.min(0.9, products / squares));
   return (1 + correlation) / (1 - correlation);
 }
 

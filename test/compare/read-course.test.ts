@@ -5,6 +5,8 @@ import { seeded } from "../helpers/seeded.js";
 interface Part {
   checks?: number;
   hoursApart?: number;
+  /** Hour of the day (UTC) of the first check. */
+  firstHour?: number;
   noise?: number;
   seed?: number;
 }
@@ -12,14 +14,14 @@ interface Part {
 /** The reading of a course whose checks lie off its level by `offset`, as a logarithm. */
 function read(
   offset: (check: number) => number,
-  { checks = 60, hoursApart = 24, noise = 0.01, seed = 1 }: Part = {},
+  { checks = 60, hoursApart = 24, firstHour = 0, noise = 0.01, seed = 1 }: Part = {},
 ): CourseReading {
   const normals = seeded(seed).normals(checks);
   return readCourse(
     normals.map((z, check) => ({
       value: offset(check) + noise * z,
       error: noise / 3,
-      time: Date.UTC(2026, 0, 1) + check * hoursApart * 3_600_000,
+      time: Date.UTC(2026, 0, 1, firstHour) + check * hoursApart * 3_600_000,
     })),
   );
 }
@@ -49,6 +51,12 @@ describe("the last checks of a course", () => {
 
   it("may end a drift", () => {
     const reading = read((check) => -0.01 * check + (check >= 58 ? half : 0));
+    expect(found(reading)).toContain("end from 58");
+    expect(reading.end!.change).toBeCloseTo(half, 1);
+  });
+
+  it("may end a drift that began after a level", () => {
+    const reading = read((check) => -0.01 * Math.max(0, check - 30) + (check >= 58 ? half : 0));
     expect(found(reading)).toContain("end from 58");
     expect(reading.end!.change).toBeCloseTo(half, 1);
   });
@@ -86,6 +94,12 @@ describe("two levels that take turns", () => {
     expect(reading.fit.steps).toEqual([]);
   });
 
+  it("differ by as much, however high they are", () => {
+    const { pattern } = read((check) => Math.log(50) + (check % 2 === 0 ? 0 : Math.log(0.85)));
+    expect(pattern).toMatchObject({ kind: "alternation", checksLow: 30 });
+    expect(pattern!.change).toBeCloseTo(Math.log(0.85), 1);
+  });
+
   it("do not hide an outage below both", () => {
     const reading = read((check) => (check % 2 === 0 ? 0 : Math.log(0.85)) + (check === 30 ? 2 * half : 0));
     expect(found(reading)).toEqual(["alternation", "outage 30 to 30"]);
@@ -107,6 +121,11 @@ describe("a daily pattern", () => {
     expect(found(reading)).toEqual(["daily"]);
     expect(reading.fit.steps).toEqual([]);
     expect(reading.pattern).toMatchObject({ lowestHour: 0, highestHour: 12 });
+  });
+
+  it.each([7, 15, 20])("is found from hour %i of a day on", (firstHour) => {
+    const reading = read((check) => wave(firstHour + check * 6), { checks: 56, hoursApart: 6, firstHour });
+    expect(reading.pattern).toMatchObject({ kind: "daily", lowestHour: 0, highestHour: 12 });
   });
 
   it("does not hide a step", () => {

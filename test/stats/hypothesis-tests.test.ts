@@ -1,6 +1,12 @@
 import { errorFunction, mean, sampleStandardDeviation } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { holm, hypergeometricTail, studentQuantile, studentTail } from "../../src/stats/hypothesis-tests.js";
+import {
+  fisherTail,
+  holm,
+  hypergeometricTail,
+  studentQuantile,
+  studentTail,
+} from "../../src/stats/hypothesis-tests.js";
 
 const relative = (value: number, expected: number) => Math.abs(value / expected - 1);
 
@@ -102,7 +108,24 @@ describe("studentQuantile", () => {
   });
 
   it.each([0, -0.1, 0.6, Number.NaN])("rejects a tail of %d", (tail) => {
-    expect(() => studentQuantile(tail, 5)).toThrow(RangeError);
+    expect(() => studentQuantile(tail, 5)).toThrow(new RangeError("a tail lies above 0 and up to 1/2"));
+  });
+});
+
+describe("fisherTail", () => {
+  it.each([0.1, 1, 3.5, 40])("has its closed form for 2 degrees of freedom of the numerator, at %d", (f) => {
+    for (const d of [1, 6, 11])
+      expect(relative(fisherTail(f, 2, d), (1 + (2 * f) / d) ** (-d / 2))).toBeLessThan(1e-11);
+  });
+
+  it("is both tails of Student's t for 1 degree of freedom of the numerator", () => {
+    for (const t of [0.2, 1, 5])
+      expect(relative(fisherTail(t * t, 1, 7), 2 * studentTail(t, 7))).toBeLessThan(1e-11);
+  });
+
+  it("is the rest of the reciprocal's tail, with degrees of freedom exchanged", () => {
+    expect(fisherTail(2.5, 3, 8)).toBeCloseTo(1 - fisherTail(1 / 2.5, 8, 3), 12);
+    expect(fisherTail(0, 3, 8)).toBe(1);
   });
 });
 

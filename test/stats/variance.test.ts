@@ -51,6 +51,8 @@ describe("robustVariance", () => {
     const shifted = samples.map((value) => value + 1e6);
     const [one, two] = [robustVariance([samples, samples])!, robustVariance([samples, shifted])!];
     expect(two.variance).toBeCloseTo(one.variance, 6);
+    const expected = (1.4826 * medianAbsoluteDeviation(samples) * (20 / (20 - 2 * 0.8))) ** 2;
+    expect(one.variance).toBeCloseTo(expected, 12);
     expect(two.degreesOfFreedom).toBeCloseTo(0.37 * 18, 12);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { loopRate, waitingShare } from "../../src/tune/trials.js";
+import { waitingShare } from "../../src/tune/score.js";
+import { loopRate } from "../../src/tune/trials.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, measuredAt, ScriptedProbe, scoreAt, stopping, trialOf, trialsOf } from "../helpers/tune.js";
 

@@ -296,7 +296,7 @@ function measuredInEveryRun(series: readonly Series[]): Series[] {
  * One series for all members. A run's value is the median of its members' speeds, each relative to the median of that
  * member's baseline. Fresh runs count only if they measured all members.
  */
-function wholeOf(members: readonly Series[]): Series {
+export function wholeOf(members: readonly Series[]): Series {
   const [first] = members as [Series];
   const levels = members.map((one) => median(logSpeeds(one, one.baseline)));
   const together = (side: "baseline" | "first" | "fresh"): RunFigure[] => {
