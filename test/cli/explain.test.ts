@@ -76,9 +76,9 @@ describe("pinbench explain QUESTION", () => {
 
   it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
     const cwd = temporaryFolder();
-    const env = { PINBENCH_EMULATED_LINK: "1e5" };
+    const env = { PINBENCH_EMULATED_LINK: "1e7" };
     const { child, finished } = startCli(explain("too-small", "--output", "e.json"), { cwd, env });
-    // Each copy takes more than a second.
+    // The first copy takes more than a second.
     await untilInSlowCopy(child.pid!);
     child.kill("SIGINT");
     const { exitCode, stdout, stderr } = await finished;

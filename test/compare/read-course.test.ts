@@ -74,6 +74,12 @@ describe("an outage", () => {
     expect(reading.fit.steps).toEqual([]);
   });
 
+  it("is one for itself beside a check that is as far higher", () => {
+    const reading = read((check) => (check === 12 ? half : check === 13 ? -half : 0), { checks: 30 });
+    expect(found(reading)).toEqual(["outage 12 to 12", "outage 13 to 13"]);
+    expect(reading.outages.map(({ change }) => Math.sign(change))).toEqual([-1, 1]);
+  });
+
   it("is found in a course with a step, beside another one", () => {
     const reading = read(
       (check) => (check < 40 ? 0 : -0.2) + ([10, 11, 50, 51, 52].includes(check) ? half : 0),
@@ -145,6 +151,13 @@ describe("a sawtooth", () => {
     expect(reading.pattern!.change).toBeGreaterThan(0.06);
     expect(reading.fit.steps).toEqual([]);
   });
+});
+
+it("a pattern is taken off a course of more checks than it was found in, each phase at its place", () => {
+  const { fit, pattern } = read((check) => (-0.08 * (check % 7)) / 6, { checks: 320, noise: 0.005 });
+  expect(pattern).toMatchObject({ kind: "cycle", period: 7 });
+  expect(fit.deviation).toBeLessThan(0.006);
+  expect(Math.max(...fit.residuals.map(Math.abs))).toBeLessThan(0.04);
 });
 
 describe("a course in which nothing changes", () => {

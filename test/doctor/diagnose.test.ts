@@ -321,6 +321,15 @@ describe("what cannot be worked around", () => {
     });
   });
 
+  it("is a device of which there was time for one direction alone", () => {
+    const { pinned } = healthyMeasurements;
+    for (const partly of [rates(pinned.h2d, null), rates(null, pinned.d2h)]) {
+      const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, pinned: partly, nodes: [] }));
+      expect(diagnosis.verdict).toBe("cannot tell");
+      expect(diagnosis.reason).toContain("no time left to measure");
+    }
+  });
+
   it("is not a device without memory: that may be other programs'", () => {
     const failure = "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY (2)";
     const { fix } = diagnosisOf({ other: { failure, outOfMemory: true } }).findings[0]!;

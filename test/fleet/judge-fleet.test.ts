@@ -140,6 +140,14 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     expect(outliers.map(({ host, device }) => [host, device])).toEqual([["n02", null]]);
   });
 
+  it("nor for another cell, in which the GPU alone has lost hardly more than the node in its own", () => {
+    const speed = (gpu: number, cell: Parameters<ReturnType<typeof pinnedAt>>[1]) =>
+      cell.memory === "pageable" && gpu === 3 ? 0.58 : pinnedAt(0.6)(gpu, cell);
+    const parts = Object.fromEntries(nodeResults(12).map(({ host }) => [host!.hostname, { gpus: 4 }]));
+    const { outliers } = judged(nodeResults(12, { ...parts, n02: { gpus: 4, speed } }));
+    expect(outliers.map(({ host, device }) => [host, device])).toEqual([["n02", null]]);
+  });
+
   it("say what a node lacks that its like have, and hold the rest of it against them", () => {
     const fleet = judged([...nodeResults(11), nodeResult("n11", { gpus: 1, speed: pinnedAt(0.5) })]);
     expect(fleet.groups).toHaveLength(1);

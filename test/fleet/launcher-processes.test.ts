@@ -1,6 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { manifestName } from "../../src/fleet/fleet-manifest.js";
+import { FleetLaunch } from "../../src/fleet/launch/fleet-launch.js";
 import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
 import { Guard } from "../../src/host/processes.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 test("what has ended with all that it started is signalled no more: its number may be another's by then", async () => {
@@ -19,4 +24,28 @@ test("what has ended with all that it started is signalled no more: its number m
   vi.restoreAllMocks();
   expect(asked).toEqual([-lasting]);
   expect(() => process.kill(-lasting, 0)).toThrow("ESRCH");
+});
+
+test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {
+  const folder = temporaryFolder();
+  const settings = fillRunSettings({ origin: "flag", given: {} });
+  const launch = new FleetLaunch({
+    folder,
+    plan: {
+      launches: [0, 5].map((exitCode) => ({
+        argv: ["sh", "-c", `exit ${exitCode}`],
+        nodes: [`n${exitCode}`],
+      })),
+      shown: ["srun", "{nodes}"],
+      hosts: ["n0", "n5"],
+      count: 2,
+      expand: async () => [],
+      cancel: async () => undefined,
+    },
+    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 60e9 },
+    untilMs: performance.now() + 60_000,
+  });
+  for await (const _ of launch.run(new AbortController().signal));
+  const list = JSON.parse(readFileSync(join(folder, manifestName), "utf8"));
+  expect(list).toMatchObject({ launcherExit: 5, nodes: [{ state: "missing" }, { state: "missing" }] });
 });

@@ -244,3 +244,13 @@ describe("a small loss in all cells", () => {
     expect(again(1).cleared).toMatchObject([{ host: "n02", confirmed: false }]);
   });
 });
+
+it("a loss below the threshold is not measured again, although the reference tolerates less", () => {
+  const suspectsWith = (threshold: number) =>
+    judged(nodeResults(12, { n07: { speed: pinnedAt(0.92, 1) } }), {
+      referenceOf: recorded,
+      rule: { significance: 0.01, threshold },
+    }).suspects;
+  expect(suspectsWith(0.05)).toEqual(["n07"]);
+  expect(suspectsWith(0.1)).toEqual([]);
+});

@@ -211,6 +211,20 @@ describe("a worker process that is killed", () => {
     expect((await pool.measure(request({ direction: "d2h", buffers: 64 }))).aborted).toBe(false);
   });
 
+  it("gives its place to one that had no memory at its own, and has it there", async () => {
+    vi.stubEnv(
+      "PINBENCH_EMULATED_FAULTS",
+      emulatedFaults({ call: "cuMemHostAlloc", nth: 3, result: 2 }).PINBENCH_EMULATED_FAULTS,
+    );
+    const pool = await openPool(2);
+    const lacking = { code: "CUDA_ERROR_OUT_OF_MEMORY" };
+    await expect(pool.measure(request({ memory: "pinned" }))).rejects.toMatchObject(lacking);
+    const [first, second] = pool.pids;
+    process.kill(first!, "SIGKILL");
+    await vi.waitFor(() => expect(pool.pids).toEqual([second]));
+    expect((await pool.measure(request({ memory: "pinned" }))).aborted).toBe(false);
+  });
+
   it("while nothing is measured is found by the next cell", async () => {
     const pool = await openPool(2);
     const [first, second] = pool.pids;

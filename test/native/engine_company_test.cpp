@@ -1,7 +1,9 @@
 // Measurements of several sessions that take their samples at the same time.
 #include <chrono>
 #include <functional>
+#include <future>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine_session.hpp"
@@ -57,6 +59,24 @@ TEST_CASE("sessions that measure together have all of their samples, whose windo
     CHECK(first.columns[1].duration_ns.size() == 2);
     CHECK(second.columns[0].duration_ns.size() == 2);
   }
+}
+
+TEST_CASE("a session whose flows are not the first ones closes their windows, in both directions") {
+  Company company;
+  // The first one's flow, and the two of the second.
+  company.rendezvous->reset(std::vector<std::size_t>{1, 2, 2});
+  std::swap(company.requests[0], company.requests[1]);
+  company.requests[0].company->flow = 0;
+  company.requests[1].company->flow = 1;
+  MeasureResult first;
+  const auto second = [&] { return company.sessions[1]->measure(company.requests[1]); };
+  auto measured = std::async(std::launch::async, second);
+  std::thread thread([&] { first = company.sessions[0]->measure(company.requests[0]); });
+  // Each of them copies on until the windows of all flows are closed: without end, if one is not.
+  if (measured.wait_for(std::chrono::seconds(30)) != std::future_status::ready) company.rendezvous->cancel();
+  thread.join();
+  check_clean(measured.get(), 2 * 2 * 6 * kSize);
+  check_clean(first, 6 * kSize);
 }
 
 TEST_CASE("whoever cannot begin, or is aborted before it does, lets those go that wait for it") {

@@ -1,8 +1,11 @@
 // The model of a training job's loader. Nothing here asserts a speed: only orders and amounts.
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <set>
+#include <utility>
 
+#include "loader/flow.hpp"
 #include "loader_helpers.hpp"
 
 namespace pinbench::test {
@@ -118,6 +121,29 @@ TEST_CASE("no more batches are held than the workers may make ahead, one being t
     CHECK(arrivals.shared_memory_bytes <= 7 * options.batch_bytes());
     CHECK(arrivals.pinned_bytes <= (pin_memory ? 8 * options.batch_bytes() : 0));
     loader->close();
+  }
+}
+
+TEST_CASE("a batch that is taken wakes the worker whose turn it is to make one more") {
+  const AbortFlag abort;
+  auto options = loader_options(3);
+  options.prefetch_factor = 1;
+  for (std::uint64_t batch = 3; batch < 9; ++batch) {
+    LoaderFlow flow(options, abort);
+    const auto take_one = [&](std::uint64_t index) {
+      LoadedBatch made;
+      made.index = index;
+      flow.put_ready(std::move(made));
+      REQUIRE(flow.take_ready(index, seconds(20)));
+    };
+    for (std::uint64_t index = 0; index + 3 < batch; ++index) take_one(index);
+    auto leave = std::async(std::launch::async, [&] { return flow.wait_for_leave(batch); });
+    // It waits by then, or finds later that it need not.
+    CHECK(leave.wait_for(milliseconds(20)) == std::future_status::timeout);
+    take_one(batch - 3);
+    leave.wait_for(seconds(20));
+    flow.stop();
+    REQUIRE(leave.get());
   }
 }
 

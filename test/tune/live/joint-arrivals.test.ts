@@ -83,6 +83,18 @@ it("a setting that is in force begins with the batches that it has delivered las
   expect(joint.arrivalsNs.at(-1)).toBe(ms(55));
 });
 
+it("a setting in force whose epoch has just begun in one of the ranks begins with that", () => {
+  const told = [epoch("begin", 0), batches(0, every(20, 20, 5)), epoch("begin", 500)];
+  const loaders = [loaderOf(), loaderOf()];
+  for (const loader of loaders) for (const message of told) loader.add(message);
+  loaders[0]!.add(batches(0, [505]));
+  const ranks = loaders.map((loader) => loader.change(0)!);
+  const joint = new JointArrivals(ranks, options({ startBatches: 3, isNew: false }));
+  loaders[0]!.add(batches(0, every(10, 515, 4)));
+  loaders[1]!.add(batches(0, every(10, 510, 5)));
+  expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50]);
+});
+
 it("the first steps of a job count for nothing", () => {
   // CUDA is started, and kernels are compiled in the second step.
   const record = rankThat(0, epoch("begin", 0), batches(0, [3000, 16_700, 16_710, 16_720, 16_730, 16_740]));

@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader
 from pinbench_live import deaths, reporting
 from pinbench_live.feed import Feed, Gate
 from pinbench_live.inner import Inner
+from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.probe import probe_module
 from pinbench_live.reporting import Reporting
 from pinbench_live.session import Session
@@ -48,6 +49,9 @@ class Heard:
 
     def tell(self, kind, /, **fields):
         self.told.append({"type": kind, **fields})
+
+    def obey(self):
+        pass
 
     def all_of(self, kind):
         return [each for each in self.told if each["type"] == kind]
@@ -246,6 +250,18 @@ class DeathsTest(unittest.TestCase):
         deaths.next_of(other)
         with self.assertRaisesRegex(RuntimeError, "DataLoader worker .* is killed by signal"):
             self.kill_one(own)
+
+
+class LiveIteratorTest(unittest.TestCase):
+    def test_the_time_between_two_epochs_of_one_iterator_is_no_step(self):
+        loader = DataLoader(support.Numbers(6), batch_size=2)
+        watched = Watched(loader, Heard(), None)
+        iterator = LiveIterator(loader, watched)
+        for epochs in (1, 2, 3):
+            self.assertEqual(len(list(iterator)), 3)
+            # One after each batch.
+            self.assertEqual(len(watched.steps), 3 * epochs)
+            iterator.begin()
 
 
 class SessionTest(unittest.TestCase):
