@@ -130,7 +130,7 @@ function describeGroup(
   });
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
-  const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
+  const [widest] = levels.filter((one) => hasSlowPart(one, reference)).sort((a, b) => gapOf(b) - gapOf(a));
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -150,6 +150,18 @@ function describeGroup(
     slowPlaces: places.slowPlaces,
     notes: [...group.notes, ...places.notes],
   };
+}
+
+/** Whether a cell has a slow part: not if its slower nodes are what is known of their kind, and the others are above it. */
+function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReference): boolean {
+  if (parts === null) return false;
+  const slow = new Set(parts.slow);
+  return !gpus.every(({ node, device, centre, drop }) => {
+    const known = knownOf(node, device, key);
+    if (known === null) return false;
+    const above = centre - drop - known.speed;
+    return slow.has(node) ? Math.abs(above) <= known.tolerated : above > known.tolerated;
+  });
 }
 
 /** How clearly two parts are apart: in standard deviations. */
