@@ -1,3 +1,4 @@
+import { median } from "../stats/order-statistics.js";
 import { actionOnNode, actionOnOutlier } from "./actions.js";
 import type { CellLevels } from "./cell-levels.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
@@ -152,16 +153,17 @@ function describeGroup(
   };
 }
 
-/** Whether a cell has a slow part: not if its slower nodes are what is known of their kind, and the others are above it. */
+/** Whether a cell has a slow part: not if the median of its slower nodes is what is known of their kind, and the others' is above it. */
 function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReference): boolean {
   if (parts === null) return false;
   const slow = new Set(parts.slow);
-  return !gpus.every(({ node, device, centre, drop }) => {
+  const above = { slow: [] as number[], fast: [] as number[] };
+  for (const { node, device, centre, drop } of gpus) {
     const known = knownOf(node, device, key);
-    if (known === null) return false;
-    const above = centre - drop - known.speed;
-    return slow.has(node) ? Math.abs(above) <= known.tolerated : above > known.tolerated;
-  });
+    if (known === null) return true;
+    above[slow.has(node) ? "slow" : "fast"].push((centre - drop - known.speed) / known.tolerated);
+  }
+  return median(above.slow) < -1 || median(above.fast) <= 1;
 }
 
 /** How clearly two parts are apart: in standard deviations. */
