@@ -1,3 +1,4 @@
+import { median } from "../stats/order-statistics.js";
 import type { CellLevels } from "./cell-levels.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
@@ -144,7 +145,7 @@ function describeGroup(
   });
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
-  const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
+  const [widest] = levels.filter((one) => hasSlowPart(one, reference)).sort((a, b) => gapOf(b) - gapOf(a));
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -164,6 +165,19 @@ function describeGroup(
     slowPlaces: places.slowPlaces,
     notes: [...group.notes, ...places.notes],
   };
+}
+
+/** Whether a cell has a slow part: not if the median of its slower nodes is what is known of their kind, and the others' is above it. */
+function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReference): boolean {
+  if (parts === null) return false;
+  const slow = new Set(parts.slow);
+  const above = { slow: [] as number[], fast: [] as number[] };
+  for (const { node, device, centre, drop } of gpus) {
+    const known = knownOf(node, device, key);
+    if (known === null) return true;
+    above[slow.has(node) ? "slow" : "fast"].push((centre - drop - known.speed) / known.tolerated);
+  }
+  return median(above.slow) < -1 || median(above.fast) <= 1;
 }
 
 /** How clearly two parts are apart: in standard deviations. */

@@ -49,6 +49,21 @@ describe("two nodes, one at half rate", () => {
   });
 });
 
+describe("a node that is faster than what is known of its kind, beside others that are not", () => {
+  const results = partsOf(8, (node) => ({
+    gpus: 1,
+    speed: pinnedAt(node === 1 ? 1.6 : node === 2 ? 0.9 : 1),
+  }));
+
+  it("makes no slow part of the others, if these are what is known of their kind", () => {
+    expect(judged(results, { referenceOf: recorded }).groups[0]!.slowPart).toBeNull();
+  });
+
+  it("makes them a part, if nothing is known", () => {
+    expect(judged(results).groups[0]!.slowPart!.hosts).toHaveLength(7);
+  });
+});
+
 describe("one GPU that is left beside a slow one, with nothing to show the noise of its figures", () => {
   const two = (speed: number) =>
     judged(
