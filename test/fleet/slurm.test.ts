@@ -25,7 +25,7 @@ beforeEach(async ({ skip }) => {
   await slurm.untilEmpty();
 }, 30_000);
 
-const slowLink = { link: "all", slowdown: 20 };
+const slowLink = { link: "all", slowdown: 100 };
 /** So slow that other programs on a busy machine cannot make copies much slower. */
 const steadyLink = { PINBENCH_EMULATED_LINK: "1e9" };
 
