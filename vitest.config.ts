@@ -61,9 +61,9 @@ const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 export default defineConfig({
   test: {
     globalSetup: ["test/helpers/optional-programs.ts"],
-    // Few at once: the tests start processes that copy memory with several threads of their own. Twice as many as the least
-    // machine has CPUs, as half of their time is waiting: for slow links, and for trainings that play at computing.
-    maxWorkers: 4,
+    // Few at once: the tests start processes that copy memory with several threads of their own. One more than the least
+    // machine has CPUs, as half of their time is waiting; with four, tests of rates failed for load, and were hardly quicker.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -11,8 +11,8 @@
 
 namespace pinbench {
 
-// Files of /proc, read without iostreams: these bring the whole of the C++ library's locales into the addon, which
-// links that library statically.
+// Files of /proc, read without iostreams: these bring the whole of the C++ library's locales into the addon,
+// which links that library statically.
 
 // The whole text; empty if the file cannot be opened.
 inline std::optional<std::string> read_system_file(const char* path) {

@@ -18,8 +18,8 @@ struct PoolOptions {
   std::size_t threads = 1;
 };
 
-// Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. All is done by threads
-// of the session's team, in which the context is current.
+// Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. All is done by
+// threads of the session's team, in which the context is current.
 class Pool {
  public:
   // Obtains all of it. Throws what NativeSession.obtainPool() rejects with, once what was obtained has been

@@ -38,10 +38,17 @@ describe("a machine that got slower", () => {
       outcome: "regression",
       baseline: { path: baseline, runs: 5 },
       candidate: { path: null, runs: 3 },
-      confirmation: { runs: 3, suspects: ids },
+      confirmation: { suspects: ids },
     });
+    // As often as at first; more often if a busy machine made one of these runs slower than the others.
+    const { runs } = comparison.confirmation!;
+    expect(runs).toBeGreaterThanOrEqual(3);
     for (const cell of comparison.cells) {
-      expect(cell).toMatchObject({ verdict: "slower", candidate: { runs: 6 }, confirmation: { runs: 3 } });
+      expect(cell).toMatchObject({
+        verdict: "slower",
+        candidate: { runs: 3 + runs },
+        confirmation: { runs },
+      });
       expect(cell.candidate!.change).toBeLessThan(-0.9);
     }
     expect(readFileSync(junit, "utf8")).toMatch(/<testsuites name="pinbench check" tests="3" failures="2"/);

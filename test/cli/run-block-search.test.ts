@@ -14,7 +14,7 @@ const search = [
 ];
 
 /** A link that is slow enough for its own rate to decide: what the machine adds to a copy is little beside it. */
-const slowLink = { PINBENCH_EMULATED_LINK: "1e9" };
+const slowLink = { PINBENCH_EMULATED_LINK: "7e8" };
 
 /**
  * A batch that is 64 times as slow below a size, beside a kernel that is 8 times as slow at all: on a machine that is busy
