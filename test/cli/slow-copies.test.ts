@@ -12,9 +12,9 @@ import { emulatedFaults, temporaryFolder } from "../helpers/run-cli.js";
  * A link on which every fifth copy takes twelve times as long. It is so slow that a sample is one copy, and the slow ones
  * take most of the time however busy the machine is. Of larger copies fewer find out how long one takes.
  */
-const cells = ["--memory", "pinned", "--sizes", "1MiB"];
+const cells = ["--memory", "pinned", "--sizes", "256KiB"];
 const everyFifth = {
-  PINBENCH_EMULATED_LINK: "190e6",
+  PINBENCH_EMULATED_LINK: "24e6",
   ...emulatedFaults({ link: "all", slowdown: 12, every: 5 }),
 };
 
@@ -38,7 +38,7 @@ it("run says how much of the time slow copies take, and keeps what a program get
   const path = join(temporaryFolder(), "run.json");
   writeFileSync(path, stdout);
   expect((await callCli(["show", path])).stdout).toMatch(
-    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 1 MiB x1: the average is/m,
+    /^=> Slow copies take \d\d % of the time in (H2D|D2H) pinned 256 KiB x1: the average is/m,
   );
 });
 
