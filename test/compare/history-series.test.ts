@@ -45,7 +45,12 @@ describe("the deviations of occasions", () => {
       pinnedId.replace("pinned", memory).replace(/cold$/, cache);
     const ids = [idOf("host"), idOf("pageable"), idOf("pageable", "warm")];
     const withHost = course.map((factor, day) =>
-      buildEntry(day, { series: ids.map((id) => buildFigure({ id, figure: 20 * factor })) }),
+      buildEntry(day, {
+        series: [
+          ...ids.map((id) => buildFigure({ id, figure: 20 * factor })),
+          buildFigure({ figure: 50 / factor }),
+        ],
+      }),
     );
     const { host, pageable } = historyCentres(withHost, "cuda");
     const most = (values: readonly number[]) => Math.max(...values.map(Math.abs));
