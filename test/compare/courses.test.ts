@@ -151,12 +151,13 @@ describe("a cell of a group with a step at check 30", () => {
   const pair = [idOf({ workers: 1 }), idOf({ workers: 2 })];
   it.each<[string, CoursePart["steps"], boolean]>([
     ["a step there", step, true],
-    ["a step two checks later", { 32: -0.1 }, true],
-    ["a step two checks earlier", { 28: -0.1 }, true],
-    ["a step ten checks later", { 40: -0.1 }, false],
-    ["a step ten checks earlier", { 20: -0.1 }, false],
+    ["a step three checks later", { 33: -0.1 }, true],
+    ["a step three checks earlier", { 27: -0.1 }, true],
+    ["a step four checks later", { 34: -0.1 }, false],
+    ["a step four checks earlier", { 26: -0.1 }, false],
     ["a step there, to higher figures", { 30: 0.1 }, false],
     ["a second step", { 30: -0.1, 45: -0.1 }, false],
+    ["a second step at its end", { 30: -0.1, 58: -0.3 }, false],
     ["an outage there", { 30: -0.5, 32: 1 }, false],
     ["two levels", repeating(1, 0.9), false],
     ["nothing", {}, true],
@@ -164,6 +165,23 @@ describe("a cell of a group with a step at check 30", () => {
     const cells = [...pair.map((id) => [id, { steps: step }]), [idOf({ workers: 4 }), { steps }]];
     const { courses } = describeEntries(entriesOf(Object.fromEntries(cells)));
     expect(courses.map(({ kind }) => kind)).toEqual(isTold ? ["group"] : ["group", "cell"]);
+  });
+});
+
+describe("a cell of a group without a step", () => {
+  it.each<[string, CoursePart, object]>([
+    ["a drift", { drift: [0, 60, -0.003] }, { drifts: [{ first: 0, last: 59 }] }],
+    ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ first: 20, last: 21, checks: 2 }] }],
+  ])("that has %s is told by itself, unless all have", (_, part, finding) => {
+    const coursesOf = (...parts: CoursePart[]) =>
+      describeEntries(entriesOf(Object.fromEntries(parts.map((one, i) => [idOf({ workers: 2 ** i }), one]))))
+        .courses;
+    const none = { steps: [], drifts: [], outages: [] };
+    expect(coursesOf({}, {}, part)).toMatchObject([
+      { kind: "group", ...none },
+      { kind: "cell", ...finding },
+    ]);
+    expect(coursesOf(part, part, part)).toMatchObject([{ kind: "group", ...none, ...finding }]);
   });
 });
 
@@ -267,19 +285,16 @@ describe("machines that alternate in one history", () => {
   });
 
   it.each([
-    ["their GPUs if they share a host", ["node-1"], ["GPU-1"], ["node-1, GPU-1", "node-1, GPU-2"]],
-    ["their GPUs if no host is known", [], ["GPU-1"], ["GPU-1", "GPU-2"]],
-    ["nothing if nothing is known", [], [], ["unknown machine", "GPU-2"]],
-  ])("are named by %s", (_, hostName, gpuUuids, names) => {
-    const entries = ofMachines([1, 1]).map(({ machine, ...entry }, day) => ({
-      ...entry,
-      machine: { ...machine, hostName, ...(day % 2 === 0 ? { gpuUuids } : {}) },
-    }));
+    ["GPU too if they share a host", [["a"], ["G1"]], [["a"], ["G2"]], ["a, G1", "a, G2"]],
+    ["GPU if no host is known", [[], ["G1"]], [["b"], ["G2"]], ["G1", "b"]],
+    ["host if no GPU is known", [["a"], []], [["b"], []], ["a", "b"]],
+    ["nothing if nothing is known", [[], []], [["b"], ["G2"]], ["unknown machine", "b"]],
+  ])("are named by %s", (_, first, second, names) => {
+    const entries = ofMachines([1, 1]).map((entry, day) => {
+      const [hostName, gpuUuids] = (day % 2 === 0 ? first : second) as [string[], string[]];
+      return { ...entry, machine: { hostName, gpuUuids, pciAddresses: [] } };
+    });
     expect(describeEntries(entries).courses.map(({ machine }) => machine)).toEqual(names);
-  });
-
-  it("have no name if there is one", () => {
-    expect(describeEntries([buildEntry(0)]).courses.map(({ machine }) => machine)).toEqual([null]);
   });
 });
 
@@ -296,7 +311,7 @@ describe("the newest check", () => {
   it("has no figure in a group of several cells, and no comparison if it is the first", () => {
     const two = { [idOf({})]: { checks: 10 }, [idOf({ workers: 2 })]: { checks: 10 } };
     expect(describeEntries(entriesOf(two)).courses[0]!.newest).toMatchObject({ figure: null });
-    expect(describeEntries([buildEntry(0)]).courses[0]!.newest).toBeNull();
+    expect(describeEntries([buildEntry(0)]).courses).toMatchObject([{ newest: null, machine: null }]);
   });
 
   it("names the changed facts of the machine if the course steps there", () => {
@@ -308,22 +323,6 @@ describe("the newest check", () => {
       startedFirst: entries[28]!.startedAt,
       differences: [{ fact: "driver", before: "570.1", after: "580.2" }],
     });
-  });
-});
-
-describe("an outage of one cell", () => {
-  it("is reported next to its group, but not if the whole group has it", () => {
-    const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
-    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
-    const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
-    expect(all).toMatchObject([{ kind: "group", outages: [{ first: 20, last: 21, checks: 2 }] }]);
-    const one = describeEntries(
-      entriesOf({ [ids[0]!]: outage, [ids[1]!]: { checks: 40 }, [ids[2]!]: { checks: 40 } }),
-    );
-    expect(one.courses.map(({ name, outages }) => [name, outages.length])).toEqual([
-      ["h2d pinned", 0],
-      [ids[0], 1],
-    ]);
   });
 });
 

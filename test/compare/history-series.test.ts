@@ -92,6 +92,7 @@ describe("the deviations of occasions", () => {
   });
 
   it("are of no series with a single check", () => {
+    expect(occasionDeviations(entries.slice(0, 2))).toHaveLength(2);
     expect(occasionDeviations(entries.slice(0, 1))).toEqual([]);
     expect(occasionDeviations([])).toEqual([]);
   });

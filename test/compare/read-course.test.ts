@@ -68,6 +68,24 @@ describe("the last checks of a course", () => {
     expect(found(read(fall, { checks: 30, lastError: 0.2 }))).toEqual([]);
   });
 
+  it.each([
+    [1, 8, []],
+    [1, 12, ["end from 29", "newest"]],
+    [2, 8, ["end from 28", "newest"]],
+    [2, 5, []],
+  ])("%i of them are found %i deviations off: %j", (count, deviations, expected) => {
+    const reading = read((check) => (check < 30 - count ? 0 : -0.01 * deviations), { checks: 30 });
+    expect(found(reading)).toEqual(expected);
+  });
+
+  it("may be back at an earlier level", () => {
+    expect(found(read((check) => (check < 40 || check > 57 ? 0 : half)))).toContain("end from 58");
+  });
+
+  it("are no step if a steep drift goes on", () => {
+    expect(found(read((check) => -0.05 * check)).filter((one) => one.startsWith("end"))).toEqual([]);
+  });
+
   it("may end a drift", () => {
     const reading = read((check) => -0.01 * check + (check >= 58 ? half : 0));
     expect(found(reading)).toContain("end from 58");
@@ -80,8 +98,8 @@ describe("the last checks of a course", () => {
     expect(reading.end!.change).toBeCloseTo(half, 1);
   });
 
-  it("say nothing of a course of fewer than eight", () => {
-    expect(found(read((check) => (check === 6 ? half : 0), { checks: 7 }))).toEqual([]);
+  it.each([2, 7])("say nothing of a course of fewer than eight, such as %i", (checks) => {
+    expect(found(read((check) => (check === checks - 1 ? half : 0), { checks }))).toEqual([]);
   });
 });
 
@@ -132,9 +150,12 @@ describe("two levels that take turns", () => {
     expect(reading.newest!.change).toBeCloseTo(half, 1);
   });
 
-  it("do not hide an outage below both", () => {
-    const reading = read((check) => (check % 2 === 0 ? 0 : Math.log(0.85)) + (check === 30 ? 2 * half : 0));
-    expect(found(reading)).toEqual(["alternation", "outage 30 to 30"]);
+  it.each([
+    [30, ["outage 30 to 30"]],
+    [59, ["end from 59", "newest"]],
+  ])("do not hide that check %i is far below both", (low, more) => {
+    const reading = read((check) => (check % 2 === 0 ? 0 : Math.log(0.85)) + (check === low ? 2 * half : 0));
+    expect(found(reading)).toEqual(["alternation", ...more]);
   });
 
   it("are steps, if the course stays at each", () => {
