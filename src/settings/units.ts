@@ -126,14 +126,14 @@ const longestNs = 100 * 365.25 * 24 * 3600e9;
 
 /** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error, also without a unit. */
 export function parseDuration(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim());
-  const unitNs = nanosecondsPerUnit.get(match?.[2]?.toLowerCase() ?? "");
-  if (match === null || unitNs === undefined) {
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim()) ?? [];
+  const unitNs = nanosecondsPerUnit.get(unit.toLowerCase());
+  if (unitNs === undefined) {
     throw new PinbenchError("usage", `"${text}" is not a duration.`, {
       hint: hintOfDuration(text),
     });
   }
-  const durationNs = Math.round(Number(match[1]) * unitNs);
+  const durationNs = Math.round(Number(number) * unitNs);
   if (durationNs <= longestNs) return durationNs;
   throw new PinbenchError("usage", `"${text}" is too long: a duration is at most a century.`);
 }
@@ -231,9 +231,8 @@ export function readSizes(given: List<Quantity>): number[] {
 }
 
 function readEntry(entry: string | number): number[] {
-  if (typeof entry === "string" && entry.includes("..")) return parseRange(entry);
-  if (typeof entry === "number" && Number.isSafeInteger(entry) && entry >= 1) return [entry];
-  return [parseSize(String(entry))];
+  const text = String(entry);
+  return text.includes("..") ? parseRange(text) : [parseSize(text)];
 }
 
 function parseRange(text: string): number[] {
@@ -265,7 +264,7 @@ function parseRange(text: string): number[] {
 }
 
 function multiplication(range: string, factorText: string): (size: number) => number {
-  const factor = /^\s*\d+(\.\d+)?\s*$/.test(factorText) ? Number(factorText) : Number.NaN;
+  const factor = /^\d+(\.\d+)?$/.test(factorText.trim()) ? Number(factorText) : Number.NaN;
   if (Number.isNaN(factor)) {
     throw new PinbenchError("usage", `The factor "${factorText}" of the range "${range}" is not a number.`, {
       hint: "Write for example 1KiB..64MiB*2.",

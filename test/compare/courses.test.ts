@@ -138,7 +138,7 @@ describe("a cell that has a step of its own", () => {
 });
 
 /** The steps of a course that has these levels again and again. */
-const repeating = (...levels: number[]): CoursePart["steps"] =>
+const repeating = (...levels: number[]): NonNullable<CoursePart["steps"]> =>
   Object.fromEntries(
     Array.from({ length: 59 }, (_, i) => [
       i + 1,
@@ -149,7 +149,7 @@ const repeating = (...levels: number[]): CoursePart["steps"] =>
 describe("a cell of a group with a step at check 30", () => {
   const step = { 30: -0.1 };
   const pair = [idOf({ workers: 1 }), idOf({ workers: 2 })];
-  it.each<[string, CoursePart["steps"], boolean]>([
+  it.each<[string, NonNullable<CoursePart["steps"]>, boolean]>([
     ["a step there", step, true],
     ["a step three checks later", { 33: -0.1 }, true],
     ["a step three checks earlier", { 27: -0.1 }, true],

@@ -22,6 +22,10 @@ describe("the settings of a run", () => {
     expect(fillRunSettings()).toMatchObject({ precision: 0.01, stagingSlots: 3, sizesBytes: null });
   });
 
+  it("have switches that are off unless they are given, and exclude others", () => {
+    expect(kind.onDemand("--a", "do a", ["b"])).toMatchObject({ default: false, excludes: ["b"] });
+  });
+
   it("are the later source's, with where each came from", () => {
     const settings = fillRunSettings(
       fromFile({ precision: 0.05, workers: [1] }),

@@ -32,6 +32,8 @@ describe("readSizes", () => {
     ["1KiB..1MiB*-2", "is not a number"],
     ["1KiB..1MiB+-1KiB", "not a size"],
     ["1KiB..1MiB*2KiB", "is not a number"],
+    ["1KiB..1MiB*1e1", "is not a number"],
+    ["1KiB..1MiB*0x2", "is not a number"],
     ["1..1MiB+1", "more than 1000 sizes"],
     ["1..2*1.0000001", "more than 1000 sizes"],
     ["1..600+1,601..1200+1", "more than 1000 sizes"],
