@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+// @ts-expect-error A script without types.
 import { filesIn, filesOf, folderNames } from "../../scripts/mutation/folders.mjs";
 import { FakeCheckout } from "./fake-checkout.js";
 
@@ -93,7 +94,7 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("mutants.mjs", () 
 });
 
 describe("the folders of npm run mutate", () => {
-  it.each(folderNames)("has all files that it chooses: %s", (name) => {
+  it.each<string>(folderNames)("has all files that it chooses: %s", (name) => {
     expect(Object.values(filesOf(name)).flat().length).toBeGreaterThan(2);
   });
 
