@@ -109,7 +109,7 @@ export const significance: Kind<number, Quantity> = {
   json: { type: "number" },
   read: (given) => {
     const [, number = "", percent] = /^(.*?)\s*(%?)$/s.exec(String(given).trim()) ?? [];
-    const level = number === "" ? Number.NaN : Number(number) / (percent ? 100 : 1);
+    const level = Number(number) / (percent ? 100 : 1);
     if (level > 0 && level <= 0.5) return level;
     throw new PinbenchError(
       "usage",

@@ -236,10 +236,10 @@ function readEntry(entry: string | number): number[] {
 }
 
 function parseRange(text: string): number[] {
-  const dots = text.indexOf("..", 1);
-  const rest = dots < 0 ? "" : text.slice(dots + "..".length);
-  const at = rest.search(/[*+]/);
-  if (at < 1 || at === rest.length - 1) {
+  const at = text.search(/[*+]/);
+  const [startText, endText, more] = text.slice(0, Math.max(at, 0)).split("..");
+  const stepText = text.slice(at + 1);
+  if (!startText || !endText || more !== undefined || stepText === "") {
     throw new PinbenchError(
       "usage",
       `"${text}" is not a range of sizes: its start, end or step is missing.`,
@@ -248,13 +248,12 @@ function parseRange(text: string): number[] {
       },
     );
   }
-  const stepText = rest.slice(at + 1);
-  const start = parseSize(text.slice(0, dots));
-  const end = parseSize(rest.slice(0, at));
+  const start = parseSize(startText);
+  const end = parseSize(endText);
   if (start > end) {
     throw new PinbenchError("usage", `The range "${text}" never reaches its end, which is below its start.`);
   }
-  const next = rest[at] === "*" ? multiplication(text, stepText) : addition(text, stepText);
+  const next = text[at] === "*" ? multiplication(text, stepText) : addition(text, stepText);
   const sizes: number[] = [];
   for (let exact = start; Math.round(exact) <= end; exact = next(exact)) {
     if (sizes.length === maxSizes) throw tooManySizes(text);

@@ -118,12 +118,15 @@ describe("a caller's options", () => {
       message: "There is no option precise.",
       hint: "The options are precision, stagingSlots.",
     });
+    expect(errorOf(() => readOptions(table, { precison: "5%" } as never)).hint).toBe(
+      "Did you mean precision?",
+    );
   });
 
   it.each([
     ["an object for a number", kind.share, {}],
     ["a list for a number", kind.share, [0.1]],
-    ["nested lists", kind.devices, [[0]]],
+    ["nested lists", kind.devices, [0, [1]]],
     ["a function", kind.text, () => "text"],
     ["no value", kind.text, undefined],
     ["a list for an object", kind.keywords, ["a"]],

@@ -184,7 +184,7 @@ describe("readCounts", () => {
     expect(readCounts(12, "workers")).toEqual([12]);
   });
 
-  it.each(["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w"])(
+  it.each(["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w", "1e1", "0x3"])(
     "rejects %j and names what it counts",
     (text) => {
       const error = errorOf(() => readCounts(text, "workers"));
