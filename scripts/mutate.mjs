@@ -160,10 +160,10 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
   for (const name of longTests) console.log(`${name}: computes for long, and tries no mutants`);
   let loading = 0;
   for (const { id } of active) {
-    if (!statusOf.get(id).endsWith("at load")) continue;
-    if (atLoad) statusOf.set(id, (await isNoticedAtLoad(id, tests, variables)) ? "killed" : "survived");
-    else if (statusOf.get(id) === "at load") ++loading;
-    else statusOf.set(id, "survived");
+    const status = statusOf.get(id);
+    if (!status.endsWith("at load")) continue;
+    if (status === "at load" && !atLoad) ++loading;
+    else statusOf.set(id, (await isNoticedAtLoad(id, tests, variables)) ? "killed" : "survived");
   }
   const unnoticed = active.filter(({ id }) => ["survived", "not reached"].includes(statusOf.get(id)));
   for (const mutant of unnoticed) console.log(lineOf(mutant, statusOf.get(mutant.id)));

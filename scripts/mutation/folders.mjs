@@ -1,6 +1,7 @@
 // The folders that `npm run mutate` knows: which files get mutants, and which tests have to notice them. Only functions
 // that compute are mutated, and only tests that start no process run: each mutant runs them again.
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { ScriptError } from "../lib/process.mjs";
 import { inRoot } from "../lib/project.mjs";
 
 /** Mutators that are left out everywhere: texts for people are held by the snapshots of test/report. */
@@ -11,7 +12,10 @@ export const ignorers = [
   { shouldIgnore: (path) => (path.isFunction() && path.node.async ? "It does not compute." : undefined) },
 ];
 
-const all = /./;
+/** All files of a folder. */
+const all = null;
+
+const pools = ["recommend-pool", "pool-shapes", "refusal-reason", "largest-amount", "pool-observations"];
 
 /**
  * By folder, which of its files, without their endings, and whether each file of tests has to have a process of its own.
@@ -20,41 +24,46 @@ const chosen = {
   stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
   settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
   plan: { sources: { "src/plan": all }, tests: { "test/plan": all } },
-  pools: {
-    sources: {
-      "src/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
-    },
-    tests: { "test/pin": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/ },
-  },
+  pools: { sources: { "src/pin": pools }, tests: { "test/pin": pools } },
   compare: {
     sources: { "src/compare": all, "src/compare/evidence": all },
     tests: { "test/compare": all },
   },
   history: {
     sources: {
-      "src/compare/history": /^(check-record|course-of-points|courses|history-series|read-course)$/,
+      "src/compare/history": ["check-record", "course-of-points", "courses", "history-series", "read-course"],
     },
-    tests: {
-      "test/compare": /^(check-record|courses|history-series|read-course|standing-loss)$/,
-    },
+    tests: { "test/compare": ["check-record", "courses", "history-series", "read-course", "standing-loss"] },
   },
   tune: {
     sources: {
-      "src/tune": /^(epoch-cost|machine-limits|score|trials)$/,
+      "src/tune": ["epoch-cost", "machine-limits", "score", "trials"],
       "src/tune/search": all,
     },
     tests: {
-      "test/tune":
-        /^(choice|confirmation|epoch-cost|estimator|grid|live-search|machine-limits|next-setting|open-wait|pooled-score|ranked-probe|rate-bounds|recommend|score|search|search-(by-hand|steps)|steady-state|stopping|storage-reads|trials|waiting)$/,
+      "test/tune": [
+        ...["choice", "confirmation", "epoch-cost", "estimator", "grid", "live-search", "machine-limits"],
+        ...["next-setting", "open-wait", "pooled-score", "ranked-probe", "rate-bounds", "recommend", "score"],
+        ...[
+          "search",
+          "search-by-hand",
+          "search-steps",
+          "steady-state",
+          "stopping",
+          "storage-reads",
+          "trials",
+        ],
+        "waiting",
+      ],
     },
   },
   explain: {
-    sources: { "src/explain": /^run-figures$/, "src/explain/questions": all },
-    tests: { "test/explain": /^(run-figures|verdicts)$/, "test/explain/questions": all },
+    sources: { "src/explain": ["run-figures"], "src/explain/questions": all },
+    tests: { "test/explain": ["run-figures", "verdicts"], "test/explain/questions": all },
   },
   doctor: {
     sources: {
-      "src/doctor": /^(diagnose|examined-device|expectation)$/,
+      "src/doctor": ["diagnose", "examined-device", "expectation"],
       "src/doctor/causes": all,
       "src/doctor/facts": all,
     },
@@ -64,13 +73,19 @@ const chosen = {
   },
   fleet: {
     sources: {
-      "src/fleet":
-        /^(cell-levels|confirm-outliers|figure-noise|judge-(fleet|group|results)|node-figures|read-fleet|reference-share|slow-places)$/,
+      "src/fleet": [
+        ...["cell-levels", "confirm-outliers", "figure-noise", "judge-fleet", "judge-group", "judge-results"],
+        ...["node-figures", "read-fleet", "reference-share", "slow-places"],
+      ],
     },
     // Without simulated-fleets, which judges hundreds of fleets, and those that start launchers.
     tests: {
-      "test/fleet":
-        /^(cell-levels|cells-in-blocks|figure-noise|judge-fleet|levels|node-(figures|groups)|read-fleet|shared-traits|site-reference|slow-since|joined-results|outlier-evidence|references|[a-z]+-by-hand)$/,
+      "test/fleet": [
+        ...["cell-levels", "cells-in-blocks", "confirmation-by-hand", "document-by-hand", "figure-noise"],
+        ...["figures-by-hand", "joined-results", "judge-fleet", "levels", "levels-by-hand", "node-figures"],
+        ...["node-groups", "outlier-evidence", "read-fleet", "references", "shared-traits"],
+        ...["significance-by-hand", "site-reference", "slow-since"],
+      ],
     },
   },
 };
@@ -83,10 +98,16 @@ export function filesOf(name) {
   return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), apart };
 }
 
-function filesIn(folders, ending) {
-  return Object.entries(folders).flatMap(([folder, pattern]) =>
-    readdirSync(inRoot(folder))
-      .filter((file) => file.endsWith(ending) && pattern.test(file.slice(0, -ending.length)))
-      .map((file) => inRoot(folder, file)),
-  );
+/** Paths of these files. Throws if one does not exist: a renamed file would lose its mutants without a word. */
+export function filesIn(folders, ending) {
+  return Object.entries(folders).flatMap(([folder, names]) => {
+    const there = existsSync(inRoot(folder)) ? readdirSync(inRoot(folder)) : [];
+    const files =
+      names === all ? there.filter((file) => file.endsWith(ending)) : names.map((name) => name + ending);
+    const missing = files.length === 0 ? `*${ending}` : files.find((file) => !there.includes(file));
+    if (missing === undefined) return files.map((file) => inRoot(folder, file));
+    throw new ScriptError(
+      `scripts/mutation/folders.mjs chooses ${folder}/${missing}, which does not exist: was it renamed?`,
+    );
+  });
 }

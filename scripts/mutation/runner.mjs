@@ -127,9 +127,16 @@ async function tryMutants() {
   }
   const tests = [];
   for (const test of mutants.tests) {
+    const first = test.reached;
+    test.reached = new Map();
+    mutants.reached = test.reached;
+    const isRepeatable = await passes(test);
+    mutants.reached = null;
     // Of tests that go on from what an earlier one left, a second run says nothing.
-    if (await passes(test)) tests.push(test);
+    if (isRepeatable) tests.push(test);
     else record({ status: "unrepeatable", id: test.name });
+    // What only the first run reached was in a file that it loaded.
+    for (const [id, times] of first) if (!test.reached.has(id)) mutants.reachedAtLoad.set(id, times);
   }
   tests.sort((a, b) => a.ms - b.ms);
   for (const id of JSON.parse(process.env.PINBENCH_MUTATED_IDS)) {

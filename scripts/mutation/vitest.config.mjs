@@ -4,7 +4,11 @@ import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { inRoot, root } from "../lib/project.mjs";
 
-const { PINBENCH_MUTATED_TESTS: tests, PINBENCH_MUTATED_SOURCES: instrumented } = process.env;
+const {
+  PINBENCH_MUTATED_TESTS: tests,
+  PINBENCH_MUTATED_SOURCES: instrumented,
+  PINBENCH_MUTATED_AT_LOAD: mutantAtLoad,
+} = process.env;
 const sources = new Map(Object.entries(JSON.parse(readFileSync(instrumented, "utf8"))));
 
 export default defineConfig({
@@ -27,6 +31,7 @@ export default defineConfig({
     pool: "forks",
     // A test that waits for what a mutant took away.
     testTimeout: 120_000,
-    dangerouslyIgnoreUnhandledErrors: true,
+    // One mutant's must not end the others' process. With a single one it counts, as does a process that ran out of memory.
+    dangerouslyIgnoreUnhandledErrors: mutantAtLoad === undefined,
   },
 });

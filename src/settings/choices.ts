@@ -152,7 +152,7 @@ export function inOrder<Choice extends string>(
 /** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
 export function nearestWord(typed: string, words: readonly string[]): string | null {
   // One that is much longer than all of them is none of them.
-  if (typed.length > 2 * Math.max(...words.map(({ length }) => length), 1)) return null;
+  if (typed.length > 2 * Math.max(...words.map(({ length }) => length))) return null;
   const ranked = words
     .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
     .sort((a, b) => a.edits - b.edits);

@@ -106,7 +106,7 @@ export function extensionsOf(formats: Formats): string[] {
 /** The format that an `--output` path asks for by its extension, in any case. Throws a usage error for others. */
 export function formatOfPath<Some extends Formats>(formats: Some, path: string): keyof Some & string {
   const extension = extname(path).toLowerCase();
-  const format = Object.keys(formats).find((one) => extension !== "" && formats[one] === extension);
+  const format = Object.keys(formats).find((one) => formats[one] === extension);
   if (format !== undefined) return format;
   // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
   if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json" in formats ? "json" : "html";

@@ -32,12 +32,13 @@ const label: Kind<Label, string> = {
   json: { type: "string" },
   read: (given) => {
     const text = String(given);
-    const [, key = "", value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-    if (value === undefined || key === "") {
+    const separator = text.indexOf("=");
+    if (separator < 1) {
       throw new PinbenchError("usage", `"${text}" is not a label: a label is a key and a value.`, {
         hint: "Write for example --label rack=7.",
       });
     }
+    const [key, value] = [text.slice(0, separator), text.slice(separator + 1)];
     if (!labelKey.test(key)) {
       throw new PinbenchError("usage", `"${key}" cannot be the key of a label.`, {
         hint: "Keys are up to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit: rack, cooling.loop.",

@@ -83,8 +83,8 @@ function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)
 /** Takes over what a source gave of a run's settings; a command gives others beside them. */
 function put(settings: RunSettings, { origin, given }: Source): void {
   // Blocks say what sizes are: whichever came later holds, and both of one source are for the plan to refuse.
-  if (given.blockSizesBytes != null && given.sizesBytes == null) forget(settings, ["sizesBytes"]);
-  if (given.sizesBytes != null && given.blockSizesBytes == null) forget(settings, blockSettings);
+  if (given.blockSizesBytes != null) forget(settings, ["sizesBytes"]);
+  if (given.sizesBytes != null) forget(settings, blockSettings);
   for (const key of Object.keys(given).filter((key) => key in runSettings)) {
     Object.assign(settings, { [key]: given[key as keyof typeof given] });
     settings.origins[key as keyof typeof runSettings] = origin;

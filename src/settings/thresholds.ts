@@ -132,7 +132,7 @@ function thresholdMeant(text: string): string | null {
 
 function hintOfName(name: string, share: string): string {
   const several = name.split(",").map((one) => one.trim());
-  if (several.length > 1 && several.every((one) => isOneOf(names, one))) {
+  if (several.every((one) => isOneOf(names, one))) {
     return `Give one for each: ${several.map((one) => `--threshold ${one}=${share}`).join(" ")}.`;
   }
   const meant = nearestWord(name, names);

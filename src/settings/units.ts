@@ -126,14 +126,14 @@ const longestNs = 100 * 365.25 * 24 * 3600e9;
 
 /** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error, also without a unit. */
 export function parseDuration(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim());
-  const unitNs = nanosecondsPerUnit.get(match?.[2]?.toLowerCase() ?? "");
-  if (match === null || unitNs === undefined) {
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim()) ?? [];
+  const unitNs = nanosecondsPerUnit.get(unit.toLowerCase());
+  if (unitNs === undefined) {
     throw new PinbenchError("usage", `"${text}" is not a duration.`, {
       hint: hintOfDuration(text),
     });
   }
-  const durationNs = Math.round(Number(match[1]) * unitNs);
+  const durationNs = Math.round(Number(number) * unitNs);
   if (durationNs <= longestNs) return durationNs;
   throw new PinbenchError("usage", `"${text}" is too long: a duration is at most a century.`);
 }
@@ -231,16 +231,15 @@ export function readSizes(given: List<Quantity>): number[] {
 }
 
 function readEntry(entry: string | number): number[] {
-  if (typeof entry === "string" && entry.includes("..")) return parseRange(entry);
-  if (typeof entry === "number" && Number.isSafeInteger(entry) && entry >= 1) return [entry];
-  return [parseSize(String(entry))];
+  const text = String(entry);
+  return text.includes("..") ? parseRange(text) : [parseSize(text)];
 }
 
 function parseRange(text: string): number[] {
-  const dots = text.indexOf("..", 1);
-  const rest = dots < 0 ? "" : text.slice(dots + "..".length);
-  const at = rest.search(/[*+]/);
-  if (at < 1 || at === rest.length - 1) {
+  const at = text.search(/[*+]/);
+  const [startText, endText, more] = text.slice(0, Math.max(at, 0)).split("..");
+  const stepText = text.slice(at + 1);
+  if (!startText || !endText || more !== undefined || stepText === "") {
     throw new PinbenchError(
       "usage",
       `"${text}" is not a range of sizes: its start, end or step is missing.`,
@@ -249,13 +248,12 @@ function parseRange(text: string): number[] {
       },
     );
   }
-  const stepText = rest.slice(at + 1);
-  const start = parseSize(text.slice(0, dots));
-  const end = parseSize(rest.slice(0, at));
+  const start = parseSize(startText);
+  const end = parseSize(endText);
   if (start > end) {
     throw new PinbenchError("usage", `The range "${text}" never reaches its end, which is below its start.`);
   }
-  const next = rest[at] === "*" ? multiplication(text, stepText) : addition(text, stepText);
+  const next = text[at] === "*" ? multiplication(text, stepText) : addition(text, stepText);
   const sizes: number[] = [];
   for (let exact = start; Math.round(exact) <= end; exact = next(exact)) {
     if (sizes.length === maxSizes) throw tooManySizes(text);
@@ -265,7 +263,7 @@ function parseRange(text: string): number[] {
 }
 
 function multiplication(range: string, factorText: string): (size: number) => number {
-  const factor = /^\s*\d+(\.\d+)?\s*$/.test(factorText) ? Number(factorText) : Number.NaN;
+  const factor = /^\d+(\.\d+)?$/.test(factorText.trim()) ? Number(factorText) : Number.NaN;
   if (Number.isNaN(factor)) {
     throw new PinbenchError("usage", `The factor "${factorText}" of the range "${range}" is not a number.`, {
       hint: "Write for example 1KiB..64MiB*2.",

@@ -93,9 +93,9 @@ describe("a step of a group", () => {
     const slow = 0.1;
     const entries = entriesOf(courses).map((entry, day) => ({
       ...entry,
-      // Another plan: a cell that is ten times as slow as the others takes the place of two.
+      // Another plan: a cell that is ten times as slow as the others takes the place of two. Every other check lacks a cell.
       series: entry.series
-        .slice(0, day < 40 ? 4 : 2)
+        .slice(day % 2, day < 40 ? 4 : 2)
         .concat(day < 40 ? [] : [buildFigure({ id: idOf({ workers: 16 }), figure: 50 * slow })]),
     }));
     const [group] = describeEntries(entries).courses;
@@ -126,6 +126,7 @@ describe("a cell that has a step of its own", () => {
       [idOf({ workers: 1 }), "cell"],
       [own, "cell"],
     ]);
+    expect(told[1]!.newest!.figure).toBeCloseTo(45, 0);
   });
 
   it("refuses a pattern that matches no cell", () => {
@@ -133,6 +134,93 @@ describe("a cell that has a step of its own", () => {
       'no cell of the checks in history matches "*/staged/*".',
     );
     expect(describeEntries([], ["*/staged/*"]).courses).toEqual([]);
+  });
+});
+
+/** The steps of a course that has these levels again and again. */
+const repeating = (...levels: number[]): NonNullable<CoursePart["steps"]> =>
+  Object.fromEntries(
+    Array.from({ length: 59 }, (_, i) => [
+      i + 1,
+      levels[(i + 1) % levels.length]! / levels[i % levels.length]! - 1,
+    ]),
+  );
+
+describe("a cell of a group with a step at check 30", () => {
+  const step = { 30: -0.1 };
+  const pair = [idOf({ workers: 1 }), idOf({ workers: 2 })];
+  it.each<[string, NonNullable<CoursePart["steps"]>, boolean]>([
+    ["a step there", step, true],
+    ["a step three checks later", { 33: -0.1 }, true],
+    ["a step three checks earlier", { 27: -0.1 }, true],
+    ["a step four checks later", { 34: -0.1 }, false],
+    ["a step four checks earlier", { 26: -0.1 }, false],
+    ["a step there, to higher figures", { 30: 0.1 }, false],
+    ["a second step", { 30: -0.1, 45: -0.1 }, false],
+    ["a second step at its end", { 30: -0.1, 58: -0.3 }, false],
+    ["an outage there", { 30: -0.5, 32: 1 }, false],
+    ["two levels", repeating(1, 0.9), false],
+    ["nothing", {}, true],
+  ])("that has %s is told by its group: %s", (_, steps, isTold) => {
+    const cells = [...pair.map((id) => [id, { steps: step }]), [idOf({ workers: 4 }), { steps }]];
+    const { courses } = describeEntries(entriesOf(Object.fromEntries(cells)));
+    expect(courses.map(({ kind }) => kind)).toEqual(isTold ? ["group"] : ["group", "cell"]);
+  });
+});
+
+describe("a cell of a group without a step", () => {
+  it.each<[string, CoursePart, object]>([
+    ["a drift", { drift: [0, 60, -0.003] }, { drifts: [{ first: 0, last: 59 }] }],
+    ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ first: 20, last: 21, checks: 2 }] }],
+  ])("that has %s is told by itself, unless all have", (_, part, finding) => {
+    const coursesOf = (...parts: CoursePart[]) =>
+      describeEntries(entriesOf(Object.fromEntries(parts.map((one, i) => [idOf({ workers: 2 ** i }), one]))))
+        .courses;
+    const none = { steps: [], drifts: [], outages: [] };
+    expect(coursesOf({}, {}, part)).toMatchObject([
+      { kind: "group", ...none },
+      { kind: "cell", ...finding },
+    ]);
+    expect(coursesOf(part, part, part)).toMatchObject([{ kind: "group", ...none, ...finding }]);
+  });
+});
+
+describe("a repeating pattern", () => {
+  it.each([
+    ["alternation", repeating(1, 0.85), { checksLow: 30 }],
+    ["cycle", repeating(1, 0.96, 0.92, 0.88, 0.85), { period: 5 }],
+  ])("is told once of a group, from its highest level to the lowest: %s", (kind, steps, more) => {
+    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
+    const { courses } = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, { steps }]))));
+    expect(courses).toMatchObject([{ kind: "group", pattern: { kind, ...more }, steps: [], outages: [] }]);
+    expect(courses[0]!.pattern!.change).toBeCloseTo(-0.15, 2);
+  });
+});
+
+describe("the points of a course", () => {
+  it.each([
+    [[50, 50], [0, 0], null],
+    [[50, 50, 40], [0, 0, -0.2], expect.any(Number)],
+  ])("are changes from its median: %j", (figures, changes, noise) => {
+    const entries = figures.map((figure, day) => buildEntry(day, { series: [buildFigure({ figure })] }));
+    const [course] = describeEntries(entries).courses;
+    for (const [i, { change }] of course!.points.entries()) expect(change).toBeCloseTo(changes[i]!, 12);
+    expect(course).toMatchObject({ noise, newest: { deviation: null } });
+  });
+});
+
+describe("a fall of a group at its end", () => {
+  it.each<[string, (number | null)[], boolean]>([
+    ["is found if its figures are certain", [0.001, 0.001, 0.001], true],
+    ["is found if nobody knows how certain they are", [null, null, null], true],
+    ["is none if the median cell may be off by as much", [0.2, 0.001, 0.2], false],
+    ["is none if all cells of which that is known may be", [null, 0.2, null], false],
+  ])("%s", (_, errors, isFound) => {
+    const courses = errors.map((_, i) => [idOf({ workers: 2 ** i }), { checks: 30, steps: { 29: -0.2 } }]);
+    const entries = entriesOf(Object.fromEntries(courses));
+    for (const [i, one] of entries[29]!.series.entries()) one.logError = errors[i]!;
+    const [group] = describeEntries(entries).courses;
+    expect([group!.endStep !== null, group!.newest!.isBeyond]).toEqual([isFound, isFound]);
   });
 });
 
@@ -154,21 +242,19 @@ describe("a slow drift", () => {
   });
 });
 
-/** Checks of two machines, which take turns; the second one has figures `factor` times as high. */
-const inTurns = (factor: number) =>
-  buildCourse({ checks: 40 }).map((noise, day) =>
-    buildEntry(day, {
-      machine:
-        day % 2 === 0
-          ? { hostName: ["node-1"], gpuUuids: ["GPU-1"], pciAddresses: [] }
-          : { hostName: ["node-2"], gpuUuids: ["GPU-2"], pciAddresses: [] },
-      series: [buildFigure({ figure: 50 * noise * (day % 2 === 0 ? 1 : factor) })],
-    }),
-  );
+/** Checks of machines that take turns; each has figures that are so many times as high. */
+const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {}) =>
+  buildCourse({ checks: 20 * factors.length }).map((noise, day) => {
+    const i = day % factors.length;
+    return buildEntry(day, {
+      machine: { hostName: [`node-${i + 1}`], gpuUuids: [`GPU-${i + 1}`], pciAddresses: [] },
+      series: [buildFigure({ figure: 50 * noise * factors[i]!, ...part })],
+    });
+  });
 
 describe("machines that alternate in one history", () => {
   it("have separate courses, and the slower one is named with its distance", () => {
-    const { courses } = describeEntries(inTurns(0.5));
+    const { courses } = describeEntries(ofMachines([1, 0.5]));
     expect(courses).toMatchObject([
       { name: "h2d pinned, node-1", machine: "node-1", pattern: null, behind: null },
       { name: "h2d pinned, node-2", machine: "node-2", pattern: null, behind: { machine: "node-1" } },
@@ -180,20 +266,35 @@ describe("machines that alternate in one history", () => {
     ]);
   });
 
-  it("are not reported for differences that machines of one kind have", () => {
-    expect(describeEntries(inTurns(0.97)).courses.map(({ behind }) => behind)).toEqual([null, null]);
+  it("are compared with the fastest", () => {
+    const behind = describeEntries(ofMachines([0.5, 0.7, 1, 0.8])).courses.map(
+      (course) => course.behind?.machine,
+    );
+    expect(behind).toEqual(["node-3", "node-3", undefined, "node-3"]);
   });
 
-  it("are named by their GPUs if they share a host, and not at all if there is one", () => {
-    const oneHost = inTurns(1).map((entry) => ({
-      ...entry,
-      machine: { ...entry.machine, hostName: ["node-1"] },
-    }));
-    expect(describeEntries(oneHost).courses.map(({ machine }) => machine)).toEqual([
-      "node-1, GPU-1",
-      "node-1, GPU-2",
-    ]);
-    expect(describeEntries([buildEntry(0)]).courses.map(({ machine }) => machine)).toEqual([null]);
+  it("are slower with more time", () => {
+    const latency = { id: pinnedId.replace("throughput", "latency"), unit: "us" } as const;
+    const { courses } = describeEntries(ofMachines([1, 2], latency));
+    expect(courses.map(({ behind }) => behind?.machine)).toEqual([undefined, "node-1"]);
+    expect(courses[1]!.behind!.change).toBeCloseTo(1, 1);
+  });
+
+  it("are not reported for differences that machines of one kind have", () => {
+    expect(describeEntries(ofMachines([1, 0.97])).courses.map(({ behind }) => behind)).toEqual([null, null]);
+  });
+
+  it.each([
+    ["GPU too if they share a host", [["a"], ["G1"]], [["a"], ["G2"]], ["a, G1", "a, G2"]],
+    ["GPU if no host is known", [[], ["G1"]], [["b"], ["G2"]], ["G1", "b"]],
+    ["host if no GPU is known", [["a"], []], [["b"], []], ["a", "b"]],
+    ["nothing if nothing is known", [[], []], [["b"], ["G2"]], ["unknown machine", "b"]],
+  ])("are named by %s", (_, first, second, names) => {
+    const entries = ofMachines([1, 1]).map((entry, day) => {
+      const [hostName, gpuUuids] = (day % 2 === 0 ? first : second) as [string[], string[]];
+      return { ...entry, machine: { hostName, gpuUuids, pciAddresses: [] } };
+    });
+    expect(describeEntries(entries).courses.map(({ machine }) => machine)).toEqual(names);
   });
 });
 
@@ -210,7 +311,7 @@ describe("the newest check", () => {
   it("has no figure in a group of several cells, and no comparison if it is the first", () => {
     const two = { [idOf({})]: { checks: 10 }, [idOf({ workers: 2 })]: { checks: 10 } };
     expect(describeEntries(entriesOf(two)).courses[0]!.newest).toMatchObject({ figure: null });
-    expect(describeEntries([buildEntry(0)]).courses[0]!.newest).toBeNull();
+    expect(describeEntries([buildEntry(0)]).courses).toMatchObject([{ newest: null, machine: null }]);
   });
 
   it("names the changed facts of the machine if the course steps there", () => {
@@ -225,30 +326,15 @@ describe("the newest check", () => {
   });
 });
 
-describe("an outage of one cell", () => {
-  it("is reported next to its group, but not if the whole group has it", () => {
-    const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
-    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
-    const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
-    expect(all).toMatchObject([{ kind: "group", outages: [{ first: 20, last: 21, checks: 2 }] }]);
-    const one = describeEntries(
-      entriesOf({ [ids[0]!]: outage, [ids[1]!]: { checks: 40 }, [ids[2]!]: { checks: 40 } }),
-    );
-    expect(one.courses.map(({ name, outages }) => [name, outages.length])).toEqual([
-      ["h2d pinned", 0],
-      [ids[0], 1],
-    ]);
-  });
-});
-
 describe("what has a separate course", () => {
-  it("the emulated device, modes, timers, cache states, devices and directions of a bidir cell", () => {
+  it("the emulated device, modes, timers, cache states, devices, variants and directions of a bidir cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");
     const series = [
       buildFigure(),
       buildFigure({ id: pinnedId.replace("d0", "d1") }),
       buildFigure({ id: pinnedId.replace("throughput", "latency"), unit: "us" }),
       buildFigure({ id: pinnedId.replace("wall/cold", "event/warm") }),
+      buildFigure({ id: `${pinnedId}/beside-compute` }),
       buildFigure({ id: bidir }),
       buildFigure({ id: bidir, moved: "sum" }),
     ];
@@ -262,6 +348,7 @@ describe("what has a separate course", () => {
       "h2d pinned, device 1, cuda",
       "h2d pinned latency, device 0, cuda",
       "h2d pinned, event timer, warm, device 0, cuda",
+      "h2d pinned, beside compute, device 0, cuda",
       "bidir h2d pinned, device 0, cuda",
       "bidir sum pinned, device 0, cuda",
       "h2d pinned, device 0, emulated",

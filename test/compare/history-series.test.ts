@@ -45,7 +45,12 @@ describe("the deviations of occasions", () => {
       pinnedId.replace("pinned", memory).replace(/cold$/, cache);
     const ids = [idOf("host"), idOf("pageable"), idOf("pageable", "warm")];
     const withHost = course.map((factor, day) =>
-      buildEntry(day, { series: ids.map((id) => buildFigure({ id, figure: 20 * factor })) }),
+      buildEntry(day, {
+        series: [
+          ...ids.map((id) => buildFigure({ id, figure: 20 * factor })),
+          buildFigure({ figure: 50 / factor }),
+        ],
+      }),
     );
     const { host, pageable } = historyCentres(withHost, "cuda");
     const most = (values: readonly number[]) => Math.max(...values.map(Math.abs));
@@ -87,6 +92,7 @@ describe("the deviations of occasions", () => {
   });
 
   it("are of no series with a single check", () => {
+    expect(occasionDeviations(entries.slice(0, 2))).toHaveLength(2);
     expect(occasionDeviations(entries.slice(0, 1))).toEqual([]);
     expect(occasionDeviations([])).toEqual([]);
   });

@@ -8,19 +8,21 @@ interface Part {
   /** Hour of the day (UTC) of the first check. */
   firstHour?: number;
   noise?: number;
+  /** Standard error of the last value. */
+  lastError?: number;
   seed?: number;
 }
 
 /** The reading of a course whose checks lie off its level by `offset`, as a logarithm. */
 function read(
   offset: (check: number) => number,
-  { checks = 60, hoursApart = 24, firstHour = 0, noise = 0.01, seed = 1 }: Part = {},
+  { checks = 60, hoursApart = 24, firstHour = 0, noise = 0.01, lastError, seed = 1 }: Part = {},
 ): CourseReading {
   const normals = seeded(seed).normals(checks);
   return readCourse(
     normals.map((z, check) => ({
       value: offset(check) + noise * z,
-      error: noise / 3,
+      error: check === checks - 1 ? (lastError ?? noise / 3) : noise / 3,
       time: Date.UTC(2026, 0, 1, firstHour) + check * hoursApart * 3_600_000,
     })),
   );
@@ -49,6 +51,41 @@ describe("the last checks of a course", () => {
     expect(newest).toMatchObject({ isBeyond: true });
   });
 
+  it.each([
+    ["three far higher ones", [-half, -half, -half], ["end from 27", "newest"]],
+    ["a far higher one", [-half], ["end from 29", "newest"]],
+    ["one beside an outage to the other side", [half, -half], ["outage 28 to 28", "end from 29", "newest"]],
+    ["one beside an outage a third as far", [half, 3 * half], ["outage 28 to 28", "end from 29", "newest"]],
+  ])("are as far as they lie together: %s", (_, offsets, expected) => {
+    const reading = read((check) => offsets[check - 30 + offsets.length] ?? 0, { checks: 30 });
+    expect(found(reading)).toEqual(expected);
+    expect(reading.end!.change).toBeCloseTo(offsets.at(-1)!, 1);
+  });
+
+  it("are not far off if they are less certain than that", () => {
+    const fall = (check: number) => (check === 29 ? half : 0);
+    expect(found(read(fall, { checks: 30, lastError: 0.01 }))).toEqual(["end from 29", "newest"]);
+    expect(found(read(fall, { checks: 30, lastError: 0.2 }))).toEqual([]);
+  });
+
+  it.each([
+    [1, 8, []],
+    [1, 12, ["end from 29", "newest"]],
+    [2, 8, ["end from 28", "newest"]],
+    [2, 5, []],
+  ])("%i of them are found %i deviations off: %j", (count, deviations, expected) => {
+    const reading = read((check) => (check < 30 - count ? 0 : -0.01 * deviations), { checks: 30 });
+    expect(found(reading)).toEqual(expected);
+  });
+
+  it("may be back at an earlier level", () => {
+    expect(found(read((check) => (check < 40 || check > 57 ? 0 : half)))).toContain("end from 58");
+  });
+
+  it("are no step if a steep drift goes on", () => {
+    expect(found(read((check) => -0.05 * check)).filter((one) => one.startsWith("end"))).toEqual([]);
+  });
+
   it("may end a drift", () => {
     const reading = read((check) => -0.01 * check + (check >= 58 ? half : 0));
     expect(found(reading)).toContain("end from 58");
@@ -61,8 +98,8 @@ describe("the last checks of a course", () => {
     expect(reading.end!.change).toBeCloseTo(half, 1);
   });
 
-  it("say nothing of a course of fewer than eight", () => {
-    expect(found(read((check) => (check === 6 ? half : 0), { checks: 7 }))).toEqual([]);
+  it.each([2, 7])("say nothing of a course of fewer than eight, such as %i", (checks) => {
+    expect(found(read((check) => (check === checks - 1 ? half : 0), { checks }))).toEqual([]);
   });
 });
 
@@ -101,14 +138,24 @@ describe("two levels that take turns", () => {
   });
 
   it("differ by as much, however high they are", () => {
-    const { pattern } = read((check) => Math.log(50) + (check % 2 === 0 ? 0 : Math.log(0.85)));
+    const { pattern, fit } = read((check) => Math.log(50) + (check % 2 === 0 ? 0 : Math.log(0.85)));
     expect(pattern).toMatchObject({ kind: "alternation", checksLow: 30 });
     expect(pattern!.change).toBeCloseTo(Math.log(0.85), 1);
+    expect(fit.deviation).toBeLessThan(0.015);
   });
 
-  it("do not hide an outage below both", () => {
-    const reading = read((check) => (check % 2 === 0 ? 0 : Math.log(0.85)) + (check === 30 ? 2 * half : 0));
-    expect(found(reading)).toEqual(["alternation", "outage 30 to 30"]);
+  it("are not told again as a newest value on the rarer level", () => {
+    const reading = read((check) => (check % 4 === 3 ? half : 0));
+    expect(found(reading)).toEqual(["alternation"]);
+    expect(reading.newest!.change).toBeCloseTo(half, 1);
+  });
+
+  it.each([
+    [30, ["outage 30 to 30"]],
+    [59, ["end from 59", "newest"]],
+  ])("do not hide that check %i is far below both", (low, more) => {
+    const reading = read((check) => (check % 2 === 0 ? 0 : Math.log(0.85)) + (check === low ? 2 * half : 0));
+    expect(found(reading)).toEqual(["alternation", ...more]);
   });
 
   it("are steps, if the course stays at each", () => {
@@ -126,6 +173,7 @@ describe("a daily pattern", () => {
     const reading = read((check) => wave(check * hoursApart), { checks, hoursApart });
     expect(found(reading)).toEqual(["daily"]);
     expect(reading.fit.steps).toEqual([]);
+    expect(reading.fit.deviation).toBeLessThan(0.02);
     expect(reading.pattern).toMatchObject({ lowestHour: 0, highestHour: 12 });
   });
 
@@ -148,7 +196,7 @@ describe("a sawtooth", () => {
   it.each([3, 5, 7, 10])("of %i checks is found with its period", (period) => {
     const reading = read((check) => (-0.08 * (check % period)) / (period - 1));
     expect(reading.pattern).toMatchObject({ kind: "cycle", period });
-    expect(reading.pattern!.change).toBeGreaterThan(0.06);
+    expect(reading.pattern!.change).toBeLessThan(-0.06);
     expect(reading.fit.steps).toEqual([]);
   });
 });

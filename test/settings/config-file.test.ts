@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfiguration } from "../../src/settings/configuration.js";
 import { configFile, folderOf, refusalOf } from "../helpers/config.js";
 
@@ -28,6 +28,14 @@ describe("the configuration file", () => {
       path: join(folder, "package.json"),
       runs: 4,
     });
+  });
+
+  it("is not searched for above the home folder", async () => {
+    const folder = folderOf({ [configFile]: { runs: 1 }, "home/a/b": "" });
+    vi.stubEnv("HOME", join(folder, "home"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await loadConfiguration({ config: null }, join(folder, "home/a"))).toMatchObject({ path: null });
+    expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 1 });
   });
 
   it("comes before package.json in the same folder", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as kind from "../../src/settings/kinds.js";
+import type { Kind } from "../../src/settings/setting.js";
 import { MiB } from "../../src/settings/units.js";
 import { errorOf } from "../plan/support.js";
 
@@ -15,14 +16,28 @@ const steps = kind.wholeNumber("number of steps");
 const turns = kind.count("number of turns", 2, 64);
 const colour = kind.choice(["red", "blue"]);
 
+/** Whether a value has the form that a kind says its values have in JSON. */
+function fits({ type, isList, orWord }: Kind<unknown, never>["json"], value: unknown): boolean {
+  if (value === orWord) return true;
+  if (isList) return Array.isArray(value) && value.every((one) => fits({ type }, one));
+  return type === "integer" ? Number.isInteger(value) : typeof value === type;
+}
+
 describe("a setting's kind reads", () => {
   it.each([
     ["a size as text", kind.size, "1.5MiB", 1.5 * MiB],
     ["a size in bytes", kind.size, 4096, 4096],
     ["the least size", kind.size, 1, 1],
+    ["sizes", kind.sizes, ["1MiB", 4096], [4096, MiB]],
+    ["sizes of blocks", kind.blockSizes, "4KiB,8KiB", [4096, 8192]],
+    ["sizes of blocks to search for", kind.blockSizes, "auto", "auto"],
+    ["a date", kind.moment, "2026-11-20", "2026-11-20T00:00:00.000Z"],
+    ["a time in UTC", kind.moment, "2026-11-20T14:00+02:00", "2026-11-20T12:00:00.000Z"],
+    ["a threshold", kind.threshold, "pageable=10%", { memory: { pageable: 0.1 } }],
     ["a share as text", kind.share, "2.5%", 0.025],
     ["a share as a number", kind.share, 0.03, 0.03],
     ["the largest share", kind.share, 0.5, 0.5],
+    ["a tiny share", kind.share, 1e-9, 1e-9],
     ["a duration", kind.duration, "0s", 0],
     ["a wait of a day", kind.wait, "24h", 86_400e9],
     ["a time", kind.time, "1ns", 1],
@@ -57,6 +72,7 @@ describe("a setting's kind reads", () => {
     ["keywords as JSON", kind.keywords, '{"train": true}', { train: true }],
   ])("%s", (_, of, given, value) => {
     expect(read(of, given)).toEqual(value);
+    expect(fits(of.json, read(of, given))).toBe(true);
   });
 });
 
@@ -66,6 +82,9 @@ describe("a setting's kind refuses", () => {
     ["a half byte", kind.size, 1.5, '"1.5" is not a whole number of bytes'],
     ["no share", kind.share, 0, '"0" is not a share above 0 %'],
     ["a large share", kind.share, 0.6, '"0.6" is not a share above 0 %'],
+    ["a year", kind.moment, "2026", '"2026" is not a time. Write a date or a time in UTC, such as'],
+    ["a month that there is not", kind.moment, "2026-13-20", '"2026-13-20" is not a time.'],
+    ["a time after something else", kind.moment, "on 2026-11-20", '"on 2026-11-20" is not a time.'],
     ["a wait of more than a day", kind.wait, "24.001h", "the longest wait is a day"],
     ["no time", kind.time, "0s", '"0s" is not a time above 0.'],
     ["a step without time", kind.stepTime, "0s", '"0s" is not a time above 0.'],
@@ -90,6 +109,10 @@ describe("a setting's kind refuses", () => {
     ["too few", turns, 1, '"1" is not a number of turns: it must be a whole number from 2 to 64.'],
     ["too many", turns, "65", '"65" is not a number of turns'],
     ["part of a turn", turns, 2.5, '"2.5" is not a number of turns'],
+    ["turns with an exponent", turns, "1e1", '"1e1" is not a number of turns'],
+    ["turns in base 16", turns, "0x3", '"0x3" is not a number of turns'],
+    ["steps in base 16", steps, "0x3", '"0x3" is not a number of steps'],
+    ["steps with an exponent", steps, "1e1", '"1e1" is not a number of steps'],
     ["turns in words", turns, "a3", '"a3" is not a number of turns'],
     ["turns with a unit", turns, "3a", '"3a" is not a number of turns'],
     ["another choice", colour, "green", '"green" is not one of red, blue.'],

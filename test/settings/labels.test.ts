@@ -27,6 +27,14 @@ describe("a label on the command line", () => {
   ])("%j is refused", (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
+
+  test.each([
+    ["rack", "Write for example --label rack=7."],
+    ["rack row=7", "Keys are up to 64 letters, digits, dots, dashes and underscores"],
+    ["rack=", "A value is one line of up to 256 characters, and not empty."],
+  ])("%j is refused with what to write", (text, hint) => {
+    expect(() => read(text)).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+  });
 });
 
 describe("several labels", () => {

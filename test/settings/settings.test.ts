@@ -22,6 +22,10 @@ describe("the settings of a run", () => {
     expect(fillRunSettings()).toMatchObject({ precision: 0.01, stagingSlots: 3, sizesBytes: null });
   });
 
+  it("have switches that are off unless they are given, and exclude others", () => {
+    expect(kind.onDemand("--a", "do a", ["b"])).toMatchObject({ default: false, excludes: ["b"] });
+  });
+
   it("are the later source's, with where each came from", () => {
     const settings = fillRunSettings(
       fromFile({ precision: 0.05, workers: [1] }),
@@ -114,12 +118,15 @@ describe("a caller's options", () => {
       message: "There is no option precise.",
       hint: "The options are precision, stagingSlots.",
     });
+    expect(errorOf(() => readOptions(table, { precison: "5%" } as never)).hint).toBe(
+      "Did you mean precision?",
+    );
   });
 
   it.each([
     ["an object for a number", kind.share, {}],
     ["a list for a number", kind.share, [0.1]],
-    ["nested lists", kind.devices, [[0]]],
+    ["nested lists", kind.devices, [0, [1]]],
     ["a function", kind.text, () => "text"],
     ["no value", kind.text, undefined],
     ["a list for an object", kind.keywords, ["a"]],

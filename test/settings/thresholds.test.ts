@@ -168,6 +168,10 @@ describe("the hint for a --threshold that is not understood", () => {
     ["pinned=8%, d0/*=3%", "Give one for each: --threshold pinned=8% --threshold d0/*=3%."],
     ["pinned : 8 %", "Did you mean pinned=8 %?"],
     ["slow=pinned", "Write for example 5% or 0.05."],
+    ["~8%=pinned", "Write for example 5% or 0.05."],
+    ["slow:8%", "Write for example 5% or 0.05."],
+    ["pinned:often", "Write for example 5% or 0.05."],
+    ["pinned:8%:d2h", "Write for example 5% or 0.05."],
     ["pinned, d2h = 8% ", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
     ["pinned,d2h=8%", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
   ])("%s: %s", (text, hint) => {

@@ -184,7 +184,7 @@ describe("readCounts", () => {
     expect(readCounts(12, "workers")).toEqual([12]);
   });
 
-  it.each(["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w"])(
+  it.each(["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w", "1e1", "0x3"])(
     "rejects %j and names what it counts",
     (text) => {
       const error = errorOf(() => readCounts(text, "workers"));
@@ -206,6 +206,7 @@ describe("the hint for what is no duration", () => {
     ["7nanoseconds", "Did you mean 7ns?"],
     [" 1.25sec ", "Did you mean 1.25s?"],
     ["about 7sec", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
+    ["3 admin", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 3s or 3min."],
     ["7sec.", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
   ])("%s: %s", (text, hint) => {
     expect(() => parseDuration(text)).toThrow(expect.objectContaining({ hint }));

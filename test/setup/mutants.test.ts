@@ -4,6 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+// @ts-expect-error A script without types.
+import { filesIn, filesOf, folderNames } from "../../scripts/mutation/folders.mjs";
 import { FakeCheckout } from "./fake-checkout.js";
 
 const source = "src/cli/main.ts";
@@ -88,5 +90,22 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("mutants.mjs", () 
     expect(await ended).toEqual([130, null]);
     expect(content()).toBe("one two two");
     expect(git("status", "--porcelain")).toBe("");
+  });
+});
+
+describe("the folders of npm run mutate", () => {
+  it.each<string>(folderNames)("has all files that it chooses: %s", (name) => {
+    expect(Object.values(filesOf(name)).flat().length).toBeGreaterThan(2);
+  });
+
+  it.each([
+    [{ "src/pin": ["recommend-pool", "renamed"] }, "src/pin/renamed.ts"],
+    [{ "src/renamed": null }, "src/renamed/*.ts"],
+    [{ "src/renamed": ["stats"] }, "src/renamed/stats.ts"],
+    [{ docs: null }, "docs/*.ts"],
+  ])("may not choose a file that is not there: %j", (folders, missing) => {
+    expect(() => filesIn(folders, ".ts")).toThrow(
+      `scripts/mutation/folders.mjs chooses ${missing}, which does not exist: was it renamed?`,
+    );
   });
 });

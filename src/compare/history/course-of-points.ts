@@ -4,7 +4,7 @@ import type { PiecewiseFit } from "../../stats/piecewise-fit.js";
 import { factNames, machineFacts } from "../comparison.js";
 import type { Course, CourseDrift, CourseStep, FarChecks } from "./history-document.js";
 import type { HistorySeries } from "./history-series.js";
-import { type CoursePattern, type CourseReading, readCourse } from "./read-course.js";
+import { type CourseReading, readCourse } from "./read-course.js";
 
 /** A value of a course: a logarithm. */
 export interface LogPoint {
@@ -40,7 +40,7 @@ export function courseOf(
     drifts: fit.pieces.flatMap((piece) => driftOf(piece, points, entries)),
     outages: outages.map((outage) => farChecksOf(outage, points, startedAt)),
     endStep: end === null ? null : endStepOf(end, points, entries),
-    pattern: pattern === null ? null : { ...pattern, change: changeOfPattern(pattern) },
+    pattern: pattern === null ? null : { ...pattern, change: Math.expm1(pattern.change) },
   };
 }
 
@@ -62,11 +62,6 @@ function newestOf(
     deviation: deviation === null ? null : Math.expm1(deviation),
     isBeyond,
   };
-}
-
-/** From the highest level to the lowest. */
-function changeOfPattern({ change }: CoursePattern): number {
-  return Math.expm1(-Math.abs(change));
 }
 
 function farChecksOf(

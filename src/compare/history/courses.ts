@@ -211,7 +211,8 @@ function behindOthers(members: readonly MachineSeries[], all: readonly MachineSe
   const keyOf = ({ cell, moved, unit, backend, comparesEveryCopy }: MachineSeries) =>
     [cell.id, moved, unit, backend, comparesEveryCopy].join(" ");
   const own = new Map(members.map((one) => [keyOf(one), logPoints(one).map(({ value }) => value)]));
-  const rivals = all.filter((one) => one.machine !== members[0]!.machine && own.has(keyOf(one)));
+  // This machine is among them: it is not behind itself.
+  const rivals = all.filter((one) => own.has(keyOf(one)));
   const machines = [...new Set(rivals.map(({ machine }) => machine))];
   const found = machines.flatMap((machine) => {
     const theirs = rivals.filter((one) => one.machine === machine);
@@ -220,9 +221,9 @@ function behindOthers(members: readonly MachineSeries[], all: readonly MachineSe
     );
     const change = median(pairs.map(([mine, other]) => median(mine) - median(other)));
     const deviation = Math.sqrt(robustVariance(pairs.flat())?.variance ?? 0);
-    const isSlower = members[0]!.unit === "us" ? change > 0 : change < 0;
+    const loss = members[0]!.unit === "us" ? change : -change;
     const least = Math.max(-Math.log1p(-leastBehind), deviationsBehind * deviation);
-    return isSlower && Math.abs(change) >= least ? [{ machine: machine!, change: Math.expm1(change) }] : [];
+    return loss >= least ? [{ machine: machine!, change: Math.expm1(change) }] : [];
   });
   return found.sort((a, b) => Math.abs(b.change) - Math.abs(a.change))[0] ?? null;
 }

@@ -10,7 +10,7 @@ export interface TimedPoint extends CoursePoint {
   time: number;
 }
 
-/** A repeating pattern of a course. Changes are of logarithms. */
+/** A repeating pattern of a course. Changes are of logarithms, from the highest level to the lowest. */
 export type CoursePattern =
   | { kind: "daily"; change: number; lowestHour: number; highestHour: number }
   | { kind: "alternation"; change: number; checksLow: number }
@@ -78,14 +78,14 @@ function patternOf(points: readonly TimedPoint[]): {
   const cycle = periodicPattern(values, chanceOfPattern);
   if (cycle === null) return { pattern: null, offsets: [] };
   const { profile, period } = cycle;
-  const change = rangeOf(profile);
+  const { lowest, highest } = extremesOf(profile);
   const offsets = values.map((_, i) => profile[i % period] ?? 0);
-  return { pattern: { kind: "cycle", change, period }, offsets };
+  return { pattern: { kind: "cycle", change: lowest - highest, period }, offsets };
 }
 
-function rangeOf(profile: readonly (number | null)[]): number {
-  const known = profile.filter((one) => one !== null);
-  return Math.max(...known) - Math.min(...known);
+function extremesOf(profile: readonly (number | null)[]): { lowest: number; highest: number } {
+  const known = profile.filter((level) => level !== null);
+  return { lowest: Math.min(...known), highest: Math.max(...known) };
 }
 
 /** The medians of quarters of a day (UTC) have a pattern with a period of four. */
@@ -113,14 +113,12 @@ function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; 
     const ofHour = hours[hourOf(point)]!;
     return ofHour.length < fewestInHour ? (profile[binOf(blockOf(point))] ?? 0) : median(ofHour);
   });
-  const byDepth = [...profile.entries()].flatMap(([bin, level]) => (level === null ? [] : [{ bin, level }]));
-  byDepth.sort((a, b) => a.level - b.level);
-  const [lowest, highest] = [byDepth[0]!, byDepth.at(-1)!];
+  const { lowest, highest } = extremesOf(profile);
   const pattern = {
     kind: "daily",
-    change: lowest.level - highest.level,
-    lowestHour: lowest.bin * hoursOfBin,
-    highestHour: highest.bin * hoursOfBin,
+    change: lowest - highest,
+    lowestHour: profile.indexOf(lowest) * hoursOfBin,
+    highestHour: profile.indexOf(highest) * hoursOfBin,
   } as const;
   return { pattern, offsets };
 }
