@@ -1,5 +1,6 @@
 import { median } from "../stats/order-statistics.js";
 import type { CellLevels } from "./cell-levels.js";
+import { kindName } from "./cells-together.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import {
@@ -17,7 +18,6 @@ import {
   figureOf,
   type GroupJudgement,
   judgeGroup,
-  kindName,
   type SlowOne,
   testsOf,
 } from "./judge-group.js";
