@@ -48,8 +48,9 @@ function together(name: string, members: readonly CellLevels[], models: readonly
   // The smaller slow part of a cell is slow in all of them, or its cells are not of one noise.
   const slow = new Set(members.flatMap(({ parts }) => parts?.slow ?? []));
   const isPart = slow.size > 0 && 2 * slow.size < nodes.length;
-  const dropsOf = (ones: readonly { node: number; drop: number }[]) =>
-    ones.filter(({ node }) => !isPart || !slow.has(node)).map(({ drop }) => drop);
+  const counts = ({ node }: { node: number }) => !isPart || !slow.has(node);
+  const shown = gpus.filter(counts);
+  const residuals = shown.map(({ drop }) => drop);
   const ofMedian = { cells: members.length, wider: first.wider };
   return {
     ...first,
@@ -58,9 +59,15 @@ function together(name: string, members: readonly CellLevels[], models: readonly
     gpus,
     nodes,
     centre: 0,
-    gpuNoise: noiseOf(dropsOf(gpus), first.kind, models, ofMedian),
-    nodeNoise: noiseOf(dropsOf(nodes), first.kind, models, ofMedian),
-    residuals: dropsOf(gpus),
+    gpuNoise: noiseOf(residuals, first.kind, models, ofMedian),
+    nodeNoise: noiseOf(
+      nodes.filter(counts).map(({ drop }) => drop),
+      first.kind,
+      models,
+      ofMedian,
+    ),
+    shown,
+    residuals,
     spare: 0,
     parts: null,
     oddPlaces: new Map(),

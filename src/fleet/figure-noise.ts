@@ -129,6 +129,8 @@ const enoughForDeviation = 30;
 
 /** The sum of squares of few figures of recorded noise exceeds this times its expectation in one fleet of several hundred. */
 const leastScatter = 4;
+/** One figure counts as no more than so many recorded deviations: that it alone is off is not the noise of all. */
+const mostDeviations = 6;
 
 /**
  * By how much the noise of few figures is wider than recorded, when those that are called slow are left out: the others are
@@ -142,7 +144,8 @@ export function scatterOfHealthy(
   const degreesOfFreedom = cells.reduce((sum, { spare }) => sum + spare, 0);
   if (degreesOfFreedom === 0 || degreesOfFreedom >= enoughForDeviation) return 0;
   const scaled = cells.flatMap((cell) => scaledToRecorded(cell, deviceNames));
-  const factor = scaled.reduce((sum, value) => sum + value ** 2, 0) / degreesOfFreedom;
+  const factor =
+    scaled.reduce((sum, value) => sum + Math.min(Math.abs(value), mostDeviations) ** 2, 0) / degreesOfFreedom;
   return factor < leastScatter ? 0 : factor;
 }
 

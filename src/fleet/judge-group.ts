@@ -97,35 +97,47 @@ export function judgeGroup(
     for (const { figures } of devices) for (const key of figures.keys()) keys.add(key);
   const placeOf = placesOf(nodes);
   const models = [...new Set(nodes.flatMap(({ devices }) => devices.map(({ name }) => name)))];
-  const levelsBy = (known: KnownOf) => (key: string, wider: WiderNoise | null) =>
-    cellLevels(nodes, key, placeOf, rule.threshold, known, wider);
-  const judge = (levels: readonly CellLevels[]) => judgeLevels(nodes, levels, models, rule, knownOf);
-  const first = judge(levelsOf([...keys], models, levelsBy(knownOf)));
-  const scatter = scatterBesides(first.outliers, levelsBy, knownOf, [...keys], models);
-  return scatter.size === 0 ? first : judge(levelsOf([...keys], models, levelsBy(knownOf), scatter));
+  const levelsOfCell = (key: string, wider: WiderNoise | null) =>
+    cellLevels(nodes, key, placeOf, rule.threshold, knownOf, wider);
+  const judge = (healthy?: ReadonlyMap<string, HealthyNoise>) =>
+    judgeLevels(nodes, levelsOf([...keys], models, levelsOfCell, healthy), models, rule, knownOf);
+  const first = judge();
+  if (first.outliers.length === 0) return first;
+  const healthy = noiseOfHealthy(first, models);
+  const isAsJudged = [...healthy.values()].every(({ factor, isShown }) => factor === 0 && isShown);
+  return isAsJudged ? first : judge(healthy);
 }
 
-/** By how much the noise of each kind of memory is wider than recorded, by the GPUs that are not called slow. */
-function scatterBesides(
-  outliers: readonly SlowOne[],
-  levelsBy: (known: KnownOf) => (key: string, wider: WiderNoise | null) => CellLevels | null,
-  knownOf: KnownOf,
-  keys: readonly string[],
+/** What the figures of a kind of memory show of their noise, when those that are called slow are left out. */
+interface HealthyNoise {
+  /** By how much it is wider than recorded; 0 if it may be the recorded one. */
+  factor: number;
+  /** Whether they show any. */
+  isShown: boolean;
+}
+
+/** The noise of the GPUs that are not called slow, by kind of memory. */
+function noiseOfHealthy(
+  { levels, outliers }: GroupJudgement,
   models: readonly string[],
-): Map<string, number> {
-  if (outliers.length === 0) return new Map();
+): Map<string, HealthyNoise> {
   const named = new Set(outliers.map(({ node, device }) => `${node} ${device}`));
-  const levelsOfCell = levelsBy((node, device, key) =>
-    named.has(`${node} ${device}`) || named.has(`${node} null`)
-      ? { speed: Number.POSITIVE_INFINITY, tolerated: 0 }
-      : knownOf(node, device, key),
-  );
-  const levels = keys.flatMap((key) => levelsOfCell(key, null) ?? []);
+  const cells = levels.map((one) => {
+    const healthy = one.shown.filter(
+      ({ node, device }) => !named.has(`${node} ${device}`) && !named.has(`${node} null`),
+    );
+    const spare = healthy.length - new Set(healthy.map(({ centre }) => centre)).size;
+    return { name: kindName(one), kind: one.kind, residuals: healthy.map(({ drop }) => drop), spare };
+  });
   return new Map(
-    [...groupBy(levels, kindName)].flatMap(([name, ofKind]) => {
-      const factor = scatterOfHealthy(ofKind, models);
-      return factor === 0 ? [] : [[name, factor] as const];
-    }),
+    [...groupBy(cells, ({ name }) => name)].map(([name, ofKind]) => [
+      name,
+      {
+        factor: scatterOfHealthy(ofKind, models),
+        // If all are called slow, their own scatter is what there is.
+        isShown: ofKind.some(({ spare, residuals }) => spare > 0 || residuals.length === 0),
+      },
+    ]),
   );
 }
 
@@ -178,8 +190,8 @@ function judgeLevels(
 }
 
 /**
- * The levels of cells, once more if the noise of a kind of memory is wider than recorded: by `scatter` at least, or by all of its
- * figures. Pinned copies are the steadiest: if their noise is wider, that of other kinds has their tail at least. If no figures of
+ * The levels of cells, once more if the noise of a kind of memory is wider than recorded: by what healthy
+ * GPUs show, or by all figures. Pinned copies are the steadiest: if their noise is wider, that of other kinds has their tail at least. If no figures of
  * a kind show noise, as where one GPU is left that is not slow, nothing says that it is the recorded one: then only a large drop
  * is called slow.
  */
@@ -187,12 +199,13 @@ function levelsOf(
   keys: readonly string[],
   models: readonly string[],
   levelsOfCell: (key: string, wider: WiderNoise | null) => CellLevels | null,
-  scatter: ReadonlyMap<string, number> = new Map(),
+  healthy: ReadonlyMap<string, HealthyNoise> = new Map(),
 ): CellLevels[] {
   const levels = keys.map((key) => levelsOfCell(key, null)).filter((one) => one !== null);
   const kinds = [...groupBy(levels, kindName)].map(([name, ofKind]) => {
-    const isShown = ofKind.some(({ spare }) => spare > 0);
-    return [name, { wider: widerNoise(ofKind, models, scatter.get(name)), isShown }] as const;
+    const ofHealthy = healthy.get(name);
+    const isShown = ofHealthy?.isShown ?? ofKind.some(({ spare }) => spare > 0);
+    return [name, { wider: widerNoise(ofKind, models, ofHealthy?.factor), isShown }] as const;
   });
   const noiseOf = new Map(kinds);
   const ofPinned = noiseOf.get("pinned")?.wider ?? null;
