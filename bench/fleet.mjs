@@ -21,8 +21,9 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     // Of one scenario alone the rates, as JSON: how this program runs several at once.
     scenario: { type: "string" },
-    // Only what is said of fleets whose truth is known.
+    // Only what is said of fleets whose truth is known; of one of its rows alone, as JSON.
     claims: { type: "boolean", default: false },
+    claim: { type: "string" },
     // Of these only the rows that the pattern matches: "heavy.* 2 x 1".
     only: { type: "string", default: "" },
   },
@@ -113,31 +114,53 @@ if (values.scenario !== undefined) {
   process.exit();
 }
 
-if (values.claims) {
-  const only = values.only === "" ? "" : ` --only '${values.only}'`;
-  console.log(`npm run bench:fleet -- --claims${only} --fleets ${fleets} --seed ${values.seed}`);
-  printClaims();
+if (values.claim !== undefined) {
+  const index = Number(values.claim);
+  const random = seededRandom(5000 * Number(values.seed) + index);
+  console.log(JSON.stringify(claimRates(claimScenarios[index], fleets, random)));
   process.exit();
 }
 
-/** Fleets of 1000 nodes take a second each: a tenth of them, 2 at least. */
-function printClaims() {
-  const rows = claimScenarios.flatMap((scenario, index) => {
-    const { nodes, gpus, isKnown } = scenario;
-    const name = `${scenario.name}${isKnown ? "" : ", kind not known"}`;
-    const size = `${nodes} x ${gpus}`;
-    if (!new RegExp(values.only).test(`${name} ${size}`)) return [];
-    const count =
-      nodes >= 1000 ? Math.max(2, Math.ceil(fleets / 50)) : nodes >= 64 ? Math.ceil(fleets / 4) : fleets;
-    const random = seededRandom(5000 * Number(values.seed) + index);
-    const { accused, claimed, found, falsehoods, example } = claimRates(scenario, count, random);
-    const isReached = accused <= 0.01 * count && found >= 0.99 * claimed && falsehoods === 0;
+if (values.claims) {
+  const only = values.only === "" ? "" : ` --only '${values.only}'`;
+  console.log(`npm run bench:fleet -- --claims${only} --fleets ${fleets} --seed ${values.seed}`);
+  await printClaims();
+  process.exit();
+}
+
+/** What this program prints as JSON with a flag of each value, in their order; on as many processors as there are. */
+async function ofEach(flag, indices) {
+  const results = new Map();
+  const left = [...indices];
+  await Promise.all(
+    Array.from({ length: availableParallelism() }, async () => {
+      for (let index = left.shift(); index !== undefined; index = left.shift()) {
+        const program = [fileURLToPath(import.meta.url), flag, String(index)];
+        const flags = ["--fleets", values.fleets, "--seed", values.seed];
+        const { stdout } = await promisify(execFile)(process.execPath, [...program, ...flags]);
+        results.set(index, JSON.parse(stdout));
+      }
+    }),
+  );
+  return indices.map((index) => results.get(index));
+}
+
+async function printClaims() {
+  const name = ({ name, isKnown }) => `${name}${isKnown ? "" : ", kind not known"}`;
+  const size = ({ nodes, gpus }) => `${nodes} x ${gpus}`;
+  const indices = [...claimScenarios.keys()].filter((index) => {
+    const scenario = claimScenarios[index];
+    return new RegExp(values.only).test(`${name(scenario)} ${size(scenario)}`);
+  });
+  const rates = await ofEach("--claim", indices);
+  const rows = indices.map((index, i) => {
+    const scenario = claimScenarios[index];
+    const { accused, claimed, found, falsehoods, example } = rates[i];
+    const isReached = accused <= 0.01 * fleets && found >= 0.99 * claimed && falsehoods === 0;
     return [
-      [
-        ...[name, size, String(count), String(accused)],
-        claimed === 0 ? "not claimed" : `${found} of ${claimed}`,
-        ...[String(falsehoods), verdict(isReached), example === null ? "" : example.slice(0, 60)],
-      ],
+      ...[name(scenario), size(scenario), String(fleets), String(accused)],
+      claimed === 0 ? "not claimed" : `${found} of ${claimed}`,
+      ...[String(falsehoods), verdict(isReached), example === null ? "" : example.slice(0, 60)],
     ];
   });
   printTable(
@@ -150,18 +173,7 @@ function printClaims() {
 console.log(
   `npm run bench:fleet -- --fleets ${fleets} --documents ${values.documents} --seed ${values.seed}`,
 );
-const rates = new Array(scenarios.length);
-const left = [...scenarios.keys()];
-await Promise.all(
-  Array.from({ length: availableParallelism() }, async () => {
-    for (let index = left.shift(); index !== undefined; index = left.shift()) {
-      const program = [fileURLToPath(import.meta.url), "--scenario", String(index)];
-      const flags = ["--fleets", values.fleets, "--seed", values.seed];
-      const { stdout } = await promisify(execFile)(process.execPath, [...program, ...flags]);
-      rates[index] = JSON.parse(stdout);
-    }
-  }),
-);
+const rates = await ofEach("--scenario", [...scenarios.keys()]);
 const rows = scenarios.map(({ name, least, most: mostFalse, ...spec }, index) => {
   const { pinbench, SuperBench, fixed: threshold } = rates[index];
   const isReached =
@@ -197,7 +209,7 @@ printTable(
   rows,
 );
 
-printClaims();
+await printClaims();
 
 const folder = mkdtempSync(join(tmpdir(), "pinbench-fleet-"));
 try {

@@ -33,7 +33,8 @@ export interface CellLevels {
   centre: number;
   gpuNoise: FigureNoise;
   nodeNoise: FigureNoise;
-  /** The drops of the GPUs that the noise is known from. */
+  /** The GPUs that the noise is known from, and their drops. */
+  shown: readonly GpuLevel[];
   residuals: readonly number[];
   /** How many of `residuals` show noise: of those about one centre all but one. */
   spare: number;
@@ -100,7 +101,7 @@ const mostGapChance = 1e-3;
 /** A drop that is no noise, even if no figures show how wide theirs is and it may be other than any recorded: link faults take half. */
 export const leastUnshown = -Math.log1p(-0.25);
 /** So few nodes, or a single fast one, do not show their own spread. */
-const fewNodes = 3;
+export const fewNodes = 3;
 
 interface Speed {
   node: number;
@@ -186,6 +187,7 @@ export function cellLevels(
     centre,
     gpuNoise: noise(residuals),
     nodeNoise: noise(ofNodes.filter((one) => counts(one) && !illNodes.has(one.node)).map(({ drop }) => drop)),
+    shown: counted,
     residuals,
     spare: counted.length - new Set(counted.map((one) => one.centre)).size,
     wider,

@@ -88,31 +88,65 @@ const leastFactor = 2;
 /** Tails that are told apart; the first is assumed of noise that nobody has recorded, until enough figures show another. */
 const tails = [2, 3, 4, 6, 10, 30];
 const enoughForTail = 30;
-/** Of tails whose likelihoods are within this (natural logarithm) of the best one's, the heaviest is taken: 1.92 is the 95 % interval of one parameter. */
-const asLikely = 1.92;
+/** Of tails whose likelihoods are within this (natural logarithm) of the best one's, the heaviest is taken: 3.32 is the 99 % interval of one parameter. */
+const asLikely = 3.32;
+
+interface CellResiduals {
+  kind: FigureKind;
+  residuals: readonly number[];
+}
+
+/** The residuals in units of the recorded deviation. */
+function scaledToRecorded({ kind, residuals }: CellResiduals, deviceNames: readonly string[]): number[] {
+  const { betweenMachines, ofProcess } = recordedNoise(kind, deviceNames, 1);
+  const deviation = Math.sqrt(betweenMachines.variance + ofProcess.variance);
+  return residuals.map((residual) => residual / deviation);
+}
 
 /**
- * How much wider the noise of cells of one kind of memory is than the recorded one, and how heavy its tail; null where it is as
- * recorded. A recorded tail says nothing of such noise, and a fleet has thousands of figures: what one of them is
- * off by decides who is accused. The tail is the heaviest that is likely for the figures above their centre, scaled to their median
- * absolute deviation: faults make no GPU faster, so slow ones have no part in it.
+ * How much wider the noise of cells of one kind of memory is than the recorded one, at least `atLeast`, and how heavy its tail;
+ * null where it is as recorded. A recorded tail says nothing of such noise, and a fleet has thousands of figures: what one of
+ * them is off by decides who is accused. The tail is the heaviest that is likely for the figures above their centre, scaled to
+ * their median absolute deviation: faults make no GPU faster, so slow ones have no part in it.
  */
 export function widerNoise(
-  cells: readonly { kind: FigureKind; residuals: readonly number[] }[],
+  cells: readonly CellResiduals[],
   deviceNames: readonly string[],
+  atLeast = 0,
 ): WiderNoise | null {
-  const scaled = cells.map(({ kind, residuals }) => {
-    const { betweenMachines, ofProcess } = recordedNoise(kind, deviceNames, 1);
-    const deviation = Math.sqrt(betweenMachines.variance + ofProcess.variance);
-    return residuals.map((residual) => residual / deviation);
-  });
-  const factor = robustVariance(scaled)?.variance ?? 0;
+  const scaled = cells.map((cell) => scaledToRecorded(cell, deviceNames));
+  const factor = Math.max(atLeast, robustVariance(scaled)?.variance ?? 0);
   if (factor < leastFactor) return null;
   const gains = cells.flatMap(({ residuals }) => {
     const deviation = median(residuals.map(Math.abs));
     return deviation === 0 ? [] : residuals.flatMap((drop) => (drop < 0 ? -drop / deviation : []));
   });
   return { factor, degreesOfFreedom: gains.length < enoughForTail ? tails[0]! : heaviestLikelyTail(gains) };
+}
+
+/** Figures from which on their median absolute deviation shows wider noise by itself; of fewer, half lie near a median of few. */
+const enoughForDeviation = 30;
+
+/** The sum of squares of few figures of recorded noise exceeds this times its expectation in one fleet of several hundred. */
+const leastScatter = 4;
+/** One figure counts as no more than so many recorded deviations: that it alone is off is not the noise of all. */
+const mostDeviations = 6;
+
+/**
+ * By how much the noise of few figures is wider than recorded, when those that are called slow are left out: the others are
+ * said to be healthy, so all of their scatter is noise; 0 if it may be the recorded one. `spare`: how many of a cell's residuals show
+ * noise.
+ */
+export function scatterOfHealthy(
+  cells: readonly (CellResiduals & { spare: number })[],
+  deviceNames: readonly string[],
+): number {
+  const degreesOfFreedom = cells.reduce((sum, { spare }) => sum + spare, 0);
+  if (degreesOfFreedom === 0 || degreesOfFreedom >= enoughForDeviation) return 0;
+  const scaled = cells.flatMap((cell) => scaledToRecorded(cell, deviceNames));
+  const factor =
+    scaled.reduce((sum, value) => sum + Math.min(Math.abs(value), mostDeviations) ** 2, 0) / degreesOfFreedom;
+  return factor < leastScatter ? 0 : factor;
 }
 
 /** Of values in units of their median absolute deviation. */

@@ -1,15 +1,15 @@
 import { median } from "../stats/order-statistics.js";
-import type { CellLevels } from "./cell-levels.js";
+import { type CellLevels, fewNodes } from "./cell-levels.js";
+import { kindName } from "./cells-together.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
-import {
-  type Action,
-  type FleetDocument,
-  type FleetGroup,
-  type FleetGroupCell,
-  type FleetNode,
-  type FleetOutlier,
-  factName,
+import type {
+  Action,
+  FleetDocument,
+  FleetGroup,
+  FleetGroupCell,
+  FleetNode,
+  FleetOutlier,
 } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
 import {
@@ -17,21 +17,11 @@ import {
   figureOf,
   type GroupJudgement,
   judgeGroup,
-  kindName,
   type SlowOne,
   testsOf,
 } from "./judge-group.js";
-import {
-  type DeviceFigures,
-  groupNodes,
-  keyOf,
-  type Link,
-  linkText,
-  type NodeFigures,
-  type NodeGroup,
-  tellingFacts,
-  usualFact,
-} from "./node-figures.js";
+import { groupNodes, keyOf, linkText, type NodeFigures, type NodeGroup } from "./node-figures.js";
+import { evidenceOf, isTrainedDown } from "./outlier-evidence.js";
 import {
   type GroupReference,
   groupReference,
@@ -145,7 +135,8 @@ function describeGroup(
   });
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
-  const [widest] = levels.filter((one) => hasSlowPart(one, reference)).sort((a, b) => gapOf(b) - gapOf(a));
+  const divided = levels.filter((one) => hasSlowPart(one, reference) && isShownTwice(one, levels));
+  const [widest] = divided.sort((a, b) => gapOf(b) - gapOf(a));
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -178,6 +169,19 @@ function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReferen
     above[slow.has(node) ? "slow" : "fast"].push((centre - drop - known.speed) / known.tolerated);
   }
   return median(above.slow) < -1 || median(above.fast) <= 1;
+}
+
+/**
+ * Whether more than one figure shows the parts: a part of one node, or parts of three nodes, may be one process that was far off. Then
+ * another cell of that kind of memory must show the same slow nodes, if there is one.
+ */
+function isShownTwice(one: CellLevels, levels: readonly CellLevels[]): boolean {
+  const slowOf = ({ parts }: CellLevels) => [...(parts?.slow ?? [])].sort((a, b) => a - b).join();
+  if (one.gpus.length > one.nodes.length) return true;
+  if (one.nodes.length > fewNodes && Math.min(one.parts!.slow.length, one.parts!.fast.length) > 1)
+    return true;
+  const others = levels.filter((other) => other !== one && kindName(other) === kindName(one));
+  return others.length === 0 || others.some((other) => slowOf(other) === slowOf(one));
 }
 
 /** How clearly two parts are apart: in standard deviations. */
@@ -292,69 +296,4 @@ export function actionOnNode(state: FleetNode["state"]): Action {
   if (state === "wrong data") return "isolate";
   if (state === "failed" || state === "late" || state === "missing") return "reset";
   return state === "unreadable" ? "monitor" : "none";
-}
-
-/** So much of a group has a fact in common, for one that differs to be told. */
-const usualShare = 0.75;
-
-/**
- * What an outlier's result tells besides, a sentence each: links that are slower than they can be, and facts in which its
- * node differs from most of its group. It is no proof, and where to look first. `device` is null for a node as a whole.
- */
-export function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { nodes }: NodeGroup): string[] {
-  const usualOnes = tellingFacts
-    // The links are told GPU by GPU.
-    .filter((fact) => fact !== "linkUnderLoad")
-    .flatMap((fact) => {
-      const own = node.facts[fact] ?? null;
-      const usual = usualFact(nodes, fact);
-      if (own === null || usual === null || usual.value === own) return [];
-      if (usual.nodes < usualShare * nodes.length) return [];
-      return [`Its ${factName(fact)}: ${own}; ${usual.nodes} of ${nodes.length} nodes have ${usual.value}.`];
-    });
-  return [...linkEvidence(node, device, nodes), ...usualOnes];
-}
-
-/** Whether a link of the GPU, or of the node, ran at less than card and slot can do. */
-export function isTrainedDown(node: NodeFigures, device: DeviceFigures | null): boolean {
-  return (device === null ? node.devices : [device]).some(
-    ({ link, linkCapability }) =>
-      link !== null && linkCapability !== null && rateOf(link) < rateOf(linkCapability),
-  );
-}
-
-function linkEvidence(
-  node: NodeFigures,
-  device: DeviceFigures | null,
-  nodes: readonly NodeFigures[],
-): string[] {
-  const known = (device === null ? node.devices : [device]).filter(({ link }) => link !== null);
-  const usual = usualLink(nodes);
-  const slow = known.filter(({ link, linkCapability }) => {
-    return rateOf(link!) < Math.max(usual, linkCapability === null ? 0 : rateOf(linkCapability));
-  });
-  if (slow.length === 0) return [];
-  const links = [...new Set(slow.map(({ link }) => linkText(link)))].join(", ");
-  const best = [...new Set(slow.map(({ linkCapability }) => linkText(linkCapability)))].join(", ");
-  const which = device !== null ? "Its link" : `The links of ${slow.length} of its ${known.length} GPUs`;
-  const can = slow.some(
-    ({ link, linkCapability }) => linkCapability !== null && rateOf(link!) < rateOf(linkCapability),
-  );
-  return [
-    `${which} ran at ${links} under load${can ? `, and can do ${best}` : ", slower than those of most of its like"}.`,
-  ];
-}
-
-/** The rate of most GPUs' links, in the unit of `rateOf()`; 0 where none is known. */
-function usualLink(nodes: readonly NodeFigures[]): number {
-  const counts = new Map<number, number>();
-  for (const { link } of nodes.flatMap(({ devices }) => devices)) {
-    if (link !== null) counts.set(rateOf(link), (counts.get(rateOf(link)) ?? 0) + 1);
-  }
-  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
-}
-
-/** Proportional to what a link can carry: a generation doubles the rate of a lane. */
-function rateOf({ generation, width }: Link): number {
-  return 2 ** generation * width;
 }

@@ -1,22 +1,22 @@
-import { parseCellId } from "../results/cell-id.js";
+import { groupBy } from "../draw/report.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import {
   type CellLevels,
   cellLevels,
-  type GpuLevel,
   type KnownOf,
   leastUnshown,
   type NodeLevel,
   nodeLevels,
   placesOf,
 } from "./cell-levels.js";
+import { kindName, kindsTogether } from "./cells-together.js";
 import {
   chanceOfDrop,
   type FigureNoise,
   leastLossShown,
-  noiseOf,
   processNoise,
+  scatterOfHealthy,
   type WiderNoise,
   widerNoise,
 } from "./figure-noise.js";
@@ -97,9 +97,57 @@ export function judgeGroup(
     for (const { figures } of devices) for (const key of figures.keys()) keys.add(key);
   const placeOf = placesOf(nodes);
   const models = [...new Set(nodes.flatMap(({ devices }) => devices.map(({ name }) => name)))];
-  const levels = levelsOf([...keys], models, (key, wider) =>
-    cellLevels(nodes, key, placeOf, rule.threshold, knownOf, wider),
+  const levelsOfCell = (key: string, wider: WiderNoise | null) =>
+    cellLevels(nodes, key, placeOf, rule.threshold, knownOf, wider);
+  const judge = (healthy?: ReadonlyMap<string, HealthyNoise>) =>
+    judgeLevels(nodes, levelsOf([...keys], models, levelsOfCell, healthy), models, rule, knownOf);
+  const first = judge();
+  if (first.outliers.length === 0) return first;
+  const healthy = noiseOfHealthy(first, models);
+  const isAsJudged = [...healthy.values()].every(({ factor, isShown }) => factor === 0 && isShown);
+  return isAsJudged ? first : judge(healthy);
+}
+
+/** What the figures of a kind of memory show of their noise, when those that are called slow are left out. */
+interface HealthyNoise {
+  /** By how much it is wider than recorded; 0 if it may be the recorded one. */
+  factor: number;
+  /** Whether they show any. */
+  isShown: boolean;
+}
+
+/** The noise of the GPUs that are not called slow, by kind of memory. */
+function noiseOfHealthy(
+  { levels, outliers }: GroupJudgement,
+  models: readonly string[],
+): Map<string, HealthyNoise> {
+  const named = new Set(outliers.map(({ node, device }) => `${node} ${device}`));
+  const cells = levels.map((one) => {
+    const healthy = one.shown.filter(
+      ({ node, device }) => !named.has(`${node} ${device}`) && !named.has(`${node} null`),
+    );
+    const spare = healthy.length - new Set(healthy.map(({ centre }) => centre)).size;
+    return { name: kindName(one), kind: one.kind, residuals: healthy.map(({ drop }) => drop), spare };
+  });
+  return new Map(
+    [...groupBy(cells, ({ name }) => name)].map(([name, ofKind]) => [
+      name,
+      {
+        factor: scatterOfHealthy(ofKind, models),
+        // If all are called slow, their own scatter is what there is.
+        isShown: ofKind.some(({ spare, residuals }) => spare > 0 || residuals.length === 0),
+      },
+    ]),
   );
+}
+
+function judgeLevels(
+  nodes: readonly NodeFigures[],
+  levels: readonly CellLevels[],
+  models: readonly string[],
+  rule: FleetRule,
+  knownOf: KnownOf,
+): GroupJudgement {
   const together = kindsTogether(levels, models);
   const known = levels.flatMap((one) => besideKnown(one, knownOf, models));
   const families = { cell: levels, together, known };
@@ -142,24 +190,29 @@ export function judgeGroup(
 }
 
 /**
- * The levels of cells, once more of those kinds of memory whose noise is wider than recorded. If no figures of a kind of memory
- * show noise, as where one GPU is left that is not slow, nothing says that it is the recorded one: then only a large drop is
- * called slow.
+ * The levels of cells, once more if the noise of a kind of memory is wider than recorded: by what healthy
+ * GPUs show, or by all figures. Pinned copies are the steadiest: if their noise is wider, that of other kinds has their tail at least. If no figures of
+ * a kind show noise, as where one GPU is left that is not slow, nothing says that it is the recorded one: then only a large drop
+ * is called slow.
  */
 function levelsOf(
   keys: readonly string[],
   models: readonly string[],
   levelsOfCell: (key: string, wider: WiderNoise | null) => CellLevels | null,
+  healthy: ReadonlyMap<string, HealthyNoise> = new Map(),
 ): CellLevels[] {
   const levels = keys.map((key) => levelsOfCell(key, null)).filter((one) => one !== null);
-  const kinds = [...new Set(levels.map(kindName))].map((name) => {
-    const ofKind = levels.filter((one) => kindName(one) === name);
-    const isShown = ofKind.some(({ spare }) => spare > 0);
-    return [name, { wider: widerNoise(ofKind, models), isShown }] as const;
+  const kinds = [...groupBy(levels, kindName)].map(([name, ofKind]) => {
+    const ofHealthy = healthy.get(name);
+    const isShown = ofHealthy?.isShown ?? ofKind.some(({ spare }) => spare > 0);
+    return [name, { wider: widerNoise(ofKind, models, ofHealthy?.factor), isShown }] as const;
   });
   const noiseOf = new Map(kinds);
+  const ofPinned = noiseOf.get("pinned")?.wider ?? null;
+  const asPinned = ofPinned === null ? null : { ...ofPinned, factor: 1 };
   return levels.map((one) => {
-    const { wider, isShown } = noiseOf.get(kindName(one))!;
+    const { wider: own, isShown } = noiseOf.get(kindName(one))!;
+    const wider = own ?? asPinned;
     const widened = wider === null ? one : levelsOfCell(one.key, wider)!;
     return isShown ? widened : { ...widened, namedFrom: Math.max(one.least, leastUnshown) };
   });
@@ -296,73 +349,4 @@ function wholeNode(levels: CellLevels, node: number, slow: readonly Test[]): Slo
 /** The figure of a speed's logarithm: a latency is the inverse of its speed. */
 export function figureOf({ kind }: CellLevels, logSpeed: number): number {
   return Math.exp(kind.unit === "us" ? -logSpeed : logSpeed);
-}
-
-/** With fewer cells of a kind, one by one they say as much. */
-const fewestCells = 3;
-
-/** What figures are together: those of one kind of memory, rates apart from latencies. */
-export function kindName({ kind: { cell, unit } }: CellLevels): string {
-  const { memory } = parseCellId(`d0/${cell}`);
-  return unit === "us" ? `${memory} latency` : memory;
-}
-
-/**
- * The evidence of each GPU's cells of one kind put together, so that a small loss in all of them is found: the median of
- * its drops over these cells is one more figure of the GPU, which is compared with the same figure of the other GPUs.
- *
- * The cells of one process are correlated (it has its place in memory, its host and its hour), so p-values of cells must
- * not be multiplied, as in Fisher's method. The median's own spread between the group's GPUs has the correlation in it; where
- * GPUs are few, the recorded spread moderates it, in which the shared part stays whole and the rest shrinks as the
- * variance of a median of independent values does (`noiseOf()`). A median also ignores single cells that are far off.
- */
-function kindsTogether(levels: readonly CellLevels[], models: readonly string[]): CellLevels[] {
-  const byKind = new Map<string, CellLevels[]>();
-  for (const one of levels) {
-    const kind = byKind.get(kindName(one));
-    if (kind === undefined) byKind.set(kindName(one), [one]);
-    else kind.push(one);
-  }
-  return [...byKind].flatMap(([name, members]) =>
-    members.length < fewestCells ? [] : [together(name, members, models)],
-  );
-}
-
-function together(name: string, members: readonly CellLevels[], models: readonly string[]): CellLevels {
-  const ofGpu = new Map<string, GpuLevel[]>();
-  for (const { gpus } of members) {
-    for (const gpu of gpus) {
-      const name = `${gpu.node} ${gpu.device}`;
-      const cells = ofGpu.get(name);
-      if (cells === undefined) ofGpu.set(name, [gpu]);
-      else cells.push(gpu);
-    }
-  }
-  const gpus = [...ofGpu.values()].flatMap((cells) => {
-    const [{ node, device }] = cells as [GpuLevel];
-    const drop = median(cells.map((cell) => cell.drop));
-    return 2 * cells.length < members.length ? [] : [{ node, device, centre: 0, drop }];
-  });
-  const [first] = members as [CellLevels];
-  const nodes = nodeLevels(gpus);
-  // The smaller slow part of a cell is slow in all of them, or its cells are not of one noise.
-  const slow = new Set(members.flatMap(({ parts }) => parts?.slow ?? []));
-  const isPart = slow.size > 0 && 2 * slow.size < nodes.length;
-  const dropsOf = (ones: readonly { node: number; drop: number }[]) =>
-    ones.filter(({ node }) => !isPart || !slow.has(node)).map(({ drop }) => drop);
-  const ofMedian = { cells: members.length, wider: first.wider };
-  return {
-    ...first,
-    key: `together ${name}`,
-    members,
-    gpus,
-    nodes,
-    centre: 0,
-    gpuNoise: noiseOf(dropsOf(gpus), first.kind, models, ofMedian),
-    nodeNoise: noiseOf(dropsOf(nodes), first.kind, models, ofMedian),
-    residuals: dropsOf(gpus),
-    spare: 0,
-    parts: null,
-    oddPlaces: new Map(),
-  };
 }

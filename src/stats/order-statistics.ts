@@ -38,8 +38,36 @@ const scratch = new Float64Array(fewValues);
  */
 export function quantile(samples: ArrayLike<number>, probability: number): number {
   const { length } = samples;
-  const sorted = length <= fewValues ? sortedIn(scratch, samples) : sortedCopy(samples);
-  return quantileOfSorted(sorted, probability, length);
+  if (length <= fewValues) return quantileOfSorted(sortedIn(scratch, samples), probability, length);
+  const values = Float64Array.from(samples);
+  if (!values.every(Number.isFinite)) throw new RangeError("a sample is not a finite number");
+  if (probability >= 0 && probability <= 1) selectInto(values, Math.floor((length - 1) * probability));
+  return quantileOfSorted(values, probability, length);
+}
+
+/**
+ * Moves the values of ranks `rank` and `rank + 1` (from 0) to these places: C. A. R. Hoare's quickselect ("Algorithm 65: Find",
+ * Communications of the ACM 4, 1961), which is several times as fast as sorting thousands of figures.
+ */
+function selectInto(values: Float64Array, rank: number): void {
+  let [low, high] = [0, values.length - 1];
+  while (high - low > fewValues) {
+    const pivot = median([values[low]!, values[(low + high) >> 1]!, values[high]!]);
+    let [i, j] = [low, high];
+    while (i <= j) {
+      while (values[i]! < pivot) ++i;
+      while (values[j]! > pivot) --j;
+      if (i > j) break;
+      [values[i], values[j]] = [values[j]!, values[i]!];
+      ++i;
+      --j;
+    }
+    // Both ranks lie on one side, or between the sides where the values are the pivot's; else sort what is left.
+    if (rank + 1 <= j) high = j;
+    else if (rank >= i) low = i;
+    else break;
+  }
+  values.subarray(low, high + 1).sort();
 }
 
 /** `quantile()` of the first `length` of samples that are ascending already, so that several statistics cost one sort. */

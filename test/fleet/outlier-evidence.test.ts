@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { evidenceOf, isTrainedDown } from "../../src/fleet/judge-fleet.js";
 import type { Link, NodeFigures } from "../../src/fleet/node-figures.js";
 import { groupNodes } from "../../src/fleet/node-figures.js";
+import { evidenceOf, isTrainedDown } from "../../src/fleet/outlier-evidence.js";
 import { sharedTraits } from "../../src/fleet/slow-places.js";
 import { judged } from "../helpers/node-results.js";
 import { facts, fleetNode, type GpuFigures } from "../helpers/plain-nodes.js";

@@ -8,6 +8,7 @@ import {
   quantile,
   relativeHalfWidth,
 } from "../../src/stats/order-statistics.js";
+import { seeded } from "../helpers/seeded.js";
 
 describe("median", () => {
   it.each([
@@ -37,6 +38,31 @@ describe("quantile (type 7)", () => {
     { probability: 1, expected: 40 },
   ])("of 10, 20, 30, 40 at $probability is $expected", ({ probability, expected }) => {
     expect(quantile([40, 10, 30, 20], probability)).toBeCloseTo(expected, 12);
+  });
+
+  it("of many values is that of the sorted ones, whatever their order and their ties", () => {
+    const { uniform } = seeded(3);
+    const orders: ((i: number, count: number) => number)[] = [
+      () => uniform(),
+      (i) => i,
+      (i) => -i,
+      (i) => Math.floor(3 * uniform()) + 0 * i,
+      (i, count) => Math.min(i, count - i),
+      () => 7,
+    ];
+    for (const order of orders) {
+      for (const count of [41, 42, 100, 1001, 5000]) {
+        const values = Array.from({ length: count }, (_, i) => order(i, count));
+        const sorted = Float64Array.from(values).sort();
+        for (const probability of [0, 0.01, 0.25, 0.5, 0.9, 1]) {
+          const at = (count - 1) * probability;
+          const [below, above] = [sorted[Math.floor(at)]!, sorted[Math.min(Math.floor(at) + 1, count - 1)]!];
+          expect(quantile(values, probability)).toBe(below + (at - Math.floor(at)) * (above - below));
+        }
+      }
+    }
+    expect(() => quantile([...Array(50).keys(), Number.NaN], 0.5)).toThrow(RangeError);
+    expect(() => quantile([...Array(50).keys()], -1)).toThrow(RangeError);
   });
 
   it.each([-0.1, 1.1, Number.NaN])("rejects the probability %d", (probability) => {
