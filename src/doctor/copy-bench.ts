@@ -70,8 +70,8 @@ export class CopyBench {
   link: LinkRecord | null = null;
   /** Copies that came back wrong so far. */
   wrongCopies = 0;
-  /** Copies whose rates count so far, how many of these were compared, and all bytes of copies. */
-  readonly copied = { made: 0, proven: 0, bytes: 0 };
+  /** Copies whose rates count so far, how many of these were compared, in all and by direction, and all bytes of copies. */
+  readonly copied = { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 };
 
   private constructor(session: NativeSession, options: BenchOptions) {
     this.#session = session;
@@ -286,6 +286,8 @@ export class CopyBench {
     if (doRatesCount) {
       this.copied.made += copies;
       this.copied.proven += provenCopies;
+      if (request.direction === "h2d") this.copied.provenH2d += provenCopies;
+      if (request.direction === "d2h") this.copied.provenD2h += provenCopies;
     }
     return result;
   }
