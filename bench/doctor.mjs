@@ -75,6 +75,8 @@ const machines = [
     faults: [{ link: "all", slowdown: 2, cpus: String(far) }],
     files: twoNodes,
     flags: [],
+    // Copies of 16 MiB, so that there is time for all nodes.
+    memory: "100MiB",
     needsTwoCpus: true,
     cause: "numa-far",
     lossGBps: 0.5,

@@ -1,5 +1,5 @@
 import type { DeviceExamination, Examination } from "../examination.js";
-import { gigabytes, isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import { isSlow, ratesText, reachesExpectation } from "./cost.js";
 import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
 import { claimOf, type Suspect } from "./share-loss.js";
 
@@ -125,7 +125,7 @@ export function linkErrors({ devices }: Examination): Suspect[] {
           ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
-          ...(left === null ? [] : [`so many errors ${mostText(device, left)}`]),
+          ...(left === null ? [] : [`so many errors take ${percentText(1 - left)} of the time at most`]),
         ],
         cost: null,
         ...(left !== null && { claim: claimOf(left, "at most") }),
@@ -143,12 +143,9 @@ function leftByErrors({ health, copied }: DeviceExamination, errors: number): nu
   return copied.bytes / (copied.bytes + errors * mostSymbolsOfError * width);
 }
 
-function mostText({ measured: { pinned }, limitGBps }: DeviceExamination, left: number): string {
-  const rate = Math.max(...linkDirections.map((way) => pinned[way] ?? 0));
-  // Without them copies would be no faster than the link.
-  return limitGBps !== null && rate / left > limitGBps
-    ? "can cost all that is missing"
-    : `cost ${gigabytes(rate * (1 / left - 1))} at most`;
+/** "0.2 %", to a tenth, rounded up. */
+function percentText(share: number): string {
+  return `${(Math.ceil(share * 1000) / 10).toFixed(1)} %`;
 }
 
 function replaysOf(device: DeviceExamination): number {

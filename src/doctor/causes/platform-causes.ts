@@ -120,7 +120,7 @@ export function copiesWait({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const { hostShare, pinned } = device.measured;
     const shares = linkDirections.map((direction) =>
-      pinned[direction] === null ? 0 : (hostShare?.[direction] ?? 0),
+      pinned[direction] === null ? 0 : Math.min(1, hostShare?.[direction] ?? 0),
     );
     const ways = linkDirections.filter((_, i) => shares[i]! >= waitingShare);
     if (ways.length === 0) return [];
