@@ -152,17 +152,18 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
   ];
 }
 
-/** What is left of a shortfall once the costs of all causes are taken off it. Of a device that others use it may be theirs, too. */
+/** What is left of a shortfall once the costs of all causes are taken off it. Where others use the device or the CPUs it may be theirs, too. */
 function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
   const left = linkDirections.filter((way) => rest[way] !== null);
   if (left.length === 0) return [];
   const losses = shared.losses.get(facts.ordinal);
-  const isShared = shared.findings.some(
-    ({ cause, device: of }) => cause === "device-shared" && of === facts.ordinal,
+  // Others' copies within host memory slow down those of devices.
+  const isDisturbed = shared.findings.some(
+    ({ cause, device: of }) => cause === "cpus-taken" || (cause === "device-shared" && of === facts.ordinal),
   );
-  const isAccused = isOfKind(device) && !isShared;
+  const isAccused = isOfKind(device) && !isDisturbed;
   const isPart = left.some((way) => (losses?.[way]?.explained ?? 0) > 0);
   return [
     {
@@ -178,8 +179,8 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
         return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
       }),
       cost: costOf(rest, "measured"),
-      fix: isShared
-        ? "Examine the device again when it is free."
+      fix: isDisturbed
+        ? "Examine the device again when other programs leave it and the CPUs alone."
         : "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
       sureness: isAccused ? "certain" : "possible",
       // Neither other kinds of GPU nor other programs are a reason to take this one out of use.

@@ -147,7 +147,7 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
     counts.reduce((sum, count) => sum + count[key], 0),
   ) as [number, number];
   if (proven === 0) return [];
-  const compared = `${proven === made ? `all ${made}` : `${proven} of ${made}`} copies compared`;
+  const compared = `${proven === made ? `all ${made}` : `${proven} of ${made}`} timed copies compared`;
   const eachWay = Math.min(...counts.map((count) => count.provenEachWay ?? Math.floor(count.proven / 2)));
   const seen =
     eachWay < 3

@@ -91,7 +91,7 @@ describe("what a machine is not accused of", () => {
       cause: "unexplained",
       sureness: "possible",
       action: "monitor",
-      fix: "Examine the device again when it is free.",
+      fix: "Examine the device again when other programs leave it and the CPUs alone.",
     });
     expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
   });
