@@ -1,7 +1,8 @@
-// `npm run bench:doctor [-- --repeat 3] [-- --machines 100] [-- --output FILE]`: emulated devices that are ill in one way
-// each, and what `pinbench doctor` says of them: whether the cause is the first of its findings, and how far the cost that it
-// tells is from what was taken. Then made-up machines with several causes at once: whether the one that takes most is the
-// first, and whether all costs add up to at most what is lost. On a machine with little else to do, as the links are clocks that copies must keep up with.
+// `npm run bench:doctor [-- --repeat 3] [-- --machines 100] [-- --seed 20261124] [-- --corrupted 20] [-- --output FILE]`:
+// emulated devices that are ill in one way each, and what `pinbench doctor` says of them: whether the cause is the first of
+// its findings, and how far the cost that it tells is from what was taken. Then made-up machines with several causes at once:
+// whether the one that takes most is the first, and whether all costs add up to at most what is lost. Then how often
+// corrupted copies are found. On a machine with little else to do, as the links are clocks that copies must keep up with.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +10,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { allowedCpus } from "../dist/host/cpus.js";
+import { corruptedCopies } from "./doctor/corruption.mjs";
 import { madeUpMachines } from "./doctor/made-up-machines.mjs";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
 
@@ -16,6 +18,8 @@ const { values } = parseArgs({
   options: {
     repeat: { type: "string", default: "3" },
     machines: { type: "string", default: "100" },
+    seed: { type: "string", default: "20261124" },
+    corrupted: { type: "string", default: "20" },
     output: { type: "string" },
   },
 });
@@ -71,6 +75,8 @@ const machines = [
     faults: [{ link: "all", slowdown: 2, cpus: String(far) }],
     files: twoNodes,
     flags: [],
+    // Copies of 16 MiB, so that there is time for all nodes.
+    memory: "100MiB",
     needsTwoCpus: true,
     cause: "numa-far",
     lossGBps: 0.5,
@@ -170,7 +176,7 @@ const isKept = ({ devices: [{ rates }] }, { linkGBps, faults: [{ slowdown }] }) 
   rates.every(({ gigabytesPerSecond }) => Math.abs((gigabytesPerSecond * slowdown) / linkGBps - 1) < 0.1);
 
 const combined = [];
-for (const machine of madeUpMachines(Number(values.machines))) {
+for (const machine of madeUpMachines(Number(values.machines), Number(values.seed))) {
   let diagnosis;
   let tries = 0;
   do {
@@ -211,6 +217,19 @@ console.log(`\n${rightOf(combined)}: the first finding is what takes most: ${ver
 console.log(
   `${within} of ${combined.length}: costs add up to at most what is lost: ${verdict(within === combined.length)}`,
 );
-const all = [...results, ...combined];
+
+// Copies of 16 MiB over a link on which they take as long as those of 64 MiB to a GPU of generation 5.
+const corrupted = await corruptedCopies(Number(values.corrupted), ({ faults }) =>
+  examine({ nvml: {}, faults, linkGBps: 14, memory: "100MiB" }),
+);
+printTable(
+  "Corrupted copies from the device, with --quick",
+  ["wrong", "found", "can be found", "copies proven each way, at least", "all proven", ""],
+  corrupted.map(({ name, runs, found, expected, fewest, allProven, isRight }) => [
+    ...[name, `${found} of ${runs}`, fixed(expected, 1), String(fewest)],
+    ...[allProven ? "yes" : "no", isRight ? "ok" : "WRONG"],
+  ]),
+);
+const all = [...results, ...combined, ...corrupted];
 if (values.output) writeFileSync(values.output, `${JSON.stringify(all, null, 1)}\n`);
 process.exitCode = isAllRight(all) ? 0 : 1;

@@ -30,8 +30,8 @@ const bystanders = [
 ];
 
 /** So many machines, each with `dominant`, the cause that takes most, and `wanted`, what it would reach without any. */
-export function madeUpMachines(count) {
-  const random = seededRandom(20_261_124);
+export function madeUpMachines(count, seed) {
+  const random = seededRandom(seed);
   const oneOf = (list) => list[Math.floor(random() * list.length)];
   const machines = [];
   while (machines.length < count) {

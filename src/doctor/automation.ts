@@ -38,10 +38,11 @@ export const healthCheckCodes = { ok: 0, warning: 0, critical: 1, unknown: 4 } a
 const mostReasonCharacters = 240;
 
 function shortReason(diagnosis: Diagnosis, screen: Screen): string {
-  const { findings, reason } = diagnosis;
+  const { findings, reason, verdict } = diagnosis;
   const asks = findings.find(({ action }) => action === "isolate" || action === "reset");
   // What is to be done with the node counts here, which another finding than the first may say.
-  const text = shownText(asks === undefined || asks === findings[0] ? reason : asks.summary, screen);
+  const isSaid = asks === undefined || asks === findings[0] || verdict === "faulty";
+  const text = shownText(isSaid ? reason : asks.summary, screen);
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
 }
 

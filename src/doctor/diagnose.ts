@@ -2,7 +2,8 @@ import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { actionOf, byWeight, findCauses } from "./causes/causes.js";
 import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./causes/cost.js";
-import { isRefuted, linksOf } from "./causes/path-links.js";
+import { areReplaysRefuted, toldReplays } from "./causes/link-causes.js";
+import { copiesPastPcie, isRefuted, linksOf } from "./causes/path-links.js";
 import { type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
 import { blameSharing, slowCopies } from "./causes/slow-copies.js";
 import type { Diagnosis, Finding, Found } from "./diagnosis.js";
@@ -13,6 +14,7 @@ import {
   shortfallGBps,
   shortfallTogetherGBps,
 } from "./examination.js";
+import { isPartOfGpu } from "./expectation.js";
 import { unseenFacts } from "./facts/machine-facts.js";
 
 /** What a diagnosis says beside what the examination shows. */
@@ -95,8 +97,9 @@ function wrongData(device: DeviceExamination): Found[] {
 }
 
 function deviceFails(device: DeviceExamination): Found[] {
-  const { failure = null, outOfMemory = false, facts } = device;
+  const { failure = null, outOfMemory = false, failedForAnother = false, facts } = device;
   if (failure === null) return [];
+  const isOwn = !outOfMemory && !failedForAnother;
   return [
     {
       cause: "device-fails",
@@ -107,9 +110,11 @@ function deviceFails(device: DeviceExamination): Found[] {
       cost: null,
       fix: outOfMemory
         ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
-        : "Check the kernel log and nvidia-smi, then reset the device or reboot.",
+        : failedForAnother
+          ? `Examine this device by itself: pinbench doctor --device ${facts.ordinal}.`
+          : "Check the kernel log and nvidia-smi, then reset the device or reboot.",
       sureness: "certain",
-      ...(outOfMemory && { action: "monitor" }),
+      ...(!isOwn && { action: "monitor" }),
     },
   ];
 }
@@ -147,13 +152,18 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
   ];
 }
 
-/** What is left of a shortfall once the costs of all causes are taken off it. */
+/** What is left of a shortfall once the costs of all causes are taken off it. Where others use the device or the CPUs it may be theirs, too. */
 function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
   const left = linkDirections.filter((way) => rest[way] !== null);
   if (left.length === 0) return [];
   const losses = shared.losses.get(facts.ordinal);
+  // Others' copies within host memory slow down those of devices.
+  const isDisturbed = shared.findings.some(
+    ({ cause, device: of }) => cause === "cpus-taken" || (cause === "device-shared" && of === facts.ordinal),
+  );
+  const isAccused = isOfKind(device) && !isDisturbed;
   const isPart = left.some((way) => (losses?.[way]?.explained ?? 0) > 0);
   return [
     {
@@ -169,10 +179,12 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
         return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
       }),
       cost: costOf(rest, "measured"),
-      fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
-      sureness: isOfKind(device) ? "certain" : "possible",
-      // Other kinds of GPU are no reason to take this one out of use.
-      ...(!isOfKind(device) && { action: "monitor" }),
+      fix: isDisturbed
+        ? "Examine the device again when other programs leave it and the CPUs alone."
+        : "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
+      sureness: isAccused ? "certain" : "possible",
+      // Neither other kinds of GPU nor other programs are a reason to take this one out of use.
+      ...(!isAccused && { action: "monitor" }),
     },
   ];
 }
@@ -207,7 +219,13 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
     limitGigabytesPerSecond: limitGBps,
     reference: reference?.source ?? null,
     isOfKind: isOfKind(device),
-    ...(copied !== undefined && { copies: { made: copied.made, proven: copied.proven } }),
+    ...(copied !== undefined && {
+      copies: {
+        made: copied.made,
+        proven: copied.proven,
+        provenEachWay: Math.min(copied.provenH2d, copied.provenD2h),
+      },
+    }),
     rates: [
       ...rows(measured.pinned, expected, false),
       ...(measured.together === null ? [] : rows(measured.together, expectedTogether, true)),
@@ -215,11 +233,18 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   };
 }
 
-/** What is said of links that copies refute: it is left out of all causes. */
+/** What is said of links and that copies refute: it is left out of all causes. */
 function refutedLinks(device: DeviceExamination): string[] {
-  return linksOf(device).refuted.map(
-    (text) => `link of device ${device.facts.ordinal}, as ${text}: copies were faster, so it is not true`,
-  );
+  const { ordinal } = device.facts;
+  const links = copiesPastPcie(device) ? [] : linksOf(device).refuted;
+  return [
+    ...links.map((text) => `link of device ${ordinal}, as ${text}: copies were faster, so it is not true`),
+    ...(areReplaysRefuted(device)
+      ? [
+          `replay counter of device ${ordinal}: it rose by ${toldReplays(device)}, more than there were packets, so it is not true`,
+        ]
+      : []),
+  ];
 }
 
 /** What NVML did not tell. */
@@ -257,11 +282,25 @@ function verdictOf(
   if (first !== undefined && beforeAll.includes(first.cause)) {
     return { verdict: "cannot tell", reason: first.summary };
   }
+  const isFaulty = ({ action }: Finding) => action === "isolate" || action === "reset";
   const costly = findings.filter(({ weight }) => weight === "costs");
   if (costly.length > 0) {
     const more =
       costly.length === 1 ? "" : ` ${costly.length - 1} more ${costly.length === 2 ? "cause" : "causes"}.`;
-    return { verdict: "costs", reason: `${costly[0]!.summary}${more}` };
+    const besides = findings.find((finding) => finding.weight !== "costs" && isFaulty(finding));
+    return {
+      verdict: "costs",
+      reason: `${costly[0]!.summary}${more}${besides === undefined ? "" : ` ${besides.summary}`}`,
+    };
+  }
+  const faulty = findings.find(isFaulty);
+  if (faulty !== undefined) {
+    const rate =
+      devices.length > 0 && devices.every(isAsExpected) ? "Copies are as fast as they should be, but " : "";
+    return {
+      verdict: "faulty",
+      reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}`,
+    };
   }
   const unmeasured = devices.filter(({ measured }) =>
     linkDirections.some((way) => measured.pinned[way] === null),
@@ -272,22 +311,15 @@ function verdictOf(
       reason: `Whether ${namesOf(unmeasured)} healthy cannot be told: there was no time left to measure.`,
     };
   }
-  const faulty = findings.find(({ action }) => action === "isolate" || action === "reset");
-  if (faulty !== undefined) {
-    const rate = devices.every(isAsExpected) ? "Copies are as fast as they should be, but " : "";
-    return {
-      verdict: "faulty",
-      reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}`,
-    };
-  }
+  if (devices.length === 0) return { verdict: "cannot tell", reason: "There was no device to examine." };
   const unknown = devices.filter(({ expected }) => linkDirections.some((way) => expected[way] === null));
-  if (devices.length === 0 || unknown.length > 0) {
-    const why = emulated
-      ? "this is no GPU but an emulated device without a link"
-      : "its link is not known, or nothing of its kind was recorded";
+  if (unknown.length > 0) {
+    const reasons = emulated
+      ? ["this is no GPU but an emulated device without a link"]
+      : [...new Set(unknown.map(whyUnknown))];
     return {
       verdict: "cannot tell",
-      reason: `Whether ${namesOf(unknown)} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
+      reason: `Whether ${namesOf(unknown)} healthy cannot be told: ${reasons.join(", or ")}, so that there is nothing to compare copies with.`,
     };
   }
   const ofOtherKinds = devices.filter((device) => !isOfKind(device));
@@ -310,10 +342,26 @@ function verdictOf(
   };
 }
 
+/** Why nothing is expected of a device, as a clause. */
+function whyUnknown(device: DeviceExamination): string {
+  if (
+    isPartOfGpu(device.facts.name) ||
+    (device.health.before ?? device.health.underLoad)?.migEnabled === true
+  ) {
+    return "a part of a GPU shares its link with others";
+  }
+  return copiesPastPcie(device) ? "copies do not go over PCIe" : "its link is not known";
+}
+
 function isAsExpected(device: DeviceExamination): boolean {
   return (
     isOfKind(device) &&
-    linkDirections.every((way) => device.expected[way] !== null && shortfallGBps(device, way) === null)
+    linkDirections.every(
+      (way) =>
+        device.expected[way] !== null &&
+        device.measured.pinned[way] !== null &&
+        shortfallGBps(device, way) === null,
+    )
   );
 }
 

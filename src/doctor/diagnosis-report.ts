@@ -137,15 +137,23 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   ];
 }
 
-/** How many copies were compared, and what share of wrong ones would have been seen (the rule of three). */
+/**
+ * How many copies were compared, and what share of wrong ones would have been seen (the rule of three): of one direction
+ * of one device, as faults mostly are.
+ */
 function provenText(devices: Diagnosis["devices"]): Fact[] {
   const counts = devices.flatMap(({ copies }) => copies ?? []);
   const [made, proven] = (["made", "proven"] as const).map((key) =>
     counts.reduce((sum, count) => sum + count[key], 0),
   ) as [number, number];
   if (proven === 0) return [];
-  const seen = `a fault in 1 of ${Math.max(1, Math.floor(proven / 3))} is seen with 95 % probability`;
-  return [["Data", `${proven === made ? `all ${made}` : `${proven} of ${made}`} copies compared: ${seen}`]];
+  const compared = `${proven === made ? `all ${made}` : `${proven} of ${made}`} timed copies compared`;
+  const eachWay = Math.min(...counts.map((count) => count.provenEachWay ?? Math.floor(count.proven / 2)));
+  const seen =
+    eachWay < 3
+      ? ""
+      : `: a fault in 1 of ${Math.floor(eachWay / 3)} of one direction is found with 95 % probability`;
+  return [["Data", `${compared}${seen}`]];
 }
 
 /** Rates beside what is expected; rates together where there are several devices. */

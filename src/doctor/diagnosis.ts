@@ -74,7 +74,14 @@ const deviceDiagnosisSchema = z.object({
   /** Whether that is of this kind of GPU; false for a share of the link that other kinds fill. */
   isOfKind: z.boolean().default(true),
   /** Copies whose rates count, and of these, how many were compared; absent from older documents. */
-  copies: z.object({ made: count, proven: count }).optional(),
+  copies: z
+    .object({
+      made: count,
+      proven: count,
+      /** Of the direction of which fewer were compared; absent from older documents. */
+      provenEachWay: count.optional(),
+    })
+    .optional(),
   rates: z.array(rateSchema),
 });
 

@@ -46,12 +46,23 @@ export interface DeviceExamination {
   activityBefore?: DeviceActivity | null;
   /** Copies whose data came back wrong, of all that were compared. */
   wrongCopies?: number;
-  /** Copies whose rates count, how many of these were compared, and all bytes that the link carried meanwhile. */
-  copied?: { made: number; proven: number; bytes: number };
+  copied?: CopyCounts;
   /** Why it could not be examined to its end, as a clause: "cuMemcpy… failed with …"; null where it was. */
   failure?: string | null;
   /** Whether that is for want of memory, the device's or the host's, which says nothing of the device. */
   outOfMemory?: boolean;
+  /** Whether another device's failure ended the examination of this one, which says nothing of it. */
+  failedForAnother?: boolean;
+}
+
+/** Copies whose rates count, how many of these were compared, and all bytes that the link carried meanwhile. */
+export interface CopyCounts {
+  made: number;
+  proven: number;
+  /** Of those that were compared, the ones of one direction alone. */
+  provenH2d: number;
+  provenD2h: number;
+  bytes: number;
 }
 
 /** Where no reference says: what lies so far below an expectation, of pinned copies of a size, is no chance any more. */

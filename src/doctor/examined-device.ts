@@ -6,7 +6,7 @@ import type { OtherProgram } from "../results/other-programs.js";
 import type { LinkRecord } from "../results/schema-parts.js";
 import { isRefuted } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
-import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
+import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examination.js";
 import { expectationOf, payloadLimitGBps, type SiteReference } from "./expectation.js";
 import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
 
@@ -25,7 +25,7 @@ export interface Subject {
   failure: string | null;
   outOfMemory: boolean;
   wrongCopies: number;
-  copied: { made: number; proven: number; bytes: number };
+  copied: CopyCounts;
   /** As it was while copies ran. */
   link: LinkRecord | null;
 }
@@ -67,7 +67,7 @@ export async function beginSubject(
     failure: null,
     outOfMemory: false,
     wrongCopies: 0,
-    copied: { made: 0, proven: 0, bytes: 0 },
+    copied: { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 },
     link: null,
   };
 }
@@ -98,6 +98,7 @@ export async function examinedDevice(
     limitGBps,
     activityBefore,
     failure: failure ?? lost,
+    failedForAnother: failure === null && lost !== null,
     outOfMemory,
     wrongCopies,
     copied,

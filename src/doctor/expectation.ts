@@ -107,15 +107,15 @@ function readReference(): Reference {
   return loaded;
 }
 
-/**
- * How names of parts of a GPU end: "NVIDIA H100 80GB HBM3 MIG 1g.10gb" of a MIG instance, "NVIDIA A10-8Q" of what a
- * hypervisor gives to a guest (vGPU types of NVIDIA's Virtual GPU Software User Guide).
- */
-const partOfGpu = / MIG \d+g\.\d+gb|-\d+[ABCQ](?:ME)?$/;
-
 /** Whether a device of this name has a part of a GPU, and so of its copy engines and its link. */
 export function isPartOfGpu(name: string): boolean {
-  return partOfGpu.test(name);
+  // "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
+  return / MIG \d+g\.\d+gb/.test(name) || isVirtualGpu(name);
+}
+
+/** Of what a hypervisor gives to a guest: "NVIDIA A10-8Q" (vGPU types of NVIDIA's Virtual GPU Software User Guide). */
+export function isVirtualGpu(name: string): boolean {
+  return /-\d+[ABCQ](?:ME)?$/.test(name);
 }
 
 /** What a healthy device of this name reaches over this link; null where the link is not known, or shared by its nature. */

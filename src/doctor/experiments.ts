@@ -9,6 +9,7 @@ import type { PlannedArenas } from "../plan/geometry.js";
 import { leastLostShare } from "../results/over-time.js";
 import { findFasterNode } from "./causes/cost.js";
 import { registeredLosses } from "./causes/memory-causes.js";
+import { lostBothWays } from "./causes/platform-causes.js";
 import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
 import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
 import { comparedWith, readHealth, type Subject } from "./examined-device.js";
@@ -229,6 +230,9 @@ export class Experiments {
         device: twice(arenas.device),
       });
       measured.bothWays = await both.bothWays();
+      if (lostBothWays(measured) !== null && this.#fits(`a second look at ${what}`, this.#plainMs)) {
+        measured.bothWays = betterRates(measured.bothWays, await both.bothWays());
+      }
       await this.#closeBench(subject, both);
     });
   }
@@ -317,7 +321,9 @@ export class Experiments {
 
   #count(subject: Subject, { wrongCopies, copied }: CopyBench): void {
     subject.wrongCopies += wrongCopies;
-    for (const key of ["made", "proven", "bytes"] as const) subject.copied[key] += copied[key];
+    for (const key of ["made", "proven", "provenH2d", "provenD2h", "bytes"] as const) {
+      subject.copied[key] += copied[key];
+    }
   }
 
   async #openBench(

@@ -8,8 +8,8 @@ import { callCli } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 /*
- * The examples of docs/health-checks.md, as the programs that they are for use them: on an emulated device that is well, and
- * on one whose memory had uncorrectable errors.
+ * The examples of docs/health-checks.md and of docs/fleet.md's part on health checks, as the programs that they are for use
+ * them: on an emulated device that is well, and on one whose memory had uncorrectable errors.
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -39,15 +39,17 @@ const healthy = machine(2, {});
 const ill = machine(2, { eccErrors: 2 });
 const here = ["--backend", "emulated", "--llc", "1MiB"];
 
-/** Runs a shell's lines where `pinbench` is this one, on an emulated device. */
+/** Runs a shell's lines where `pinbench` is this one, on an emulated device, and scontrol says how it was called. */
 function shell(script: string, env: Record<string, string>): Promise<{ code: number; stdout: string }> {
   const bin = temporaryFolder();
-  const program = join(bin, "pinbench");
-  writeFileSync(
-    program,
-    `#!/bin/sh\nexec "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${here.join(" ")}\n`,
-  );
-  chmodSync(program, 0o755);
+  const programs = {
+    pinbench: `exec "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${here.join(" ")}`,
+    scontrol: "printf 'scontrol:'; printf ' <%s>' \"$@\"",
+  };
+  for (const [name, line] of Object.entries(programs)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
   return new Promise((resolve) => {
     const all = { ...process.env, ...env, PATH: `${bin}:${process.env.PATH}` };
     execFile("bash", ["-c", script], { env: all }, (error, stdout) =>
@@ -104,6 +106,30 @@ describe("NVSentinel", () => {
     expect((await shell(script, healthy)).code).toBe(0);
     expect((await shell(script, ill)).code).toBe(1);
     expect((await shell(script, withoutLink)).code).toBe(0);
+  });
+});
+
+describe("Slurm and Node Health Check", () => {
+  const part = /^## Health checks$[\s\S]*/m.exec(readFileSync(join(root, "docs/fleet.md"), "utf8"))![0];
+  const [prolog, nhc, program] = [...part.matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(
+    ([, script]) => script!,
+  );
+  const [, checked] = /^\* \|\| check_cmd_status -t \d+ -r 0 sh -c '(.*)'$/m.exec(nhc!)!;
+  const node = { SLURMD_NODENAME: "n07" };
+
+  it("refuse a broken node, and neither a healthy one nor one that cannot be told", async () => {
+    for (const script of [prolog!, checked!]) {
+      const codes = await Promise.all([healthy, ill, withoutLink].map((env) => shell(script, env)));
+      expect(codes.map(({ code }) => code)).toEqual([0, 1, 0]);
+    }
+  });
+
+  it("drain a broken node, by a HealthCheckProgram, with what is wrong as the reason", async () => {
+    expect((await shell(program!, { ...healthy, ...node })).stdout).toBe("");
+    expect((await shell(program!, { ...withoutLink, ...node })).stdout).toBe("");
+    expect((await shell(program!, { ...ill, ...node })).stdout).toMatch(
+      /^scontrol: <update> <nodename=n07> <state=drain> <reason=ERROR: {2}nhc: .*memory had uncorrectable errors\.>$/,
+    );
   });
 });
 

@@ -13,7 +13,7 @@ const sizeBytes = 64 * MiB;
 const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 
 /** A bench on a session whose copies take what the session says. */
-function benchOn(session: FakeSession): Promise<CopyBench> {
+function benchOn(session: FakeSession, verify?: "every"): Promise<CopyBench> {
   return CopyBench.open({
     backend: { driver: { openSession: async () => session } } as never,
     device: deviceFacts,
@@ -23,6 +23,7 @@ function benchOn(session: FakeSession): Promise<CopyBench> {
       ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
     },
     cell: { sizeBytes, cache: "cold", buffersPerWorker: 4 },
+    ...(verify && { verify }),
   });
 }
 
@@ -166,6 +167,27 @@ describe("a device alone", () => {
     await bench.rates("pinned");
     expect(bench.hostShare).toEqual({ h2d: expect.closeTo(0.01, 6), d2h: expect.closeTo(0.98, 6) });
   });
+
+  it.each([
+    ["one by one", 40e6, 1],
+    ["several at a time", 2e6, 3],
+  ])(
+    "compares some of whatever copies a fault meets that comes again in every second to seventh, %s",
+    async (_, copyNs, copies) => {
+      const session = new FakeSession(() => copyNs);
+      await (await benchOn(session, "every")).samples("pinned", 9);
+      const compared: number[] = [];
+      let made = 0;
+      for (const request of session.requests.filter(({ direction }) => direction === "d2h")) {
+        made += request.warmupCopies;
+        for (let i = 0; i < request.samples * request.copiesPerSample; ++i) compared.push(made++);
+      }
+      expect(session.requests.at(-1)!.copiesPerSample).toBe(copies);
+      for (const every of [2, 3, 4, 5, 6, 7]) {
+        expect(new Set(compared.map((copy) => copy % every)).size, `every ${every}`).toBe(every);
+      }
+    },
+  );
 
   it("has the time of a copy after a rest apart from that of copies in a row", async () => {
     const session = new FakeSession();

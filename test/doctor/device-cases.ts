@@ -88,7 +88,7 @@ export const deviceCases: readonly CauseCase[] = [
     change: { measured: { bothWays: rates(29, 28.5) } },
     cause: "both-ways-shared",
     weight: "risk",
-    says: "1.03 times",
+    says: "Copies from the device keep only 51 % of their rate",
   },
   {
     what: "memory whose retirement is pending",
@@ -127,6 +127,13 @@ export const deviceCases: readonly CauseCase[] = [
     cause: "mig",
     weight: "explains",
     cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
+  },
+  {
+    what: "what a hypervisor gives to a guest of a device",
+    change: { facts: { name: "NVIDIA A10-8Q" } },
+    cause: "vgpu",
+    weight: "explains",
+    says: "A10-8Q",
   },
   {
     what: "an instance of which NVML does not say what it is",

@@ -232,7 +232,7 @@ describe("errors of a link", () => {
         evidence: [
           expect.any(String),
           "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what is expected",
-          "so many errors cost 8.72 GB/s at most",
+          "so many errors take 16.6 % of the time at most",
         ],
         claim: {
           leaves: { h2d: expect.closeTo(20 / 23.968), d2h: expect.closeTo(20 / 23.968) },

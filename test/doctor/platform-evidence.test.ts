@@ -111,10 +111,11 @@ describe("confidential computing", () => {
       {
         weight: "risk",
         summary:
-          "Asynchronous copies of pinned memory block here: the calls return only when the copy is done.",
+          "Asynchronous copies of pinned memory to the device block here: the calls return only when the copy is done.",
         evidence: ["of a pinned copy's time, the call takes 50 % to the device and 0 % back"],
       },
     ]);
+    expect(wait(share(0.5, 0.5))[0]!.summary).toMatch(/^Asynchronous copies of pinned memory block here: /);
     const explained = { weight: "explains", summary: expect.stringContaining("done, as with confidential") };
     expect(wait({ ...share(0.1, 0.9), ...on })).toMatchObject([explained]);
     expect(wait(share(0.9, 0.9), { confidentialGuest: "Intel TDX" })).toMatchObject([explained]);
@@ -189,32 +190,42 @@ describe("copies that share a way", () => {
       },
     );
 
-  it("of both directions reach less than 1.25 times the faster one", () => {
+  it("of both directions leave one of them less than three fifths of its rate", () => {
     const [, ...bridges] = healthyPath.ports.map(({ name }) => name);
-    expect(both(rates(25, 24.9))).toMatchObject([
+    // As people report of A100s behind switches (nvbandwidth issues 11 and 53).
+    expect(both(rates(11, 24.9), rates(26, 26))).toMatchObject([
       {
         summary:
-          "Both directions at once reach only 1.25 times the rate of one direction; 2 times is possible: the device is behind a switch.",
+          "Copies to the device keep only 42 % of their rate while others go the other way; the device is behind a switch.",
         evidence: [
-          "one way at a time: 40.0 GB/s to the device, 20.0 GB/s back",
-          "both ways at once: 25.0 GB/s to the device, 24.9 GB/s back",
+          "one way at a time: 26.0 GB/s to the device, 26.0 GB/s back",
+          "both ways at once: 11.0 GB/s to the device, 24.9 GB/s back",
           `bridges above it: ${bridges.join(", ")}`,
         ],
+        fix: expect.stringContaining("below another switch or none"),
       },
     ]);
     const [direct] = both(rates(20, 20), rates(20, 40), 2);
-    expect(direct!.summary).toBe(
-      "Both directions at once reach only 1.00 times the rate of one direction; 2 times is possible.",
-    );
+    expect(direct).toMatchObject({
+      summary: "Copies from the device keep only 50 % of their rate while others go the other way.",
+      fix: expect.stringContaining("host memory, or bridges that are not shown"),
+    });
     expect(direct!.evidence).toHaveLength(2);
+    expect(both(rates(null, 1))).toHaveLength(1);
     for (const none of [
-      both(rates(25, 25)),
-      both(rates(null, 1)),
-      both(rates(1, null)),
+      both(rates(24, 12)),
+      both(rates(null, null)),
       both(rates(1, 1), rates(null, null)),
+      both(rates(1, 1), rates(0, 0)),
     ]) {
       expect(none).toEqual([]);
     }
+  });
+
+  it("of both directions are as they are without PCIe", () => {
+    const measured = { bothWays: rates(20, 20), pinned: rates(40, 40) };
+    expect(saysOf("both-ways-shared", {}, { measured, facts: { integrated: true } })).toEqual([]);
+    expect(saysOf("both-ways-shared", {}, { measured, health: { c2cLinks: 1 } })).toEqual([]);
   });
 
   it("with another device below one switch lose a tenth of their rate or more", () => {
@@ -227,7 +238,7 @@ describe("copies that share a way", () => {
     expect(shared(together(44.9, 45))).toMatchObject([
       {
         device: 0,
-        summary: "The device shares a way to the CPU with device 1: together each is slower than alone.",
+        summary: "The device shares a way to the CPU with device 1, and is slower while all copy than alone.",
         evidence: [
           "alone: 50.0 GB/s to the device, 50.0 GB/s back",
           "all devices together: 44.9 GB/s to the device, 45.0 GB/s back",

@@ -39,7 +39,7 @@ describe("a cause costs at most what its mechanism can", () => {
     expect(findings.find(({ cause }) => cause === "link-errors")).toMatchObject({
       weight: "risk",
       cost: null,
-      evidence: expect.arrayContaining(["so many errors cost 0.01 GB/s at most"]),
+      evidence: expect.arrayContaining(["so many errors take 0.1 % of the time at most"]),
     });
     expect(findings[0]).toMatchObject({
       cause: "unexplained",

@@ -59,21 +59,44 @@ describe("a verdict", () => {
       "Whether device 0 is healthy cannot be told: its link is not known",
     );
     expect(reason({ other: { expected: rates(null, 55) } }, unknown)).toContain("devices 0, 1 are");
-    expect(diagnosed([])).toMatchObject({ verdict: "cannot tell", findings: [] });
+    expect(diagnosed([])).toMatchObject({
+      verdict: "cannot tell",
+      findings: [],
+      reason: "There was no device to examine.",
+    });
   });
 
-  it("is costs before unmeasured, unmeasured before faulty, faulty before unknown", () => {
+  it("without an expectation says why there is none", () => {
+    const none = { other: { expected: rates(null, null), reference: null } };
+    const reason = (...changes: DeviceChange[]) =>
+      diagnosed(changes.map((change) => ({ ...none, ...change }))).reason;
+    const link = "its link is not known";
+    const part = "a part of a GPU shares its link with others";
+    const past = "copies do not go over PCIe";
+    expect(reason({})).toContain(`cannot be told: ${link}, so that`);
+    expect(reason({ facts: { name: "NVIDIA A10-8Q" } })).toContain(`: ${part}, so`);
+    expect(reason({ health: { migEnabled: true } })).toContain(`: ${part}, so`);
+    expect(reason({ facts: { integrated: true } }, { health: { c2cLinks: 1 } })).toContain(`: ${past}, so`);
+    expect(reason({}, { health: { c2cLinks: 1 } })).toContain(`: ${link}, or ${past}, so`);
+  });
+
+  it("is costs before faulty, faulty before unmeasured, unmeasured before unknown", () => {
     const verdictOf = (...changes: DeviceChange[]) => diagnosed(changes).verdict;
     const reasonOf = (...changes: DeviceChange[]) => diagnosed(changes).reason;
     expect(verdictOf(slow, unmeasured)).toBe("costs");
-    expect(verdictOf(ecc, unmeasured)).toBe("cannot tell");
+    expect(verdictOf(ecc, unmeasured)).toBe("faulty");
+    expect(reasonOf(ecc, unmeasured)).toBe("Device 0: the device's memory had uncorrectable errors.");
+    expect(reasonOf(unmeasured, unknown)).toContain("no time left");
+    expect(reasonOf(ecc, slow)).toMatch(
+      /explains it\. Device 0: the device's memory had uncorrectable errors\.$/,
+    );
     expect(verdictOf(ecc, unknown)).toBe("faulty");
     expect(reasonOf(ecc, unknown)).toBe("Device 0: the device's memory had uncorrectable errors.");
     expect(reasonOf(ecc, {})).toBe(
       "Copies are as fast as they should be, but device 0: the device's memory had uncorrectable errors.",
     );
     expect(verdictOf(unknown, otherKind)).toBe("cannot tell");
-    expect(reasonOf(unknown, otherKind)).toContain("nothing of its kind was recorded");
+    expect(reasonOf(unknown, otherKind)).toContain("its link is not known");
   });
 
   it("is faulty for a finding that isolates as for one that resets, and for none that is to be watched", () => {
@@ -222,10 +245,8 @@ describe("a device's row", () => {
   });
 
   it("has how many copies were made and proven, if that is known", () => {
-    expect(rowOf({ other: { copied: { made: 9, proven: 4, bytes: 1 } } }).copies).toEqual({
-      made: 9,
-      proven: 4,
-    });
+    const copied = { made: 9, proven: 4, provenH2d: 3, provenD2h: 1, bytes: 1 };
+    expect(rowOf({ other: { copied } }).copies).toEqual({ made: 9, proven: 4, provenEachWay: 1 });
     const { copied: _, ...device } = deviceWith(healthyExamination().devices[0]!.path, 0, {});
     expect(diagnosed([], { devices: [device] }).devices[0]).not.toHaveProperty("copies");
   });

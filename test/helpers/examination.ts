@@ -127,7 +127,7 @@ export function deviceWith(
     measured: { ...healthyMeasurements, ...change.measured },
     activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20_000, fromDeviceBytesPerSecond: 0 },
     wrongCopies: 0,
-    copied: { made: 120, proven: 120, bytes: 20e9 },
+    copied: { made: 120, proven: 120, provenH2d: 60, provenD2h: 60, bytes: 20e9 },
     failure: null,
     ...change.other,
   };

@@ -9,6 +9,7 @@ import {
   memoryClockLow,
   memoryErrors,
   slowAtFirst,
+  virtualGpu,
   xidErrors,
 } from "./device-causes.js";
 import { linkErrors, linkNarrow, linkUncorrected, slotNarrow } from "./link-causes.js";
@@ -75,6 +76,7 @@ export const causes: Readonly<Record<string, Cause>> = {
   "xid-errors": xidErrors,
   "gpus-excluded": gpusExcluded,
   mig: dividedDevice,
+  vgpu: virtualGpu,
   "virtual-machine": virtualMachine,
   wsl,
   "confidential-computing": confidentialComputing,
@@ -132,7 +134,6 @@ const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Actio
   "device-fails": ["reset", "reset"],
   "memory-errors": ["reset", "reset"],
   "link-narrow": ["isolate", "monitor"],
-  "slot-narrow": ["isolate", "none"],
   "link-errors": ["isolate", "monitor"],
   "clocks-held": ["isolate", "monitor"],
   "memory-clock-low": ["monitor", "monitor"],

@@ -1,5 +1,5 @@
 import type { Cost } from "../diagnosis.js";
-import { type DeviceExamination, type Rates, shortfallGBps } from "../examination.js";
+import { betterRates, type DeviceExamination, type Rates, shortfallGBps } from "../examination.js";
 import { linksOf } from "./path-links.js";
 
 /** The directions that a device's link carries. */
@@ -55,15 +55,17 @@ export interface FasterNode {
 }
 
 /**
- * The node that gains most over the device's own, as both were measured, or over where the system placed the first copies
- * if that was not; null where none gains more than chance.
+ * The node that gains most over the device's own, of which the first copies were too, or over where the system placed
+ * these; null where none gains more than chance.
  */
 export function findFasterNode({
   measured,
   path,
   reference,
 }: Pick<DeviceExamination, "measured" | "path" | "reference">): FasterNode | null {
-  const own = measured.nodes.find(({ node }) => node === path.numaNode)?.rates ?? measured.pinned;
+  const own = measured.nodes
+    .filter(({ node }) => node === path.numaNode)
+    .reduce((best, { rates }) => betterRates(best, rates), measured.pinned);
   const gainOf = (rates: Rates, direction: LinkDirection) =>
     Math.max(0, (rates[direction] ?? 0) - (own[direction] ?? Number.POSITIVE_INFINITY));
   const [best] = measured.nodes

@@ -1,12 +1,15 @@
 import { sysfsPciName } from "../../host/topology.js";
 import { describeOther } from "../../results/other-programs.js";
 import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
+import { isVirtualGpu } from "../expectation.js";
 import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
-import { claimOf, type Suspect } from "./share-loss.js";
+import { type Claim, claimOf, type Suspect } from "./share-loss.js";
 
 /** Below these a device is idle, but for what NVML's own sampling shows. */
 const idleComputePercent = 5;
 const idleLinkShare = 0.01;
+/** Where the link is not known: of generation 4 x16. */
+const usualLimitGBps = 31.5;
 
 /** Another process uses the device, or its link. One that only has it open costs nothing. */
 export function deviceShared({ devices }: Examination): Suspect[] {
@@ -31,13 +34,25 @@ export function deviceShared({ devices }: Examination): Suspect[] {
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
         ],
         cost: null,
-        // One that was not seen at work takes its turn at most.
-        ...(slow && { claim: claimOf(busy.length > 0 ? 0 : 1 / (1 + others.length), "open") }),
+        ...(slow && { claim: claimOfOthers(device, others.length) }),
         fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
         sureness: busy.length > 0 ? "likely" : "possible",
       },
     ];
   });
+}
+
+/**
+ * Others that copy can take whatever is missing, and their kernels no more than the time that these run, where NVML tells
+ * that nothing went over the link. One that was not seen at work takes its turn at most.
+ */
+function claimOfOthers(device: DeviceExamination, others: number): Claim {
+  if (busyText(device).length === 0) return claimOf(1 / (1 + others), "open");
+  const { computePercent, toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = device.activityBefore!;
+  const isLinkSeen = toDeviceBytesPerSecond !== null && fromDeviceBytesPerSecond !== null;
+  return isLinkSeen && linkTexts(device).length === 0
+    ? claimOf(Math.max(0, 1 - (computePercent ?? 0) / 100), "at most")
+    : claimOf(0, "open");
 }
 
 /** Copies were slow, and no longer when they were measured again: no fault of the device, but something disturbs the machine. */
@@ -69,18 +84,25 @@ export function slowAtFirst({ devices }: Examination): Suspect[] {
 /** A list of more is no reading. */
 const mostProcesses = 5;
 
-function busyText({ activityBefore, limitGBps }: DeviceExamination): string[] {
+function busyText(device: DeviceExamination): string[] {
+  const computePercent = device.activityBefore?.computePercent ?? 0;
+  return [
+    ...(computePercent >= idleComputePercent
+      ? [`kernels ran ${computePercent} % of the time before the examination`]
+      : []),
+    ...linkTexts(device),
+  ];
+}
+
+function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
   if (activityBefore == null) return [];
-  const { computePercent, toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = activityBefore;
-  const idleGBps = (limitGBps ?? Number.POSITIVE_INFINITY) * idleLinkShare;
+  const { toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = activityBefore;
+  const idleGBps = (limitGBps ?? usualLimitGBps) * idleLinkShare;
   const linkText = (bytesPerSecond: number | null, where: string) => {
     const rate = (bytesPerSecond ?? 0) / 1e9;
     return rate > idleGBps ? [`link before the examination: ${gigabytes(rate)} ${where}`] : [];
   };
   return [
-    ...((computePercent ?? 0) >= idleComputePercent
-      ? [`kernels ran ${computePercent} % of the time before the examination`]
-      : []),
     ...linkText(toDeviceBytesPerSecond, "to the device"),
     ...linkText(fromDeviceBytesPerSecond, "back"),
   ];
@@ -115,7 +137,7 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
         summary: `The device holds its clocks down while it copies, because ${first[1]}.`,
         evidence: [
           `reasons that NVML gives: ${found.map(([reason]) => reason).join(", ")}`,
-          ...(clock === null || health.maxSmClockMHz === null
+          ...(clock === null || !health.maxSmClockMHz
             ? []
             : [`clock: ${clock} of ${health.maxSmClockMHz} MHz`]),
           ...(health.temperatureC === null ? [] : [`temperature: ${health.temperatureC} °C`]),
@@ -264,4 +286,23 @@ export function dividedDevice({ devices }: Examination): Suspect[] {
       },
     ];
   });
+}
+
+/** What a hypervisor gives to a guest of a device: others have the rest of its copy engines and its link. */
+export function virtualGpu({ devices }: Examination): Suspect[] {
+  return devices
+    .filter(({ facts: { name } }) => isVirtualGpu(name))
+    .map(
+      ({ facts }): Suspect => ({
+        cause: "vgpu",
+        device: facts.ordinal,
+        weight: "explains",
+        summary:
+          "The device is a virtual GPU (vGPU): it shares copy engines and link with other virtual machines.",
+        evidence: [`its name: ${facts.name}`],
+        cost: null,
+        fix: null,
+        sureness: "certain",
+      }),
+    );
 }

@@ -1,5 +1,5 @@
 import type { DeviceExamination, Examination } from "../examination.js";
-import { gigabytes, isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import { isSlow, ratesText, reachesExpectation } from "./cost.js";
 import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
 import { claimOf, type Suspect } from "./share-loss.js";
 
@@ -35,6 +35,8 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           ),
           cost: null,
           claim: claimOf(1 / gain, "limit"),
+          // Of kinds that nobody recorded it may be how the host's maker wired them.
+          ...(isGuest && device.reference?.isOfKind === false && { action: "monitor" as const }),
           fix: isGuest
             ? "See on the host, or ask its maintainer, whether the slot has no more, or the link came up with less than it can."
             : slowest.isDevices
@@ -123,7 +125,7 @@ export function linkErrors({ devices }: Examination): Suspect[] {
           ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
-          ...(left === null ? [] : [`so many errors cost ${mostText(device, left)} at most`]),
+          ...(left === null ? [] : [`so many errors take ${percentText(1 - left)} of the time at most`]),
         ],
         cost: null,
         ...(left !== null && { claim: claimOf(left, "at most") }),
@@ -141,13 +143,28 @@ function leftByErrors({ health, copied }: DeviceExamination, errors: number): nu
   return copied.bytes / (copied.bytes + errors * mostSymbolsOfError * width);
 }
 
-function mostText({ measured: { pinned } }: DeviceExamination, left: number): string {
-  return gigabytes(Math.max(...linkDirections.map((way) => pinned[way] ?? 0)) * (1 / left - 1));
+/** "0.2 %", to a tenth, rounded up. */
+function percentText(share: number): string {
+  return `${(Math.ceil(share * 1000) / 10).toFixed(1)} %`;
 }
 
-function replaysOf({ health: { before, after } }: DeviceExamination): number {
+function replaysOf(device: DeviceExamination): number {
+  return areReplaysRefuted(device) ? 0 : toldReplays(device);
+}
+
+/** By how much NVML's counter rose while copies ran. */
+export function toldReplays({ health: { before, after } }: DeviceExamination): number {
   if (before?.replays == null || after?.replays == null) return 0;
   return Math.max(0, after.replays - before.replays);
+}
+
+/** The least that a packet of a copy carries: a completion, by the Read Completion Boundary of 64 bytes. */
+const leastPacketBytes = 64;
+
+/** Whether more packets are said to have been sent again than there were: of each there is a request at most, too. */
+export function areReplaysRefuted(device: DeviceExamination): boolean {
+  const { copied } = device;
+  return copied !== undefined && toldReplays(device) > (2 * copied.bytes) / leastPacketBytes;
 }
 
 /** Errors since boot that no retransmission could mend. */

@@ -159,7 +159,7 @@ const smallWindowShare = 0.5;
 export function windowSmall({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const health = device.health.before ?? device.health.underLoad;
-    const bytes = health?.bar1TotalBytes ?? device.path.largestBarBytes;
+    const bytes = health?.bar1TotalBytes || device.path.largestBarBytes;
     const memory = device.facts.totalMemoryBytes;
     const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
     // A part of a device has a part of the window.

@@ -1,8 +1,16 @@
 import { emulatedNotice } from "../../results/device-facts.js";
 import { formatSizeRounded } from "../../settings/units.js";
-import type { DeviceExamination, Examination } from "../examination.js";
+import type { DeviceExamination, DeviceMeasurements, Examination } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
-import { isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
+import {
+  directionName,
+  isSlow,
+  type LinkDirection,
+  linkDirections,
+  ratesText,
+  reachesExpectation,
+} from "./cost.js";
+import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Suspect } from "./share-loss.js";
 
 /** A virtual machine shows a guest little of the machine that it runs on. */
@@ -112,16 +120,18 @@ export function copiesWait({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const { hostShare, pinned } = device.measured;
     const shares = linkDirections.map((direction) =>
-      pinned[direction] === null ? 0 : (hostShare?.[direction] ?? 0),
+      pinned[direction] === null ? 0 : Math.min(1, hostShare?.[direction] ?? 0),
     );
-    if (Math.max(...shares) < waitingShare) return [];
+    const ways = linkDirections.filter((_, i) => shares[i]! >= waitingShare);
+    if (ways.length === 0) return [];
+    const waiting = ways.length > 1 ? "" : ` ${directionName[ways[0]!]}`;
     const isExplained = isConfidential(device, machine);
     return [
       {
         cause: "copies-wait",
         device: device.facts.ordinal,
         weight: isExplained ? "explains" : "risk",
-        summary: `Asynchronous copies of pinned memory block here: the calls return only when the copy is done${
+        summary: `Asynchronous copies of pinned memory${waiting} block here: the calls return only when the copy is done${
           isExplained ? ", as with confidential computing" : ""
         }.`,
         evidence: [
@@ -212,33 +222,48 @@ function isOlder(version: string, than: string): boolean {
 /** Less of its own rate than this is left to a device while all copy. */
 const sharedShare = 0.9;
 
-/** Both directions at once carry this many times what one does on a link of which each has all: less is a loss. */
-const leastBothWays = 1.25;
+/** Of its own rate, what a direction keeps while the other one copies too: all, on a link that has a way for each. */
+const leastKeptBothWays = 0.6;
+
+/** The direction that keeps least of its rate while the other one copies too; null where both keep enough. */
+export function lostBothWays({
+  bothWays,
+  pinned,
+}: Pick<DeviceMeasurements, "bothWays" | "pinned">): { way: LinkDirection; kept: number } | null {
+  const shares = linkDirections.flatMap((way) => {
+    const [found, alone] = [bothWays?.[way] ?? null, pinned[way]];
+    return found === null || alone === null || alone === 0 ? [] : [{ way, kept: found / alone }];
+  });
+  const [least] = shares.sort((a, b) => a.kept - b.kept);
+  return least !== undefined && least.kept < leastKeptBothWays ? least : null;
+}
 
 /** Copies in one direction take their time from those in the other one, as behind some switches and in some virtual machines. */
 export function bothWaysShared({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
+    const lost = lostBothWays(device.measured);
+    if (lost === null || copiesPastPcie(device)) return [];
     const { bothWays, pinned } = device.measured;
-    if (bothWays === undefined || bothWays.h2d === null || bothWays.d2h === null) return [];
-    const alone = Math.max(pinned.h2d ?? 0, pinned.d2h ?? 0);
-    const gain = (bothWays.h2d + bothWays.d2h) / alone;
-    if (!(gain < leastBothWays)) return [];
+    const { way, kept } = lost;
     const [, ...bridges] = device.path.ports;
+    const isBehindSwitch = bridges.length > 1;
     return [
       {
         cause: "both-ways-shared",
         device: device.facts.ordinal,
         weight: "risk",
-        summary: `Both directions at once reach only ${gain.toFixed(2)} times the rate of one direction; 2 times is possible${
-          bridges.length > 1 ? ": the device is behind a switch" : ""
+        summary: `Copies ${directionName[way]} keep only ${Math.floor(kept * 100)} % of their rate while others go the other way${
+          isBehindSwitch ? "; the device is behind a switch" : ""
         }.`,
         evidence: [
           `one way at a time: ${ratesText(pinned)}`,
-          `both ways at once: ${ratesText(bothWays)}`,
-          ...(bridges.length > 1 ? [`bridges above it: ${bridges.map(({ name }) => name).join(", ")}`] : []),
+          `both ways at once: ${ratesText(bothWays!)}`,
+          ...(isBehindSwitch ? [`bridges above it: ${bridges.map(({ name }) => name).join(", ")}`] : []),
         ],
         cost: null,
-        fix: "Try another slot, below another switch or none, if programs copy both ways at once.",
+        fix: isBehindSwitch
+          ? "If programs copy both ways at once, try a slot below another switch or none."
+          : "If programs copy both ways at once, look at what both share: host memory, or bridges that are not shown here.",
         sureness: "possible",
       },
     ];
@@ -266,7 +291,7 @@ export function uplinkShared({ devices }: Examination): Suspect[] {
         cause: "uplink-shared",
         device: device.facts.ordinal,
         weight: "explains",
-        summary: `The device shares a way to the CPU with device ${others.map(({ facts }) => facts.ordinal).join(", ")}: together each is slower than alone.`,
+        summary: `The device shares a way to the CPU with device ${others.map(({ facts }) => facts.ordinal).join(", ")}, and is slower while all copy than alone.`,
         evidence: [
           `alone: ${ratesText(pinned)}`,
           `all devices together: ${ratesText(together)}`,

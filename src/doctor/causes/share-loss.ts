@@ -1,4 +1,4 @@
-import type { Cost, Finding } from "../diagnosis.js";
+import type { Cost, Found } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import { costOf, findFasterNode, type LinkDirection, linkDirections, lossOf } from "./cost.js";
 import { linksOf } from "./path-links.js";
@@ -22,8 +22,7 @@ export interface Claim {
  * A cause before all causes share what is lost. `cost` is that of other copies than plain pinned ones. A claim that gets no
  * share makes a weight of "costs" a risk.
  */
-export interface Suspect extends Omit<Finding, "cost" | "action"> {
-  cost: Cost | null;
+export interface Suspect extends Found {
   claim?: Claim;
 }
 
@@ -36,7 +35,7 @@ interface Loss {
 
 /** Causes with their costs, and what is left of each device's loss, by its ordinal. */
 export interface SharedLoss {
-  findings: Omit<Finding, "action">[];
+  findings: Found[];
   losses: ReadonlyMap<number, Readonly<Record<LinkDirection, Loss | null>>>;
 }
 

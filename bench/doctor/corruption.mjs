@@ -1,0 +1,37 @@
+// Corrupted copies from the device, and how often `pinbench doctor --quick`, which compares every copy, sees them: every
+// fifth copy is wrong, or some by chance, with another seed in each run.
+
+const faults = [
+  ["every fifth", (run) => ({ every: 5, from: 1 + (run % 5) }), 1 / 5],
+  ...[0.02, 0.05, 0.1].map((probability) => [
+    `${probability * 100} % by chance`,
+    (run) => ({ probability, seed: run + 1 }),
+    probability,
+  ]),
+];
+
+/** So many runs of each fault, of which `examine` makes a diagnosis: how often it was found, and how often it can be. */
+export async function corruptedCopies(runs, examine) {
+  const results = [];
+  for (const [name, occurrences, share] of faults) {
+    const result = { name, runs, found: 0, fewest: Number.POSITIVE_INFINITY, allProven: true, expected: 0 };
+    for (let run = 0; run < runs; ++run) {
+      const fault = { copy: "d2h", fault: "flip", ...occurrences(run) };
+      const { findings, devices } = await examine({ faults: [fault] });
+      const { made, proven, provenEachWay } = devices[0].copies;
+      result.found += Number(findings.some(({ cause }) => cause === "wrong-data"));
+      result.fewest = Math.min(result.fewest, provenEachWay);
+      result.allProven &&= made === proven;
+      // By chance none of the copies that are proven may be a wrong one.
+      result.expected += share === 1 / 5 ? 1 : 1 - (1 - share) ** provenEachWay;
+    }
+    results.push({ ...result, isRight: result.allProven && isAsExpected(result) });
+  }
+  return results;
+}
+
+/** Within three standard deviations of what chance leaves to be found: a run more or less is no miss. */
+function isAsExpected({ found, expected, runs }) {
+  const share = expected / runs;
+  return found >= expected - 3 * Math.sqrt(runs * share * (1 - share)) - 1e-9;
+}

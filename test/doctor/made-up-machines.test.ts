@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { healthCheckCodes, healthCheckLine, nodeState } from "../../src/doctor/automation.js";
+import { diagnose } from "../../src/doctor/diagnose.js";
+import type { Diagnosis } from "../../src/doctor/diagnosis.js";
+import { comparedWith } from "../../src/doctor/examined-device.js";
+import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import { readPciPath } from "../../src/doctor/facts/pci-path.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { type DeviceChange, deviceWith, otherProgram, rates } from "../helpers/examination.js";
+import { gpuNames, machineTree, type TreeFiles } from "../helpers/machine-tree.js";
+import { link } from "./cause-case.js";
+import { virtualMachine } from "./device-cases.js";
+
+/*
+ * Machines on which something lies, or several things are wrong at once: nothing false is said of them, and no node is taken
+ * out of use for what is not its own. They are compared with the references that pinbench has.
+ */
+
+function examined(changes: readonly DeviceChange[], files: TreeFiles = {}) {
+  const root = machineTree(files);
+  const devices = changes.map((change, i) => {
+    const path = readPciPath(gpuNames[i]!, root);
+    const device = deviceWith(path, i, change);
+    const subject = { ...device, path: { before: path, underLoad: path }, site: null };
+    return { ...device, ...comparedWith(subject as never, false), ...change.other };
+  });
+  const machine = readMachineFacts(root, null);
+  const diagnosis = diagnose(
+    { emulated: false, kernelsOff: null, machine, devices },
+    { backend: "cuda", sizeBytes: 2 ** 26, createdAt: new Date(0), wallNs: 9e9, labels: {} },
+  );
+  const state = nodeState(diagnosis);
+  return { ...diagnosis, state, drains: healthCheckCodes[state] === 1 };
+}
+
+const causeOf = ({ findings }: Diagnosis, cause: string) => findings.find((one) => one.cause === cause);
+const half: DeviceChange["measured"] = { pinned: rates(27.2, 27.1), nodes: [] };
+const gen4 = { ...link, generation: 4, maxGeneration: 4 };
+const a10g: DeviceChange = { facts: { name: "NVIDIA A10G", computeCapability: "8.6" } };
+const gen4Card = { cardMaxGeneration: 4 };
+const ecc = { eccErrors: 1 };
+
+describe("counters that cannot be true", () => {
+  it("of more packets sent again than there were explain nothing", () => {
+    const found = examined([{ after: { replays: 4_294_967_295 }, measured: half }]);
+    expect(found.findings[0]!.cause).toBe("unexplained");
+    expect(causeOf(found, "link-errors")).toBeUndefined();
+    expect(found.unseen).toContain(
+      "replay counter of device 0: it rose by 4294967292, more than there were packets, so it is not true",
+    );
+  });
+
+  it("of many packets sent again take no more than all of the time", () => {
+    const found = examined([{ after: { replays: 3 + 300_000 }, measured: half }]);
+    expect(causeOf(found, "link-errors")).toMatchObject({
+      weight: "costs",
+      evidence: expect.arrayContaining(["so many errors take 93.8 % of the time at most"]),
+    });
+  });
+
+  it("of clocks of 0 MHz are not shown, nor is a window of 0 bytes", () => {
+    const health = { clockReasons: ["hw-slowdown"], maxSmClockMHz: 0, bar1TotalBytes: 0 };
+    const found = examined([{ health: { ...health, link: { ...link, smClockMHz: 0 } } }]);
+    expect(causeOf(found, "clocks-held")!.evidence.join()).not.toContain("MHz");
+    expect(causeOf(found, "window-small")).toBeUndefined();
+  });
+
+  it("of a link that copies do not use are not called untrue", () => {
+    const health = { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } };
+    const found = examined([{ health, measured: { pinned: rates(369, 297), nodes: [] } }]);
+    expect(found.unseen).toEqual([]);
+  });
+});
+
+describe("what a machine is not accused of", () => {
+  it("a disturbance while its own NUMA node was measured by itself", () => {
+    const nodes = [
+      { node: 0, rates: rates(20, 20) },
+      { node: 1, rates: rates(54, 54) },
+    ];
+    const found = examined([{ measured: { pinned: rates(44, 44), nodes } }]);
+    // From 44, not from 20.
+    expect(causeOf(found, "numa-far")!.cost!.gigabytesPerSecond).toBeCloseTo(10, 1);
+  });
+
+  it("a loss that another program's kernels cannot explain: it is examined again", () => {
+    const seen = { computePercent: 6, toDeviceBytesPerSecond: 0, fromDeviceBytesPerSecond: 0 };
+    const found = examined([{ measured: half, other: { others: [otherProgram({})], activityBefore: seen } }]);
+    expect(causeOf(found, "device-shared")!.cost!.gigabytesPerSecond).toBeLessThan(3);
+    expect(found.findings[0]).toMatchObject({
+      cause: "unexplained",
+      sureness: "possible",
+      action: "monitor",
+      fix: "Examine the device again when other programs leave it and the CPUs alone.",
+    });
+    expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
+  });
+
+  it("half of the lanes, of a card in the cloud of a kind that nobody recorded", () => {
+    const narrow: DeviceChange = {
+      ...a10g,
+      health: { ...gen4Card, link: { ...gen4, width: 8 } },
+      measured: { pinned: rates(13.5, 13.4), nodes: [] },
+    };
+    const found = examined([narrow], virtualMachine);
+    expect(found).toMatchObject({ verdict: "costs", state: "warning", drains: false });
+    expect(causeOf(found, "link-narrow")).toMatchObject({ sureness: "likely", action: "monitor" });
+    // Where both ends are seen it is a fault, and of a kind that has all lanes everywhere too.
+    expect(examined([narrow]).drains).toBe(true);
+    const h100 = { health: { link: { ...link, width: 8 } }, measured: half };
+    expect(examined([h100], virtualMachine).drains).toBe(true);
+  });
+
+  it("a slot with fewer lanes, which is how it is built", () => {
+    const health = { link: { ...link, width: 8, maxWidth: 8 } };
+    const found = examined([{ health, measured: { pinned: rates(27.6, 27.5), nodes: [] } }]);
+    expect(causeOf(found, "slot-narrow")).toMatchObject({ weight: "costs", action: "none" });
+    expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
+  });
+
+  it("another device's failure, which ended the examination", () => {
+    const lost = { failure: "not measured, as the process lost its contexts", failedForAnother: true };
+    const unmeasured = { measured: { pinned: rates(null, null), nodes: [] }, other: lost };
+    const { findings, verdict } = examined([{ other: { failure: "cuMemcpyHtoDAsync failed" } }, unmeasured]);
+    expect(findings.map(({ device, action }) => [device, action])).toEqual([
+      [0, "reset"],
+      [1, "monitor"],
+    ]);
+    expect(findings[1]!.fix).toBe("Examine this device by itself: pinbench doctor --device 1.");
+    expect(verdict).toBe("cannot tell");
+  });
+});
+
+describe("what makes a node one to reset is said", () => {
+  const lineOf = (diagnosis: Diagnosis) => healthCheckLine(diagnosis, fileScreen({ columns: 100 }));
+
+  it("beside a cost that is another's", () => {
+    const busy = { computePercent: 97, toDeviceBytesPerSecond: 11e9, fromDeviceBytesPerSecond: 0 };
+    const found = examined([{ after: ecc, measured: half, other: { activityBefore: busy } }]);
+    expect(found.reason).toBe(
+      "Another process used the device before the examination. The device's memory had uncorrectable errors.",
+    );
+    expect(lineOf(found)).toBe(
+      "ERROR:  nhc:  Health check failed:  pinbench doctor:  The device's memory had uncorrectable errors.\n",
+    );
+  });
+
+  it("if copies could not be measured, as if there is no reference for them", () => {
+    for (const change of [{ measured: { pinned: rates(null, null), nodes: [] } }, a10g]) {
+      const found = examined([{ ...change, after: ecc }]);
+      expect(found).toMatchObject({ verdict: "faulty", drains: true });
+      expect(found.reason).toBe("The device's memory had uncorrectable errors.");
+      expect(lineOf(found)).toContain(found.reason);
+    }
+  });
+});
