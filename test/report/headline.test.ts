@@ -25,7 +25,9 @@ describe("the headline", () => {
   it("has the same figures as the table, and the answer's share of the link", () => {
     const report = reportOf(resultKind, buildDocument({ cells: defaultSweepCells() }));
     const rows = blocksOf(report, "table")[0]!.grid.rows.map((row) => row.map(({ text }) => text));
-    const headline = headlineOf({ cells: defaultSweepCells() }).map(([, value]) => value.replace(" GB/s", ""));
+    const headline = headlineOf({ cells: defaultSweepCells() }).map(([, value]) =>
+      value.replace(" GB/s", ""),
+    );
     const row = rows.find(([size, workers]) => size === "256 MiB" && workers === "1");
     for (const value of headline.slice(0, -1)) expect(row).toContain(value);
     const share = headline.at(-1)!;
