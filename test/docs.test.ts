@@ -322,6 +322,30 @@ describe("the documents", () => {
     expect(textOf("README.md")).toContain("](docs/bandwidth.svg)");
   });
 
+  it("are short: README has 1 200 words, README and docs together 18 000", () => {
+    // Code aside; signs such as a table's are no words.
+    const wordsIn = (document: string) =>
+      textOf(document)
+        .replaceAll(/^```[\s\S]*?^```$/gm, "")
+        .split(/\s+/)
+        .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+    const pages = documents.filter((document) => document.startsWith("docs/") && document.endsWith(".md"));
+    const all = ["README.md", ...pages].reduce((sum, document) => sum + wordsIn(document), 0);
+    expect(wordsIn("README.md")).toBeLessThanOrEqual(1200);
+    expect(all).toBeLessThanOrEqual(18_000);
+    expect(all).toBeGreaterThan(9000);
+  });
+
+  it.each(documents.filter((document) => /^docs\/.*\.md$/.test(document)))(
+    "%s opens with a sentence, not with code, a table or a list",
+    (document) => {
+      const [title, , first = ""] = textOf(document).split("\n");
+      expect(title).toMatch(/^# /);
+      expect(first).toMatch(/^[`\p{L}]/u);
+      expect(first).not.toMatch(/^```/);
+    },
+  );
+
   it.each(documents)("%s leads to files that there are", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path!);
     for (const path of links) {

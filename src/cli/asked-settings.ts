@@ -58,8 +58,9 @@ const gpuAlone = "cuda" satisfies BackendChoice;
 export function backendFor(
   flags: { backend: BackendChoice } & Parameters<typeof chosenFormat>[0],
   { given }: Invocation,
+  isForPrograms = chosenFormat(flags) === "json",
 ): BackendChoice {
-  return chosenFormat(flags) === "json" && !given.includes("backend") ? gpuAlone : flags.backend;
+  return isForPrograms && !given.includes("backend") ? gpuAlone : flags.backend;
 }
 
 /** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */

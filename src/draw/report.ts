@@ -20,6 +20,8 @@ export interface Report {
   endsWithAnswer?: boolean;
   /** Most lines of tables in a terminal without --verbose; tables that do not fit are left out. */
   tableLines?: number;
+  /** Most lines in a terminal of 80 columns without --verbose, if blocks that yield are enough to reach it. */
+  mostLines?: number;
 }
 
 /**
@@ -29,6 +31,8 @@ export interface Report {
 export type Block = BlockContent & {
   /** A terminal shows it with --verbose only. */
   isDetail?: true;
+  /** A terminal without --verbose leaves it out if there are too many lines, those with the lowest number first. */
+  yields?: 1 | 2 | 3;
 };
 
 type BlockContent =

@@ -26,3 +26,21 @@ export function withoutFullStop(sentence: string): string {
 export function timeText(startedAt: string): string {
   return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
 }
+
+/**
+ * A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"), and no
+ * sign stands at the end of a line.
+ */
+const breakable = /(?<![±=]) (?!(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
+
+/** The words of a text, a number with its unit being one. */
+export function splitWords(text: string): string[] {
+  return text.split(breakable);
+}
+
+/** The text for a page, which breaks its lines by itself: with blanks that do not break within the words. */
+export function unbroken(text: string): string {
+  return splitWords(text)
+    .map((word) => word.replaceAll(" ", "\u00a0"))
+    .join(" ");
+}

@@ -15,14 +15,11 @@ import { commandSettings } from "../settings/command-settings.js";
 import { pinSettings } from "../settings/pin-settings.js";
 import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
-import { announced } from "./run-copies.js";
+import { announced, gpuAlone } from "./run-copies.js";
 
 const { backend, devices, quick, reference, lastLevelCacheBytes } = commandSettings.doctor;
 const listSettings = { backend } as const;
 const doctorSettings = { backend, devices, quick, reference, lastLevelCacheBytes } as const;
-
-/** Nobody gets the emulated device's figures for those of a GPU who did not ask for them. */
-const gpuAlone = { backend: "cuda" } as const;
 
 /** Which driver to ask for its devices. */
 export interface DevicesOptions extends Options<typeof listSettings> {}

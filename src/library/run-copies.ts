@@ -7,6 +7,9 @@ import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
 import { runSettings, saidByCellIds } from "../settings/table.js";
 
+/** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
+export const gpuAlone = { backend: "cuda" } as const;
+
 /** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
@@ -56,8 +59,7 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
       ...(cells === undefined ? {} : { cells: readGiven("cells", runSettings.cells.kind, cells) }),
     },
   });
-  // Nobody gets the emulated device's figures for those of a GPU who did not ask for them.
-  const prepared = await prepareRun({ ...settings, backend: given.backend ?? "cuda" });
+  const prepared = await prepareRun({ ...settings, ...(given.backend === undefined && gpuAlone) });
   const running = await announced(prepared, async (sharing) => {
     const begun = new Run({ ...call, ...prepared, sharing });
     await follow(begun, signal, onProgress);
@@ -85,10 +87,13 @@ async function follow(running: Run, signal: RunOptions["signal"], onProgress: Ru
 export function forCallers<Work extends (options: never) => Promise<unknown>>(work: Work): Work {
   const called = async (options: unknown = {}) => {
     try {
+      refuseStrange(options);
       return await work(options as never);
     } catch (error) {
       if (error instanceof PinbenchError && error.hint !== null) {
-        const told = `${error.message}${error.details.length > 0 ? "\n" : " "}${error.hint}`;
+        const hint = error.hint.replaceAll("--backend emulated", 'backend: "emulated"');
+        const told = `${error.message}${error.details.length > 0 ? "\n" : " "}${hint}`;
+        Object.assign(error, { hint });
         error.stack = error.stack?.replace(error.message, () => told) ?? told;
         error.message = told;
       }
@@ -96,6 +101,21 @@ export function forCallers<Work extends (options: never) => Promise<unknown>>(wo
     }
   };
   return called as unknown as Work;
+}
+
+/** Throws a usage error for options that no function takes, whatever their names. */
+function refuseStrange(options: unknown): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new PinbenchError("usage", "The options must be an object.");
+  }
+  const { signal, onProgress } = options as { signal?: Partial<AbortSignal> | null; onProgress?: unknown };
+  // That of another context, such as a test runner's, is no instance of this one's class.
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new PinbenchError("usage", "The option signal must be an AbortSignal.");
+  }
+  if (onProgress !== undefined && typeof onProgress !== "function") {
+    throw new PinbenchError("usage", "The option onProgress must be a function.");
+  }
 }
 
 /**

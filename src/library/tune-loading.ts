@@ -8,6 +8,7 @@ import { openLive } from "../tune/live/open-live.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
+import { gpuAlone } from "./run-copies.js";
 
 /** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sampleBytes` and `data`. */
 export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
@@ -30,9 +31,10 @@ export async function tune({
   const call = callNow();
   // The caller decides what a command does after its search.
   const { go, ...known } = tuneSettings;
-  const settings = { ...defaultsOf(tuneSettings), ...readOptions(known, options), go: go.default };
+  const asked = readOptions(known, options);
+  const settings = { ...defaultsOf(tuneSettings), ...asked, go: go.default };
   if (command !== undefined) return tuneJob(command, settings, call, signal);
-  const probe = await openProbe(settings, signal);
+  const probe = await openProbe({ ...settings, ...(asked.backend === undefined && gpuAlone) }, signal);
   const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
   const limits = machineLimits(settings.ranks);
   try {

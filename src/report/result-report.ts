@@ -10,6 +10,7 @@ import {
   texts,
 } from "../draw/report.js";
 import { timeText } from "../draw/words.js";
+import { sign } from "../results/naming/cell-figure.js";
 import { type ResultDocument, resultSchema } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import { cellNotes, urgentNotes } from "./cell-notes.js";
@@ -32,6 +33,12 @@ export const resultKind: DocumentKind<ResultDocument> = {
   },
 };
 
+/** Cells of the preset quick, with the host's memory. */
+const mostQuickCells = 6;
+
+/** Whether a note explains the sign of a missing interval, as `pinbench help terms` does too. */
+const isOnNoInterval = (text: string) => text.startsWith(`${sign.noInterval} `);
+
 function resultReport(document: ResultDocument, { screen, plots }: Show): Report {
   const { tool, devices, run } = document;
   const names = [...new Set(devices.map(({ name }) => name))].join(", ") || "no device";
@@ -45,11 +52,14 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
     version: tool.version,
     hasTerms: true,
     endsWithAnswer: true,
+    mostLines: isPlain ? (document.cells.length <= mostQuickCells ? 20 : 40) : 60,
     tableLines: isPlain ? 27 : document.blockCutoffs == null ? 38 : 44,
     name: `${names}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", headerAlerts(document)),
-      ...texts("answer", answer(document, screen.isVerbose ? undefined : rowsInBrief(document))),
+      ...texts("answer", answer(document, screen.isVerbose ? undefined : rowsInBrief(document))).map(
+        (block): Block => ("tone" in block && block.tone === "warning" ? { ...block, yields: 2 } : block),
+      ),
       ...(rates === null
         ? []
         : texts("answer", [note(`${rates.text}.`)]).map((block) => ({ ...block, headline: rates.headline }))),
@@ -62,7 +72,9 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
       }),
       ...cellNotes(document, screen).map((one): Block => {
         const block: Block = { type: "note", ...one };
-        return urgent.has(one.text) ? block : { ...block, isDetail: true };
+        if (!urgent.has(one.text)) return { ...block, isDetail: true };
+        const isGrave = one.tone === "failure" || one.tone === "mismatch";
+        return isGrave ? block : { ...block, yields: isOnNoInterval(one.text) ? 1 : 3 };
       }),
       ...plots.map((lines): Block => ({ type: "lines", lines })),
       ...details(coldStartReports(document)),

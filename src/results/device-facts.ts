@@ -3,6 +3,9 @@ import type { BackendName } from "../settings/choices.js";
 /** What every output with figures of the emulated device says. */
 export const emulatedNotice = "emulated device: figures describe this machine's memory, not a GPU";
 
+/** The same among the notes of a tuning. */
+export const emulatedNote = `${emulatedNotice}.`;
+
 /** The notice that a result of this backend carries; null where its figures are a GPU's. */
 export function noticeOf(backend: BackendName): string | null {
   return backend === "emulated" ? emulatedNotice : null;

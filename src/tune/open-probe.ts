@@ -1,9 +1,9 @@
 import { PinbenchError } from "../errors.js";
 import { DeviceSharing } from "../host/device-sharing.js";
 import { choosePlacement } from "../host/topology.js";
-import { openBackend, sharedDevices } from "../native/backend.js";
-import { loadAddon } from "../native/load.js";
-import { emulatedNotice } from "../results/device-facts.js";
+import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
+import { type LoadedAddon, loadAddon } from "../native/load.js";
+import { emulatedNote } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
 import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
@@ -18,19 +18,29 @@ import { usualPython } from "./training-python.js";
 /** Announces that this process uses devices, and may wait for them; false if interrupted before. */
 export type BeginSharing = (sharing: DeviceSharing) => Promise<boolean>;
 
-const beginAtOnce: BeginSharing = async (sharing) => {
-  await sharing.begin();
-  return true;
+/** What a caller does while a model of a loader opens its device. */
+export interface Opening {
+  begin: BeginSharing;
+  /** What was opened: the emulated device's figures are not a GPU's. */
+  onOpen(opened: Pick<LoadedAddon, "passedOver"> & { backend: Backend }): void;
+}
+
+const plainOpening: Opening = {
+  begin: async (sharing) => {
+    await sharing.begin();
+    return true;
+  },
+  onOpen: () => undefined,
 };
 
 /**
- * Opens the probe that the settings ask for: the user's own data, or a model of a loader, which `begin` announces to
+ * Opens the probe that the settings ask for: the user's own data, or a model of a loader, which `opening` announces to
  * other users of the device. Rejects with a PinbenchError.
  */
 export async function openProbe(
   settings: TuneSettings,
   signal: AbortSignal,
-  begin: BeginSharing = beginAtOnce,
+  opening: Opening = plainOpening,
 ): Promise<Probe> {
   refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
@@ -45,7 +55,7 @@ export async function openProbe(
     });
   }
   const probe =
-    torch === null ? await openModel(settings, signal, begin) : await openTorch(settings, torch, signal);
+    torch === null ? await openModel(settings, signal, opening) : await openTorch(settings, torch, signal);
   const { cold, data } = settings;
   if (cold && data !== null) probe.storage = (aborting) => storageRate(data, aborting);
   if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts));
@@ -79,7 +89,7 @@ function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): 
   return openRankedProbe(machineLimits(ranks), open, signal);
 }
 
-async function openModel(settings: TuneSettings, signal: AbortSignal, begin: BeginSharing): Promise<Probe> {
+async function openModel(settings: TuneSettings, signal: AbortSignal, opening: Opening): Promise<Probe> {
   refuse(settings, "without --torch", ["collate", "kwargs", "step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
@@ -101,6 +111,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, begin: Beg
   }
   const loaded = loadAddon();
   const backend = await openBackend(settings.backend, loaded);
+  opening.onOpen({ backend, passedOver: loaded.passedOver });
   const device = backend.facts.devices.find(({ ordinal }) => ordinal === (settings.device ?? 0));
   if (device === undefined) {
     throw new PinbenchError("unavailable", `There is no device ${settings.device}.`, {
@@ -130,11 +141,11 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, begin: Beg
     });
   };
   try {
-    if (sharing !== null && !(await begin(sharing))) {
+    if (sharing !== null && !(await opening.begin(sharing))) {
       throw new PinbenchError("measurement", "Waiting for the device was interrupted.");
     }
     const probe = await openRankedProbe(machineLimits(ranks), open, signal);
-    if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
+    if (backend.facts.emulated) probe.facts.notes.unshift(emulatedNote);
     return sharing === null
       ? probe
       : watched(

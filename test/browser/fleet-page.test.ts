@@ -25,7 +25,7 @@ describe.each(screens)("on $name", ({ look }) => {
     expect(await bottomOf(page, ".answer")).toBeLessThan(chart);
     expect(await bottomOf(page, ".main-tables tr")).toBeLessThan(chart);
     const answer = await page.locator(".answer").first().innerText();
-    expect(answer).toContain(
+    expect(answer.replaceAll("\u00a0", " ")).toContain(
       "GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1, since 2026-11-20 09:00 UTC; isolate)",
     );
     expect(await page.locator(".main-tables tbody tr").first().innerText()).toMatch(

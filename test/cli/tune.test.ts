@@ -35,7 +35,7 @@ describe("pinbench tune of generated samples", () => {
     expect(stdout).toMatch(/^pinbench \S+ tune\n/);
     expect(stdout).toMatch(/^ +0 +no +- +\d+ ±/m);
     expect(stdout).toMatch(/^=> num_workers=[012] pin_memory=(True|False) /m);
-    expect(stdout).toContain("emulated device: figures describe this machine's memory, not a GPU.");
+    expect(stdout).toContain("emulated device: figures describe this machine's memory, not a GPU\n");
     const tuning = documentIn(readFileSync(saved, "utf8"));
     expect(tuning).toMatchObject({
       run: { status: "complete", argv: expect.arrayContaining(["--sample-bytes", "4KiB"]) },
@@ -45,10 +45,27 @@ describe("pinbench tune of generated samples", () => {
     expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBe(2);
   });
 
+  it.skipIf(existsSync("/proc/driver/nvidia/version"))(
+    "says on stderr that it takes the emulated device, and takes it for no program that did not ask for it",
+    async () => {
+      const short = [...data, "--budget", "1s", "--max-workers", "0"];
+      const { stdout, stderr } = await callCli(["tune", ...short]);
+      expect(stderr).toMatch(/^pinbench: .*: measuring the emulated device instead\.\n/);
+      expect(stdout).toContain("\n! emulated device: ");
+      for (const flags of [["--json"], ["--format", "env"], ["--format", "python"]]) {
+        const { exitCode, stderr: refusal } = await callCli(["tune", ...short, ...flags]);
+        expect({ exitCode, refusal }).toMatchObject({
+          exitCode: 3,
+          refusal: expect.stringContaining("CUDA"),
+        });
+      }
+    },
+  );
+
   it("prints keyword arguments with --format python", async () => {
     const { exitCode, stdout } = await tune("--format", "python", "--max-workers", "0", "--budget", "1s");
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^(# .*\n){2}num_workers=0,\npin_memory=(True|False),\n/);
+    expect(stdout).toMatch(/^# emulated device: .*\n(# .*\n){2}num_workers=0,\npin_memory=(True|False),\n/);
   });
 
   it("prints a line of assignments with --format env", async () => {

@@ -44,6 +44,7 @@ describe("compare()", () => {
       message:
         "The option baseline is missing. Give compare() a baseline and a candidate: files, folders or documents.",
     });
+    await expect(compare(null as never)).rejects.toMatchObject({ name: "PinbenchError", kind: "usage" });
     const misspelt = { baseline: before, candidate: after, treshold: { default: "9%" } };
     const error = await compare(misspelt).catch((reason: unknown) => reason as PinbenchError);
     expect(error).toMatchObject({

@@ -28,11 +28,21 @@ describe("run()", () => {
       expect(await refusal(unsaid)).toMatchObject({
         kind: "unavailable",
         exitCode: 3,
-        message: expect.stringMatching(/^The CUDA backend is not available: .* use --backend emulated\.$/),
+        message: expect.stringMatching(/^The CUDA backend is not available: .* use backend: "emulated"\.$/),
       });
       expect((await run({ ...small, backend: "auto" })).backend).toBe("emulated");
     },
   );
+
+  it.each([
+    [null, "The options must be an object."],
+    ["quick", "The options must be an object."],
+    [[small], "The options must be an object."],
+    [{ ...small, signal: 5 }, "The option signal must be an AbortSignal."],
+    [{ ...small, onProgress: "log" }, "The option onProgress must be a function."],
+  ])("refuses %j", async (options, message) => {
+    expect(await refusal(options as RunOptions)).toMatchObject({ kind: "usage", exitCode: 2, message });
+  });
 
   it("returns the document that --json prints", async () => {
     const document = await run(small);

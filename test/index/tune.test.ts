@@ -37,6 +37,15 @@ describe("tune()", () => {
     expect(tuning.recommendation?.score.batchesPerSecond).toBeGreaterThan(0);
   });
 
+  it("models a loader on the emulated device only if asked for it", async () => {
+    const { backend: _, ...unsaid } = small;
+    const backend = await tune(unsaid).then(
+      ({ probe }) => (probe.device?.includes("emulated") ? "emulated" : "cuda"),
+      ({ kind }) => kind,
+    );
+    expect(["cuda", "unavailable"]).toContain(backend);
+  });
+
   it("tunes a job that runs, and ends it", async () => {
     const job = fileURLToPath(new URL("../fixtures/tune/live/fake_job.mjs", import.meta.url));
     const command = [process.execPath, job, JSON.stringify({ stepMs: [4, 2] })];

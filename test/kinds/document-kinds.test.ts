@@ -201,7 +201,8 @@ describe("a new kind of document", () => {
   it("is drawn as a page of it", () => {
     const html = page([{ report: reportOf(toyKind, toy), charts: [], samples: [] }], "1.0.0");
     looks.html!(html);
-    expect(html).toContain("It reaches 55 GB/s.");
+    // A number and its unit stay together.
+    expect(html).toContain("It reaches 55\u00a0GB/s.");
     expect(html).toContain("&lt;b&gt;node&lt;/b&gt;");
   });
 });

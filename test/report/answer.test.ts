@@ -196,6 +196,13 @@ describe("the share of the link", () => {
     );
   });
 
+  it("has a range for each direction if only these differ", () => {
+    const wider = pair(10, 55, { direction: "d2h", relativeHalfWidth: 0.02 });
+    expect(textsOfProcesses([...pair(10, 55), ...wider], {})[1]).toBe(
+      "Pinned memory reaches 87.2 % of what the link can carry to the device (86 % to 88 % in other runs), and 87.2 % back (85 % to 90 %).",
+    );
+  });
+
   it("is never more than all of it", () => {
     expect(textsOfProcesses(pair(10, 62.9, { relativeHalfWidth: 0.01 }), {})[1]).toContain(
       "99.8 % of what the link can carry to the device (98 % to 100 % in other runs)",

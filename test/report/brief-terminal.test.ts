@@ -7,16 +7,19 @@ import { fleetKind } from "../../src/fleet/report/fleet-report.js";
 import { pinningKind } from "../../src/pin/pinning-report.js";
 import { resultKind } from "../../src/report/result-report.js";
 import { parseResult } from "../../src/results/parse.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildFleet, buildMixedFleet } from "../helpers/fleet.js";
 import { buildPinning } from "../helpers/pinning.js";
 import { compareRuns } from "../helpers/runs.js";
+import { seeded } from "../helpers/seeded.js";
 
-/** What a terminal of 80 columns shows of a recorded run of a GPU. */
-function linesOf(name: string, isVerbose = false): string[] {
-  const document = parseResult(
-    readFileSync(new URL(`../../results/nvidia-h200/${name}.json`, import.meta.url), "utf8"),
-  );
+const recorded = (name: string) =>
+  parseResult(readFileSync(new URL(`../../results/nvidia-h200/${name}.json`, import.meta.url), "utf8"));
+
+/** What a terminal of 80 columns shows of a recorded run of a GPU, or of another one. */
+function linesOf(run: string | ResultDocument, isVerbose = false): string[] {
+  const document = typeof run === "string" ? recorded(run) : run;
   const screen = fileScreen({ columns: 80, isVerbose });
   return drawDocument(resultKind, document, "table", { screen, showsAll: false, plots: [] })
     .trimEnd()
@@ -43,6 +46,28 @@ describe("a run in a terminal without --verbose", () => {
       expect(linesOf(name).join("\n")).toMatch(/^ +(256|128) MiB .*\d/m);
     },
   );
+
+  /** A machine under load: rates at random, intervals too wide to be of use, slow copies, and others on its CPUs. */
+  it.each(["quick", "default"])("takes no more lines for %s if nothing in it is steady", (name) => {
+    const { uniform: next } = seeded(28);
+    for (let trial = 0; trial < 60; ++trial) {
+      const document = recorded(name);
+      const none = { cpuPressureShare: null, memoryPressureShare: null, ioPressureShare: null };
+      document.run.load = { stealShare: 0.1, otherCpuShare: 0.92, ...none };
+      for (const { stats } of document.cells) {
+        for (const one of stats) {
+          const width = [0.005, 0.03, 0.3, 0.9, 1.5][Math.floor(5 * next())]!;
+          const median = one.bandwidthGBps.median * (0.2 + next());
+          const [low, high] = [median * Math.max(0.01, 1 - width), median * (1 + width)];
+          Object.assign(one.bandwidthGBps, { median, low, high, min: low, max: high });
+          one.relativeHalfWidth = width;
+        }
+      }
+      const lines = linesOf(document);
+      expect(lines.length, lines.join("\n")).toBeLessThanOrEqual(name === "quick" ? 20 : 40);
+      expect(lines.at(-1)).toMatch(/^=> \d+ MiB: pinned /);
+    }
+  });
 
   it("ends with its answer in six lines at most, the rates last", () => {
     const lines = linesOf("default");
@@ -71,9 +96,7 @@ describe("texts in a terminal of 80 columns if nothing is wrong", () => {
   const screen = fileScreen({ columns: 80, isVerbose: false });
 
   it.each(["compare", "check"] as const)("take 40 lines at most: %s", (command) => {
-    const sweep = parseResult(
-      readFileSync(new URL("../../results/nvidia-h200/default.json", import.meta.url), "utf8"),
-    );
+    const sweep = recorded("default");
     const comparison = { ...compareRuns([sweep], [sweep]), command };
     expect(linesIn(drawn(comparisonKind, comparison, "table", screen))).toBeLessThanOrEqual(most);
   });

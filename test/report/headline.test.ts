@@ -18,19 +18,27 @@ describe("the headline", () => {
       ["pinned, to the device", expect.stringMatching(/^55\.\d GB\/s$/)],
       ["pageable", expect.stringMatching(/^\d+\.\d GB\/s$/)],
       ["pinned over pageable", expect.stringMatching(/^\d\.\d×$/)],
-      ["of the link", expect.stringMatching(/^8\d\.\d %$/)],
+      ["of the link at best", expect.stringMatching(/^8\d\.\d %$/)],
     ]);
   });
 
-  it("has the same figures as the table", () => {
+  it("has the same figures as the table, and the answer's share of the link", () => {
     const report = reportOf(resultKind, buildDocument({ cells: defaultSweepCells() }));
-    const [table] = blocksOf(report, "table");
-    const row = table!.grid.rows.find(
-      ([size, workers]) => size!.text === "256 MiB" && workers!.text === "1",
-    )!;
-    for (const [, value] of headlineOf({ cells: defaultSweepCells() })) {
-      expect(row.map(({ text }) => text)).toContain(value.replace(" GB/s", ""));
-    }
+    const rows = blocksOf(report, "table")[0]!.grid.rows.map((row) => row.map(({ text }) => text));
+    const headline = headlineOf({ cells: defaultSweepCells() }).map(([, value]) =>
+      value.replace(" GB/s", ""),
+    );
+    const row = rows.find(([size, workers]) => size === "256 MiB" && workers === "1");
+    for (const value of headline.slice(0, -1)) expect(row).toContain(value);
+    const share = headline.at(-1)!;
+    expect(rows.map((one) => one.at(-1))).toContain(share);
+    const answers = blocksOf(report, "answer").map(({ text }) => text);
+    expect(answers.join(" ")).toContain(`${share} of what the link can carry`);
+  });
+
+  it("has no share of the link if the answer has none", () => {
+    const faster = (["pageable", "pinned"] as const).map((memory) => buildCell({ memory, GBps: 80 }));
+    expect(headlineOf({ cells: faster }).map(([name]) => name)).not.toContain("of the link at best");
   });
 
   it("is none if only one kind of memory was measured", () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, PinbenchError } from "../../errors.js";
+import { backendNotes } from "../../report/plan-report.js";
 import { type ProgressState, progressLine } from "../../report/progress.js";
 import { checkWritable } from "../../results/files/store.js";
 import { describeSetting } from "../../results/loader-setting.js";
@@ -12,20 +13,19 @@ import { machineLimits } from "../../tune/machine-limits.js";
 import { openProbe } from "../../tune/open-probe.js";
 import type { Measured } from "../../tune/search/choice.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../../tune/tune-loader.js";
-import { chosenFormat, type Invocation } from "../asked-settings.js";
+import { backendFor, chosenFormat, type Invocation } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
 import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "../output/document-output.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
+import { noter } from "../output/terminal.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
 
 /** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
-export async function tuneCommand(
-  flags: CommandSettings<"tune">,
-  { call, operands }: Invocation,
-): Promise<ExitCode> {
+export async function tuneCommand(flags: CommandSettings<"tune">, invocation: Invocation): Promise<ExitCode> {
+  const { call, operands } = invocation;
   if (operands.length > 0) {
     if (!call.argv.includes("--")) {
       // Flags of the command would be taken for those of pinbench.
@@ -51,9 +51,13 @@ export async function tuneCommand(
   let tuning: Tuning;
   try {
     line.update((columns) => "opening the data".slice(0, columns));
-    probe = await openProbe(flags, interruption.signal, (sharing) =>
-      beginOnDevices(sharing, flags, interruption.signal),
-    );
+    // Programs read every format but these.
+    const isForPeople = ["table", "markdown", "html"].includes(format);
+    const backend = backendFor(flags, invocation, !isForPeople);
+    probe = await openProbe({ ...flags, backend }, interruption.signal, {
+      begin: (sharing) => beginOnDevices(sharing, flags, interruption.signal),
+      onOpen: (opened) => backendNotes(opened).forEach(noter(flags)),
+    });
     const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
     // A grid takes as long as it takes.
     const endNs = flags.exhaustive ? null : nowNs() + budgetNs;

@@ -4,7 +4,7 @@ import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import { directionName } from "../../results/naming/wording.js";
 import { median } from "../../stats/order-statistics.js";
-import type { CellComparison, Comparison, Verdict } from "../comparison.js";
+import type { CellComparison, Comparison, GroupComparison, Verdict } from "../comparison.js";
 import {
   changeEstimate,
   changeText,
@@ -18,7 +18,7 @@ import { verdictMeaning } from "./outcome.js";
 /** The changes of all cells: throughput, and the time of a copy. */
 export function comparisonCharts(comparison: Comparison): ForestChart[] {
   const nameOf = comparedNames(comparison);
-  return (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit, nameOf));
+  return (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison, unit, nameOf));
 }
 
 /** Most rows of a readable chart. */
@@ -28,7 +28,7 @@ const chartNames = { "GB/s": "throughput-changes", us: "latency-changes" } as co
 
 /** Charts of the changes of a unit's cells; with more than `mostRows`, also one by kind. */
 function chartsOf(
-  all: readonly CellComparison[],
+  { cells: all, groups }: Comparison,
   unit: CellComparison["unit"],
   nameOf: NameOfCompared,
 ): ForestChart[] {
@@ -56,7 +56,7 @@ function chartsOf(
   return [
     changes,
     {
-      ...kindsForest(cells, unit),
+      ...kindsForest(cells, groups, unit),
       name: `${name}-by-kind`,
       title: `${ofWhat}: change of all ${cells.length} cells, by direction and memory (${faster})`,
       description:
@@ -127,16 +127,24 @@ function forestOf(
   };
 }
 
-/** A row for all cells of a direction and a kind of memory. */
+/**
+ * A row for all cells of a direction and a kind of memory. If they are a group, the middle cell's change is the group's,
+ * as in its table.
+ */
 function kindsForest(
   cells: readonly CellComparison[],
+  groups: readonly GroupComparison[],
   unit: CellComparison["unit"],
 ): Omit<ForestChart, "name" | "title" | "description"> {
-  const groups = groupBy(cells, ({ moved, memory }) => `${directionName[moved]} ${memory}`);
+  const kinds = groupBy(cells, ({ moved, memory }) => `${directionName[moved]} ${memory}`);
   const towards = unit === "us" ? "up" : "down";
-  const rows = [...groups].map(([label, members]): ForestRow => {
+  const changeOfGroup = (members: readonly CellComparison[]) =>
+    // A group's change is one of speed.
+    unit === "us" ? null : (groups.find((group) => isOf(group, members))?.change ?? null);
+  const rows = [...kinds].map(([label, members]): ForestRow => {
     const changes = members.map(changeOf);
-    const [value, low, high] = [median(changes), Math.min(...changes), Math.max(...changes)];
+    const value = changeOfGroup(members) ?? median(changes);
+    const [low, high] = [Math.min(value, ...changes), Math.max(value, ...changes)];
     const middle = formatChange(value, towards);
     const range = `from ${formatChange(low, "down")} to ${formatChange(high, "up")}`;
     return {
@@ -155,6 +163,10 @@ function kindsForest(
     rows: rows.sort((a, b) => a.value - b.value),
     limitName: null,
   };
+}
+
+function isOf({ ids, moved }: GroupComparison, cells: readonly CellComparison[]): boolean {
+  return ids.length === cells.length && cells.every((cell) => cell.moved === moved && ids.includes(cell.id));
 }
 
 function changeAxis(unit: CellComparison["unit"]): ForestChart["x"] {

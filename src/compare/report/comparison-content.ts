@@ -14,7 +14,7 @@ import {
   type Tone,
   wordColumn,
 } from "../../draw/report.js";
-import { counted, listed } from "../../draw/words.js";
+import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure, sign } from "../../results/naming/cell-figure.js";
 import { noticeIn } from "../../results/naming/wording.js";
 import {
@@ -70,7 +70,7 @@ export function comparisonAlerts(comparison: Comparison): Note[] {
 
 function describeSet({ path, runs, occasions, startedAt }: ResultSetSummary): string {
   const when = occasions > 1 ? ` on ${occasions} occasions` : "";
-  return `${path ?? "measured now"}, ${counted(runs, "run")}${when}, from ${startedAt}`;
+  return `${path ?? "measured now"}, ${counted(runs, "run")}${when}, from ${timeText(startedAt)}`;
 }
 
 function describeDevices(baseline: ResultSetSummary, candidate: ResultSetSummary): string {

@@ -2,7 +2,7 @@ import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, Markup } from "../chart/markup.js";
 import { type Block, type Fact, type Grid, headingText, type Note } from "../report.js";
-import { counted } from "../words.js";
+import { counted, unbroken } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
 /**
@@ -155,7 +155,7 @@ function drawBlock(block: Block, level: number): Markup[] {
     case "table":
       return [pageTable(block.grid)];
     case "entry":
-      return [element("p", {}, block.text), factList(block.facts)];
+      return [element("p", {}, unbroken(block.text)), factList(block.facts)];
     case "list":
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
@@ -192,7 +192,10 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   const figures = headline.map(([label, value]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value)),
   );
-  return [element("dl", { class: "headline" }, figures), element("p", { class: "muted" }, answer.text)];
+  return [
+    element("dl", { class: "headline" }, figures),
+    element("p", { class: "muted" }, unbroken(answer.text)),
+  ];
 }
 
 /** A text that may go on in another line behind a slash. */
@@ -205,7 +208,7 @@ function breakable(text: string): Markup {
 }
 
 function paragraphs(notes: readonly Note[], name: string): Markup[] {
-  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, text));
+  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, unbroken(text)));
 }
 
 function chartFigure(chart: Chart, chapterId: string): Markup {
@@ -223,7 +226,7 @@ function noteList(notes: readonly Note[]): Markup[] {
     element(
       "ul",
       { class: "notes" },
-      notes.map(({ text, tone }) => element("li", { class: tone }, text)),
+      notes.map(({ text, tone }) => element("li", { class: tone }, unbroken(text))),
     ),
   ];
 }
@@ -232,9 +235,12 @@ function factList(facts: readonly Fact[]): Markup {
   return element(
     "dl",
     { class: "facts" },
-    facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, value))),
+    facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, unbroken(value)))),
   );
 }
+
+/** Most characters of a figure or a name that stays in one line. */
+const mostUnwrapped = 24;
 
 /** Most rows of a main table, which is open from the start; and most main tables. */
 const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
@@ -259,7 +265,7 @@ function pageTable(
       row.map(({ text, note, tone }, index) =>
         element(
           "td",
-          { class: `${columns[index]!.align} ${tone}` },
+          { class: `${columns[index]!.align}${text.length > mostUnwrapped ? " long" : ""} ${tone}` },
           text,
           note !== "" && element("small", {}, ` ${note}`),
         ),
@@ -276,6 +282,6 @@ function pageTable(
       { class: "table", tabindex: 0, role: "group", "aria-label": name },
       element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
     ),
-    footnote !== undefined && element("p", { class: "muted" }, footnote),
+    footnote !== undefined && element("p", { class: "muted" }, unbroken(footnote)),
   );
 }

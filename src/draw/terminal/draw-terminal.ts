@@ -21,6 +21,9 @@ export function drawTerminal(report: Report, screen: Screen): string {
   return screen.isVerbose ? drawWhole(report, screen) : drawBrief(report, screen);
 }
 
+/** Of a screen that a report's bound on its lines is for. */
+const leastColumns = 80;
+
 function drawBrief(report: Report, screen: Screen): string {
   let [linesLeft, isShort] = [report.tableLines ?? Number.POSITIVE_INFINITY, false];
   const keyLines = report.blocks.map((block) => {
@@ -43,9 +46,23 @@ function drawBrief(report: Report, screen: Screen): string {
   const terms = report.hasTerms ? "; pinbench help terms explains the words" : "";
   const more = note(`--verbose shows all rows and notes${terms}`, "muted");
   const joined = joinTables(blocks);
-  const pointer = isShort ? texts("note", [more]) : [];
-  const hasTerms = report.hasTerms && !isShort;
-  return drawWhole({ ...report, hasTerms, blocks: [...joined, ...pointer] }, screen);
+  const draw = (shown: readonly Block[], isWhole: boolean) => {
+    const pointer = isWhole ? [] : texts("note", [more]);
+    return drawWhole(
+      { ...report, hasTerms: report.hasTerms && isWhole, blocks: [...shown, ...pointer] },
+      screen,
+    );
+  };
+  const mostLines = screen.columns < leastColumns ? Number.POSITIVE_INFINITY : report.mostLines;
+  let text = draw(joined, !isShort);
+  for (const rank of [1, 2, 3]) {
+    if (text.trimEnd().split("\n").length <= (mostLines ?? Number.POSITIVE_INFINITY)) break;
+    text = draw(
+      joined.filter(({ yields }) => yields === undefined || yields > rank),
+      false,
+    );
+  }
+  return text;
 }
 
 /** Small tables of the same columns that stand next to each other, as one. */

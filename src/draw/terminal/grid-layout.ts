@@ -1,5 +1,6 @@
 import type { Column } from "../report.js";
-import { splitWords, visibleWidth, wrap } from "./terminal-text.js";
+import { splitWords } from "../words.js";
+import { visibleWidth, wrap } from "./terminal-text.js";
 
 /** One cell of a table before it is drawn: a text and a note beside it, both padded to stand below those above. */
 export interface Entry {

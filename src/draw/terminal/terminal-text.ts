@@ -2,17 +2,7 @@ import tableUtilities from "cli-table3/src/utils.js";
 import { asciiText } from "../printable-text.js";
 import type { Fact, Tone } from "../report.js";
 import { type Screen, textColumns } from "../screen.js";
-
-/**
- * A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"), and no
- * sign stands at the end of a line.
- */
-const breakable = /(?<![±=]) (?!(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
-
-/** The words of a text, a number with its unit being one. */
-export function splitWords(text: string): string[] {
-  return text.split(breakable);
-}
+import { splitWords } from "../words.js";
 
 /** So many columns of a terminal the text takes: wide characters count twice, colours and combining marks not at all. */
 export function visibleWidth(text: string): number {

@@ -41,14 +41,26 @@ export interface CopyAnswer {
 
 /** What pinning gains, or else how fast plain copies are; and the share of the link. */
 export function answersOnCopies(document: ResultDocument): CopyAnswer[] {
-  const cells = comparableCells(document);
-  const [first] = cells;
-  if (first === undefined) return [];
-  const kind: WorkerKind = cells.some(({ workerKind }) => workerKind === "thread") ? "thread" : "process";
-  const terms: Terms = { document, cells, kind, device: first.device, width: equalWidth(document) };
+  const terms = termsOf(document);
+  if (terms === null) return [];
   const rates = [...pinningGain(terms), ...linkShare(terms)];
   const ofRates = rates.length > 0 ? rates : plainRates(terms);
-  return (ofRates.length > 0 ? ofRates : latencies(terms)).map((one) => ({ ...one, device: first.device }));
+  return (ofRates.length > 0 ? ofRates : latencies(terms)).map((one) => ({ ...one, device: terms.device }));
+}
+
+/** The share of the link that the answer names for a direction, such as "88.1 %"; null if it names none. */
+export function answeredShare(document: ResultDocument, direction: OneWay): string | null {
+  const terms = termsOf(document);
+  const found = terms && linkShares(terms).find((one) => one.direction === direction);
+  return found ? formatShare(found.share.median) : null;
+}
+
+function termsOf(document: ResultDocument): Terms | null {
+  const cells = comparableCells(document);
+  const [first] = cells;
+  if (first === undefined) return null;
+  const kind: WorkerKind = cells.some(({ workerKind }) => workerKind === "thread") ? "thread" : "process";
+  return { document, cells, kind, device: first.device, width: equalWidth(document) };
 }
 
 interface Terms {
@@ -249,25 +261,36 @@ function limits(known: readonly unknown[], { pinning }: ColdStart): string {
   return missing === 0 ? "" : `; not known for ${missing} of ${pinning.length} sizes`;
 }
 
-/** The share of the link that pinned copies reach, if pageable ones were measured too. */
-function linkShare({ document, cells, kind, device }: Terms): Sentence[] {
+/** The share of the link that the fastest pinned copies of each direction reach, if pageable ones were measured too. */
+function linkShares({ document, cells, kind, device }: Terms) {
   const limitGBps = document.devices.find(({ ordinal }) => ordinal === device)?.linkLimitGBps ?? null;
-  const parts = oneWay.flatMap((direction) => {
+  if (limitGBps === null) return [];
+  return oneWay.flatMap((direction) => {
     const rates = observe(cells, direction, "throughput", kind);
     if (ofMemory(rates, "pageable").length === 0) return [];
     const best = fastest(telling(ofMemory(rates, "pinned")));
-    return best === null || !isWithin(best.estimate, limitGBps) ? [] : [{ direction, best }];
+    return best === null || !isWithin(best.estimate, limitGBps)
+      ? []
+      : [{ direction, share: limited(best.estimate, limitGBps) }];
   });
-  if (limitGBps === null || parts.length === 0) return [];
-  const shares = parts.map(({ best }) => limited(best.estimate, limitGBps));
-  const figures = shares.map(({ median }) => formatShare(median));
-  const ranges = shares.map(shareRange);
-  const isSame = new Set(ranges).size === 1;
-  const range = (i: number) => bracketed(elsewhere(ranges[i]!, figures[i]!, i > 0 && !isSame));
-  const to = figures.length === 1 ? way[parts[0]!.direction] : figures[0] === figures[1] ? bothWays : way.h2d;
-  const back = to === way.h2d && figures.length > 1 ? `${isSame ? "" : ","} and ${figures[1]} back` : "";
-  const clauses = `${figures[0]} of what the link can carry ${to}${isSame ? "" : range(0)}${back}`;
-  return [{ text: `pinned memory reaches ${clauses}${range(isSame ? 0 : 1)}`, covers: [] }];
+}
+
+function linkShare(terms: Terms): Sentence[] {
+  const shares = linkShares(terms);
+  const [first, second] = shares;
+  if (first === undefined) return [];
+  const [to, back] = shares.map(({ share }) => formatShare(share.median));
+  const [range, backRange] = shares.map(({ share }) => shareRange(share));
+  const isOneRange = second === undefined || range === backRange;
+  const inOtherRuns = bracketed(elsewhere(range!, to!, false));
+  const what = "of what the link can carry";
+  const clauses =
+    second !== undefined && to === back && isOneRange
+      ? `${to} ${what} ${bothWays}`
+      : `${to} ${what} ${way[first.direction]}${isOneRange ? "" : `${inOtherRuns},`}` +
+        (second === undefined ? "" : ` and ${back} back`);
+  const last = isOneRange ? inOtherRuns : bracketed(elsewhere(backRange!, back!, true));
+  return [{ text: `pinned memory reaches ${clauses}${last}`, covers: [] }];
 }
 
 /** Whether the limit is plausible: rates certainly above it show that the machine misreports its link, as VMs do. */

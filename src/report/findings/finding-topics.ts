@@ -5,8 +5,7 @@ import {
   formatWholeShare,
   roundUp,
 } from "../../draw/numbers.js";
-import { splitWords } from "../../draw/terminal/terminal-text.js";
-import { counted, listed } from "../../draw/words.js";
+import { counted, listed, splitWords } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import type { ResultDocument } from "../../results/schema.js";

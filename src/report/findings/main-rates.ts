@@ -1,11 +1,11 @@
-import { formatGBps, formatRatio, formatShare } from "../../draw/numbers.js";
+import { formatGBps, formatRatio } from "../../draw/numbers.js";
 import type { Fact } from "../../draw/report.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { isMeasured, measuredStats } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { type OneWay, oneWay } from "./copy-answers.js";
+import { answeredShare, type OneWay, oneWay } from "./copy-answers.js";
 import { comparableCells } from "./finding-evidence.js";
 
 /** The main figures of plain copies: a sentence without its full stop, and the figures of copies to the device. */
@@ -18,7 +18,7 @@ interface MainRates {
 
 /** Median rates of pinned and pageable memory by one worker, at the largest size that has both; null without one. */
 export function mainRates(document: ResultDocument): MainRates | null {
-  return ratesOf(comparableCells(document));
+  return ratesOf(comparableCells(document), answeredShare(document, "h2d"));
 }
 
 /** The same of cells that are still being measured, which the texts say. */
@@ -29,7 +29,8 @@ export function preliminaryRates(document: ResultDocument): MainRates | null {
   return { ...rates, text: `preliminary: ${rates.text}`, brief: `preliminary: ${rates.brief}` };
 }
 
-function ratesOf(comparable: readonly CellResult[]): MainRates | null {
+/** `share` is the answer's share of the link, for the headline. */
+function ratesOf(comparable: readonly CellResult[], share: string | null = null): MainRates | null {
   const cells = comparable.filter((cell) => cell.mode === "throughput" && cell.workers === 1);
   const statsOf = (memory: Memory, direction: OneWay, sizeBytes: number) => {
     const cell = cells.find(
@@ -51,7 +52,6 @@ function ratesOf(comparable: readonly CellResult[]): MainRates | null {
       returned[0] === "" ? ["", ""] : [`, ${returned[0]} back`, ` and ${returned[1]}`];
     const [ways, moreOfPinned, moreOfPageable] =
       returned[0] === "" ? ["H2D", "", ""] : ["H2D/D2H", `/${returned[0]}`, `/${returned[1]}`];
-    const share = pinned?.[0]?.linkShare ?? null;
     return {
       text: `${formatSize(size)}: pinned ${formatGBps(to)} GB/s to the device${ofPinned}; pageable ${formatGBps(slowTo)}${ofPageable}`,
       brief: `${formatSize(size)} ${ways}: pinned ${formatGBps(to)}${moreOfPinned}, pageable ${formatGBps(slowTo)}${moreOfPageable} GB/s`,
@@ -59,7 +59,7 @@ function ratesOf(comparable: readonly CellResult[]): MainRates | null {
         ["pinned, to the device", `${formatGBps(to)} GB/s`],
         ["pageable", `${formatGBps(slowTo)} GB/s`],
         ...(slowTo === 0 ? [] : [["pinned over pageable", formatRatio(to / slowTo)] as const]),
-        ...(share === null ? [] : [["of the link", formatShare(share)] as const]),
+        ...(share === null ? [] : [["of the link at best", share] as const]),
       ],
     };
   }

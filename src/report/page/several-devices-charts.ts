@@ -1,5 +1,5 @@
 import type { Bar, BarChart, BarGroup } from "../../draw/chart/chart.js";
-import { formatGBps, formatWholeShare } from "../../draw/numbers.js";
+import { formatGBps, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
@@ -84,7 +84,7 @@ function devicesGroup(
   const share =
     sumGBps === null || aloneGBps === null || aloneGBps === 0
       ? ""
-      : `, ${formatWholeShare(sumGBps / aloneGBps)} of alone`;
+      : `, ${formatShare(sumGBps / aloneGBps)} of alone`;
   const sum = sumGBps === null ? "" : `: all devices at once ${formatGBps(sumGBps)} GB/s${share}`;
   return [{ name: name + sum, style: memories.indexOf(first.memory), bars }];
 }

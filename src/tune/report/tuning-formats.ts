@@ -1,5 +1,6 @@
 import type { DocumentKind } from "../../draw/document-kind.js";
 import { shownText } from "../../draw/terminal/terminal-text.js";
+import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { type Tuning, tuningSchema } from "../../results/tuning.js";
 import { copyKeywords, loaderKeywords, pythonArguments } from "./paste-forms.js";
 import { tuningReasons } from "./tuning-reasons.js";
@@ -22,6 +23,7 @@ function pythonReport(tuning: Tuning): string {
   const { setting } = recommendation;
   const copying = probe.device === null ? [] : pythonArguments(copyKeywords(probe, setting));
   const lines = [
+    ...(probe.notes.includes(emulatedNote) ? [`# ${emulatedNotice}`] : []),
     ...tuningReasons(tuning).map((reason) => `# ${reason}`),
     ...pythonArguments(loaderKeywords(setting)).map((argument) => `${argument},`),
     ...copying.map((argument) => `# batch.to(device, ${argument})`),

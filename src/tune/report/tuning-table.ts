@@ -19,6 +19,7 @@ import {
   wordColumn,
 } from "../../draw/report.js";
 import { counted, listed, timeText } from "../../draw/words.js";
+import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
 import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
@@ -53,7 +54,12 @@ export function tuningReport(tuning: Tuning, { plots }: Show): Report {
   };
 }
 
-function alerts({ run, method }: Tuning): Note[] {
+function alerts(tuning: Tuning): Note[] {
+  const isEmulated = tuning.probe.notes.includes(emulatedNote);
+  return [...(isEmulated ? [note(emulatedNotice, "warning")] : []), ...endings(tuning)];
+}
+
+function endings({ run, method }: Tuning): Note[] {
   if (run.status === "aborted") return [note("interrupted: these are the results until then", "warning")];
   if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
   if (run.status === "ended") {
@@ -182,7 +188,7 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...ownedMemory(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
     ...persistence(tuning, tellsPersistence(tuning)),
-    ...probe.notes.map((text) => note(text, "muted")),
+    ...probe.notes.filter((text) => text !== emulatedNote).map((text) => note(text, "muted")),
   ];
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { comparisonCharts } from "../../../src/compare/report/comparison-charts.js";
 import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
 import type { ForestChart } from "../../../src/draw/chart/chart.js";
-import { buildCellComparison, buildComparison } from "../../helpers/comparison.js";
+import { buildCellComparison, buildComparison, buildGroup } from "../../helpers/comparison.js";
 import { blocksOf, reportOf } from "../../helpers/drawn.js";
 import { MiB } from "../../helpers/result-document.js";
 
@@ -57,6 +57,16 @@ describe("a comparison's forest plot", () => {
     expect(kinds!.name).toBe("throughput-changes-by-kind");
     expect(kinds!.rows.map(({ label }) => label)).toEqual(["H2D pageable, 30 cells", "H2D pinned, 60 cells"]);
     expect(kinds!.rows[0]).toMatchObject({ low: 0, high: 0.0029 });
+  });
+
+  it("has the figure of a group's table as the change of the group's middle cell", () => {
+    const cells = Array.from({ length: 30 }, (_, index) =>
+      buildCellComparison({ sizeBytes: (index + 1) * MiB, change: -0.0999 }),
+    );
+    const charts = (change: number, of = cells) =>
+      comparisonCharts(buildComparison({ cells, groups: [buildGroup(of, { change })] })) as ForestChart[];
+    expect(charts(-0.0985)[1]!.rows).toMatchObject([{ value: -0.0985, figure: "−9.9 %" }]);
+    expect(charts(-0.0985, cells.slice(1))[1]!.rows).toMatchObject([{ figure: "−10.0 %" }]);
   });
 });
 

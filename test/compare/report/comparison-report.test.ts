@@ -69,7 +69,7 @@ describe("the header of the table", () => {
   it("names both sides and the rule", () => {
     const text = render({ confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } });
     expect(text.split("\n")[0]).toBe("pinbench 0.1.0 check");
-    expect(columnsOf(text, "Baseline ")?.[1]).toBe("baseline.json, 5 runs, from 2026-11-20T10:00:00.000Z");
+    expect(columnsOf(text, "Baseline ")?.[1]).toBe("baseline.json, 5 runs, from 2026-11-20 10:00 UTC");
     expect(columnsOf(text, "Candidate ")?.[1]).toContain("measured now, 3 runs");
     expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200");
     expect(columnsOf(text, "Rule ")?.[1]).toBe(

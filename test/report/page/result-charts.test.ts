@@ -289,7 +289,7 @@ describe("devices at once", () => {
   it("stand each against itself alone, the sum beside the name", () => {
     const chart = named<BarChart>(chartsOf({ cells, devices }), "h2d-at-once");
     expect(barsOf(chart)).toEqual({
-      "pinned: all devices at once 80.0 GB/s, 80 % of alone": [
+      "pinned: all devices at once 80.0 GB/s, 80.0 % of alone": [
         "device 0 alone: 50.0",
         "at once: 40.0, 80.0 % of alone",
         "device 1 alone: 50.0",
