@@ -177,8 +177,8 @@ class Parser {
     return number;
   }
 
-  // strtod() takes more than JSON allows, such as 01 and 1., so the form is looked at first. from_chars() would be an
-  // eighth of the library.
+  // strtod() takes more than JSON allows, such as 01 and 1., so the form is looked at first. from_chars()
+  // would be an eighth of the library.
   double number() {
     const std::size_t begin = at_;
     take('-');

@@ -1,5 +1,5 @@
-// Reports an exception that nothing catches, and ends the process. libstdc++'s own handler also demangles the name of
-// the exception's type, which takes 57 KB of each library.
+// Reports an exception that nothing catches, and ends the process. libstdc++'s own handler also demangles the
+// name of the exception's type, which takes 57 KB of each library.
 #include <cxxabi.h>
 
 #include <cstdio>

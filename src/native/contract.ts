@@ -15,7 +15,13 @@ import type {
   Verifying,
   WatchedCall,
 } from "../settings/choices.js";
-import type { BuildInfo, DeviceActivity, DeviceHealth, DeviceProcess, DriverFacts } from "./device-contract.js";
+import type {
+  BuildInfo,
+  DeviceActivity,
+  DeviceHealth,
+  DeviceProcess,
+  DriverFacts,
+} from "./device-contract.js";
 import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */

@@ -37,7 +37,9 @@ describe("the package", () => {
       const [packed, ours] = [lines(inPackage("prebuilds/sources", file)), lines(file)];
       // Line by line what the repository has, or nothing.
       const isComment = (line: string) => /^\s*(#|\/\/)/.test(line);
-      expect(packed, file).toEqual(ours.map((line, at) => (isComment(line) && packed[at] === "" ? "" : line)));
+      expect(packed, file).toEqual(
+        ours.map((line, at) => (isComment(line) && packed[at] === "" ? "" : line)),
+      );
     }
   });
 

@@ -21,7 +21,7 @@ import { parseJson } from "../../text-file.js";
 import { askedSettings, chosenFormat, type Invocation, refuseSearch } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
-import { type ShowOptions, showProcesses, showRun } from "../live-run.js";
+import { type ShowRunOptions, showProcesses, showRun } from "../live-run.js";
 import {
   adviseDoctor,
   deliver,
@@ -133,7 +133,7 @@ async function carryOut(
   prepared: PreparedRun & { sharing: DeviceSharing | null; labels?: Labels },
   call: Call,
   interruption: Interruption,
-  { processes, ...shown }: Omit<ShowOptions, "signal"> & { processes: number },
+  { processes, ...shown }: Omit<ShowRunOptions, "signal"> & { processes: number },
   handOver: (document: ResultDocument) => Promise<void>,
 ): Promise<ExitCode> {
   const { signal } = interruption;
