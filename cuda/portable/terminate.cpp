@@ -9,7 +9,7 @@
 
 namespace __gnu_cxx {
 
-[[noreturn]] __attribute__((visibility("hidden"))) void __verbose_terminate_handler() {
+void __verbose_terminate_handler() {
   const std::type_info* const type = abi::__cxa_current_exception_type();
   if (type == nullptr) {
     std::fputs("terminate called without an active exception\n", stderr);

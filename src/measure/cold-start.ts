@@ -1,10 +1,10 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
 import { pinningRepetitions } from "../plan/duration.js";
-import type { CellResult } from "../results/cell-schema.js";
+import type { CellResult, VariantFields } from "../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { PayOff, PinningRecord } from "../results/schema.js";
 import type { PinningCost } from "../results/schema-parts.js";
-import { isPlain, type VariantFields } from "../results/variant.js";
+import { isPlain } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
 
 /**

@@ -17,6 +17,7 @@ import {
   samplesOfRound,
   warmup,
 } from "../plan/sampling.js";
+import { blockWayOf } from "../results/variant.js";
 import { besides, type Verifying } from "../settings/choices.js";
 import { variesTooMuch } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
@@ -251,11 +252,10 @@ const calibrationBytes = 4 * 1024 * 1024;
 
 /** What every request says of its cell, of copies of this size: a smaller one has its share of a pipeline's work. */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
-  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes, blockWay, blockSms } = cell;
+  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes } = cell;
+  const way = blockWayOf(cell);
   const route = { direction, memory, sizeBytes, workers, mode, timer, cache };
-  if (blockBytes !== undefined && blockWay !== undefined) {
-    return { ...route, blocks: { bytes: blockBytes, way: blockWay, multiprocessors: blockSms ?? null } };
-  }
+  if (blockBytes !== undefined && way !== null) return { ...route, blocks: { bytes: blockBytes, ...way } };
   if (chunks === undefined) return route;
   const pipeline = {
     chunks: Math.min(chunks, mostChunks(sizeBytes)),
