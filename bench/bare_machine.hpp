@@ -9,8 +9,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "driver/cuda_abi.hpp"
 
@@ -31,6 +35,39 @@ std::uint64_t positive_number(const std::string& name, const std::string& text) 
     throw UsageError(name + " needs a positive whole number, not '" + text + "'");
   }
   return value;
+}
+
+// Takes the value of an option; throws a UsageError where it cannot.
+using Option = std::function<void(const std::string& name, const std::string& value)>;
+
+Option text_into(std::string& target) {
+  return [&target](const std::string&, const std::string& value) { target = value; };
+}
+
+Option number_into(std::uint64_t& target) {
+  return
+      [&target](const std::string& name, const std::string& value) { target = positive_number(name, value); };
+}
+
+// Options are pairs of a name and a value.
+void read_options(const std::vector<std::string>& words, const std::map<std::string, Option>& options) {
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    if (i + 1 == words.size()) throw UsageError(words[i] + " needs a value");
+    const auto option = options.find(words[i]);
+    if (option == options.end()) throw UsageError("unknown option " + words[i]);
+    option->second(words[i], words[i + 1]);
+  }
+}
+
+// Does the work of a program; returns its exit code.
+int run_program(const char* program, const std::function<void()>& work) {
+  try {
+    work();
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << program << ": " << error.what() << '\n';
+    return dynamic_cast<const UsageError*>(&error) == nullptr ? 1 : 2;
+  }
 }
 
 struct Driver {

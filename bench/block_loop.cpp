@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <random>
 #include <sstream>
 #include <stdexcept>
@@ -36,27 +35,17 @@ struct Options {
 
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    const std::string& name = words[i];
-    if (i + 1 == words.size()) throw UsageError(name + " needs a value");
-    const std::string& value = words[i + 1];
-    if (name == "--library") {
-      options.library = value;
-    } else if (name == "--blocks") {
-      options.blocks.clear();
-      std::istringstream list(value);
-      for (std::string word; std::getline(list, word, ',');)
-        options.blocks.push_back(positive_number(name, word));
-    } else if (name == "--count") {
-      options.count = positive_number(name, value);
-    } else if (name == "--pool") {
-      options.pool = positive_number(name, value);
-    } else if (name == "--samples") {
-      options.samples = positive_number(name, value);
-    } else {
-      throw UsageError("unknown option " + name);
-    }
-  }
+  const auto take_blocks = [&options](const std::string& name, const std::string& value) {
+    options.blocks.clear();
+    std::istringstream list(value);
+    for (std::string word; std::getline(list, word, ',');)
+      options.blocks.push_back(positive_number(name, word));
+  };
+  read_options(words, {{"--library", text_into(options.library)},
+                       {"--blocks", take_blocks},
+                       {"--count", number_into(options.count)},
+                       {"--pool", number_into(options.pool)},
+                       {"--samples", number_into(options.samples)}});
   if (options.library.empty()) throw UsageError("--library is needed");
   for (const auto bytes : options.blocks) {
     if (bytes > options.pool / 2) throw UsageError("--pool must have room for two blocks of each size");
@@ -194,16 +183,9 @@ class BlockLoop {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
+  return run_program("block_loop", [&] {
     const Options options = parse_options({argv + 1, argv + argc});
     const Machine machine(options.library);
     for (const bool pinned : {true, false}) BlockLoop(machine, options, pinned).print_figures();
-    return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "block_loop: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "block_loop: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

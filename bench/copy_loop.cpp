@@ -41,7 +41,7 @@ struct Options {
   bool to_device = true;
   bool pinned = true;
   bool event_timer = false;
-  std::size_t size = 0;
+  std::uint64_t size = 0;
   std::uint64_t copies = 0;
   std::uint64_t samples = 0;
   std::uint64_t warmup = 1;
@@ -53,46 +53,28 @@ struct Options {
   std::size_t buffer_bytes() const { return size * buffers; }
 };
 
-// True for the first of two words, false for the second.
-bool is_first(const std::string& name, const std::string& text, const char* first, const char* second) {
-  if (text != first && text != second) {
-    throw UsageError(name + " is " + first + " or " + second + ", not '" + text + "'");
-  }
-  return text == first;
+// Whether the value is the first of two words.
+Option is_first_into(bool& target, const std::string& first, const std::string& second) {
+  return [&target, first, second](const std::string& name, const std::string& value) {
+    if (value != first && value != second)
+      throw UsageError(name + " is " + first + " or " + second + ", not '" + value + "'");
+    target = value == first;
+  };
 }
 
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    const std::string& name = words[i];
-    if (i + 1 == words.size()) throw UsageError(name + " needs a value");
-    const std::string& value = words[i + 1];
-    if (name == "--library") {
-      options.library = value;
-    } else if (name == "--direction") {
-      options.to_device = is_first(name, value, "h2d", "d2h");
-    } else if (name == "--memory") {
-      options.pinned = is_first(name, value, "pinned", "pageable");
-    } else if (name == "--timer") {
-      options.event_timer = is_first(name, value, "event", "wall");
-    } else if (name == "--size") {
-      options.size = positive_number(name, value);
-    } else if (name == "--copies") {
-      options.copies = positive_number(name, value);
-    } else if (name == "--samples") {
-      options.samples = positive_number(name, value);
-    } else if (name == "--warmup") {
-      options.warmup = positive_number(name, value);
-    } else if (name == "--buffers") {
-      options.buffers = positive_number(name, value);
-    } else if (name == "--start-at") {
-      options.start_at_ns = positive_number(name, value);
-    } else if (name == "--run-for") {
-      options.run_for_ns = positive_number(name, value);
-    } else {
-      throw UsageError("unknown option " + name);
-    }
-  }
+  read_options(words, {{"--library", text_into(options.library)},
+                       {"--direction", is_first_into(options.to_device, "h2d", "d2h")},
+                       {"--memory", is_first_into(options.pinned, "pinned", "pageable")},
+                       {"--timer", is_first_into(options.event_timer, "event", "wall")},
+                       {"--size", number_into(options.size)},
+                       {"--copies", number_into(options.copies)},
+                       {"--samples", number_into(options.samples)},
+                       {"--warmup", number_into(options.warmup)},
+                       {"--buffers", number_into(options.buffers)},
+                       {"--start-at", number_into(options.start_at_ns)},
+                       {"--run-for", number_into(options.run_for_ns)}});
   if (options.is_timed_run() != (options.start_at_ns > 0) ||
       options.is_timed_run() == (options.samples > 0) || (options.is_timed_run() && options.event_timer)) {
     throw UsageError("either --samples is needed, or --start-at and --run-for, by the wall clock");
@@ -335,20 +317,13 @@ void serve(Server& server) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  try {
+  return run_program("copy_loop", [&] {
+    const std::vector<std::string> words(argv + 1, argv + argc);
     Server server;
     if (words == std::vector<std::string>{"--serve"}) {
       serve(server);
     } else {
       std::cout << server.answer(words) << std::endl;
     }
-    return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "copy_loop: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "copy_loop: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

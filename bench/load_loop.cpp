@@ -40,20 +40,9 @@ struct Options {
 
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    const std::string& name = words[i];
-    if (i + 1 == words.size()) throw UsageError(name + " needs a value");
-    const std::string& value = words[i + 1];
-    if (name == "--library") {
-      options.library = value;
-    } else if (name == "--load") {
-      options.load = value;
-    } else if (name == "--seconds") {
-      options.seconds = positive_number(name, value);
-    } else {
-      throw UsageError("unknown option " + name);
-    }
-  }
+  read_options(words, {{"--library", text_into(options.library)},
+                       {"--load", text_into(options.load)},
+                       {"--seconds", number_into(options.seconds)}});
   if (options.library.empty()) throw UsageError("--library is needed");
   if (options.load != "compute" && options.load != "memory")
     throw UsageError("--load is compute or memory, not '" + options.load + "'");
@@ -153,7 +142,7 @@ class LoadLoop {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
+  return run_program("load_loop", [&] {
     const Options options = parse_options({argv + 1, argv + argc});
     const Machine machine(options.library);
     const auto rates = LoadLoop(machine, options.load == "compute").run(options.seconds);
@@ -164,12 +153,5 @@ int main(int argc, char** argv) {
       json += number;
     }
     std::cout << json << "]}" << std::endl;
-    return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "load_loop: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "load_loop: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

@@ -20,7 +20,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,27 +51,13 @@ struct Options {
 
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    const std::string& name = words[i];
-    if (i + 1 == words.size()) throw UsageError(name + " needs a value");
-    const std::string& value = words[i + 1];
-    if (name == "--library")
-      options.library = value;
-    else if (name == "--bytes")
-      options.bytes = positive_number(name, value);
-    else if (name == "--pieces")
-      options.pieces = positive_number(name, value);
-    else if (name == "--threads")
-      options.threads = positive_number(name, value);
-    else if (name == "--samples")
-      options.samples = positive_number(name, value);
-    else if (name == "--alias")
-      options.alias = positive_number(name, value);
-    else if (name == "--poll")
-      options.poll = positive_number(name, value);
-    else
-      throw UsageError("there is no option " + name);
-  }
+  read_options(words, {{"--library", text_into(options.library)},
+                       {"--bytes", number_into(options.bytes)},
+                       {"--pieces", number_into(options.pieces)},
+                       {"--threads", number_into(options.threads)},
+                       {"--samples", number_into(options.samples)},
+                       {"--alias", number_into(options.alias)},
+                       {"--poll", number_into(options.poll)}});
   if (options.library.empty()) throw UsageError("--library is missing");
   if ((options.bytes > 0) + (options.alias > 0) + (options.poll > 0) != 1)
     throw UsageError("one of --bytes, --alias and --poll is needed");
@@ -211,18 +196,11 @@ void poll(const Machine& machine, std::uint64_t seconds) {
 }  // namespace
 
 int main(int count, char** values) {
-  try {
+  return run_program("pin_loop", [&] {
     const Options options = parse_options({values + 1, values + count});
     const Machine machine(options.library);
     if (options.bytes > 0) obtain(machine, options);
     if (options.alias > 0) register_alias(machine, options.alias);
     if (options.poll > 0) poll(machine, options.poll);
-    return 0;
-  } catch (const UsageError& error) {
-    std::cerr << "pin_loop: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "pin_loop: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

@@ -1,10 +1,14 @@
 #include "emulated/json.hpp"
 
+#include <locale.h>
+#include <stdlib.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace pinbench::emulated {
 namespace {
@@ -173,7 +177,7 @@ class Parser {
     return number;
   }
 
-  // from_chars() takes more than JSON allows, such as 01 and 1., so the form is looked at first.
+  // decimal_number() takes more than JSON allows, such as 01 and 1., so the form is looked at first.
   double number() {
     const std::size_t begin = at_;
     take('-');
@@ -183,11 +187,9 @@ class Parser {
       if (!take('+')) take('-');
       digits();
     }
-    double result = 0;
-    const auto [stopped, error] = std::from_chars(text_.data() + begin, text_.data() + at_, result);
-    if (error != std::errc{} || stopped != text_.data() + at_ || !std::isfinite(result))
-      throw Malformed{"a number is too large or too small"};
-    return result;
+    const auto result = decimal_number(text_.substr(begin, at_ - begin));
+    if (!result) throw Malformed{"a number is too large or too small"};
+    return *result;
   }
 
   void digits() {
@@ -200,6 +202,20 @@ class Parser {
 };
 
 }  // namespace
+
+std::optional<double> decimal_number(std::string_view text) {
+  if (text.empty() || text.front() == '+' || text.find_first_not_of("0123456789+-.eE") != text.npos)
+    return {};
+  // Not the locale of the process, in which 1.5 may be 1,5. from_chars() would be 24 KB of the library.
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string written(text);
+  char* stopped = nullptr;
+  const double result = strtod_l(written.c_str(), &stopped, plain);
+  const bool has_vanished = result == 0 && written.find_first_of("123456789") <
+                                               std::min(written.find_first_of("eE"), written.size());
+  if (stopped != written.c_str() + written.size() || has_vanished || !std::isfinite(result)) return {};
+  return result;
+}
 
 ParsedJson parse_json(std::string_view text) {
   Parser parser(text);

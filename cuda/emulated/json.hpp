@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,5 +36,8 @@ struct ParsedJson {
 // Strict: nothing may stand around the one value, no object has two members of one name, and no number is
 // beyond what a double holds. Bytes beyond ASCII are taken as they are. Pure, and safe with any text.
 ParsedJson parse_json(std::string_view text);
+
+// The whole of a text as a decimal number; empty where it is none, or beyond what a double holds.
+std::optional<double> decimal_number(std::string_view text);
 
 }  // namespace pinbench::emulated

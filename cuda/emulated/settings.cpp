@@ -5,15 +5,15 @@
 #include <cstdlib>
 #include <limits>
 
+#include "emulated/json.hpp"
 #include "emulated/shared_device_memory.hpp"
 
 namespace pinbench::emulated {
 namespace {
 
-// The whole of `text` as a number; empty if anything else is in it.
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
+// The whole of `text` as a whole number; empty if anything else is in it.
+std::optional<std::size_t> parse_number(std::string_view text) {
+  std::size_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || stopped != end) return std::nullopt;
@@ -55,7 +55,7 @@ Problem read_size(const char* name, std::size_t& setting) {
 Problem read_count(const char* name, std::size_t least, std::size_t most, std::size_t& setting) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
-  const auto count = parse_number<std::size_t>(*text);
+  const auto count = parse_number(*text);
   if (!count || *count < least || *count > most)
     return must_be(name, "a number from " + std::to_string(least) + " to " + std::to_string(most));
   setting = *count;
@@ -77,7 +77,7 @@ Problem read_rate(const char* name, std::optional<double>& setting) {
   std::string_view digits = *text;
   const bool in_gigabytes = digits.ends_with(kGigabytes);
   if (in_gigabytes) digits.remove_suffix(kGigabytes.size());
-  const auto number = parse_number<double>(digits);
+  const auto number = decimal_number(digits);
   const double rate = number.value_or(0) * (in_gigabytes ? 1e9 : 1);
   // Written so that what is no number is refused too.
   if (!(rate >= kSlowestLink && rate <= kFastestLink))
@@ -114,7 +114,7 @@ std::optional<std::size_t> parse_size(std::string_view text) {
     text.remove_suffix(candidate.suffix.size());
     break;
   }
-  const auto number = parse_number<std::size_t>(text);
+  const auto number = parse_number(text);
   if (!number || *number > std::numeric_limits<std::size_t>::max() / unit) return std::nullopt;
   return *number * unit;
 }

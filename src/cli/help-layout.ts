@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
 import { commandSettings } from "../settings/command-settings.js";
 import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
-import { cellSettings, judgingSettings, measuringSettings } from "../settings/table.js";
+import { blockKeys, cellSettings, judgingSettings, measuringSettings } from "../settings/table.js";
 
 /* How the flags and the commands are laid out in help: in groups, the rare flags on demand. */
 
@@ -77,17 +77,8 @@ export function groupOf(key: string): string {
 const rareFlags = new Set(
   (
     [
-      ...([
-        "backend",
-        "timers",
-        "caches",
-        "workerKinds",
-        "pipelineChunks",
-        "blockCounts",
-        "blockWays",
-        "blockSms",
-        "cells",
-      ] as const),
+      ...(["backend", "timers", "caches", "workerKinds", "pipelineChunks", "cells"] as const),
+      ...blockKeys.filter((key) => key !== "blockSizesBytes"),
       ...([
         "stagingChunkBytes",
         "stagingSlots",

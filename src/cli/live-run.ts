@@ -23,7 +23,7 @@ import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
 /** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
-export interface ShowOptions {
+export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
   /** What the files show. */
   screen: Screen;
@@ -39,7 +39,7 @@ export interface ShowOptions {
 export async function showRun(
   run: Run,
   plan: Plan,
-  { outputs, screen, quiet, progress, signal }: ShowOptions,
+  { outputs, screen, quiet, progress, signal }: ShowRunOptions,
 ): Promise<void> {
   const line = new ProgressLine({ quiet, progress });
   const partials = new Partials(outputs, screen, (text) => {
@@ -66,7 +66,7 @@ export async function showRun(
 export async function showProcesses(
   series: ProcessSeries,
   { plan, processes }: { plan: Plan; processes: number },
-  { outputs, screen, quiet, progress, signal }: ShowOptions,
+  { outputs, screen, quiet, progress, signal }: ShowRunOptions,
 ): Promise<void> {
   const line = new ProgressLine({ quiet, progress });
   const partials = new Partials(outputs, screen, (text) => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { variantSchema } from "../results/cell-schema.js";
+import { type VariantFields, variantSchema } from "../results/cell-schema.js";
 import { count } from "../results/schema-parts.js";
-import { isSteady, type VariantFields } from "../results/variant.js";
+import { isSteady } from "../results/variant.js";
 import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
+import { variantFields } from "../results/cell-id.js";
 import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
 import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
 import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
@@ -7,7 +8,6 @@ import type { SharingRecord } from "../results/other-programs.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
 import type { DeviceRecord, LoadRecord, ResultDocument } from "../results/schema.js";
-import { variantFields } from "../results/variant.js";
 import type { BackendName } from "../settings/choices.js";
 import { defaultsOf } from "../settings/settings.js";
 import { type RunSettings, runSettings } from "../settings/table.js";

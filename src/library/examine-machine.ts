@@ -15,7 +15,8 @@ import { commandSettings } from "../settings/command-settings.js";
 import { pinSettings } from "../settings/pin-settings.js";
 import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
-import { announced, gpuAlone } from "./run-copies.js";
+import { announced } from "./announced.js";
+import { gpuAlone } from "./run-copies.js";
 
 const { backend, devices, quick, reference, lastLevelCacheBytes } = commandSettings.doctor;
 const listSettings = { backend } as const;

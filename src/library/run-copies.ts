@@ -1,11 +1,12 @@
 import { PinbenchError } from "../errors.js";
-import { prepareRun, shareDevices } from "../measure/prepare.js";
+import { prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import type { ResultDocument } from "../results/schema.js";
 import { readSection } from "../settings/configuration.js";
 import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
 import { runSettings, saidByCellIds } from "../settings/table.js";
+import { announced } from "./announced.js";
 
 /** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
 export const gpuAlone = { backend: "cuda" } as const;
@@ -115,22 +116,5 @@ function refuseStrange(options: unknown): void {
   }
   if (onProgress !== undefined && typeof onProgress !== "function") {
     throw new PinbenchError("usage", "The option onProgress must be a function.");
-  }
-}
-
-/**
- * Measures on devices as a program that others on them are told of, from before the first call until it settles; `sharing`
- * is null where nobody else can use them. The library waits for nobody.
- */
-export async function announced<Measured>(
-  prepared: Parameters<typeof shareDevices>[0],
-  measure: (sharing: ReturnType<typeof shareDevices>) => Promise<Measured>,
-): Promise<Measured> {
-  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
-  try {
-    await sharing?.begin();
-    return await measure(sharing);
-  } finally {
-    await sharing?.release();
   }
 }

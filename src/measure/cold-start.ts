@@ -1,13 +1,11 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
 import { pinningRepetitions } from "../plan/duration.js";
-import type { CellResult } from "../results/cell-schema.js";
+import type { CellResult, VariantFields } from "../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
-import type { ColdStart, PayOff } from "../results/schema.js";
+import type { PayOff, PinningRecord } from "../results/schema.js";
 import type { PinningCost } from "../results/schema-parts.js";
-import { isPlain, type VariantFields } from "../results/variant.js";
+import { isPlain } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
-
-type PinningRecord = ColdStart["pinning"][number];
 
 /**
  * What obtaining one buffer costs in each way, per size; a way that fails (a limit, too little memory) is null, with

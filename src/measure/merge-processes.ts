@@ -1,7 +1,7 @@
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { joinSharing } from "../results/other-programs.js";
 import { overTimeGBps } from "../results/over-time.js";
-import type { ColdStart, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
+import type { ColdStart, PinningRecord, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { median, medianInterval, relativeHalfWidth } from "../stats/order-statistics.js";
 import { mean, squaresAboutMean } from "../stats/variance.js";
@@ -193,7 +193,7 @@ function mergeColdStart(
   const ofAll = (pick: (part: ColdStart) => number) => median(parts.map(pick));
   const pinning = parts[0]!.pinning.map(({ sizeBytes }) => {
     const records = parts.flatMap((part) => part.pinning.filter((one) => one.sizeBytes === sizeBytes));
-    const refusals: NonNullable<ColdStart["pinning"][number]["refusals"]> = Object.assign(
+    const refusals: NonNullable<PinningRecord["refusals"]> = Object.assign(
       {},
       ...records.map((record) => record.refusals ?? {}),
     );

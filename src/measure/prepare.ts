@@ -3,18 +3,18 @@ import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
-import { type MemorySpeed, measureMemorySpeed } from "../host/memory.js";
+import { measureMemorySpeed } from "../host/memory.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
 import { choosePlacement } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
-import type { BuildInfo, NativeAddon } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
+import type { NativeAddon } from "../native/contract.js";
+import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
 import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
-import { type Plan, plan } from "../plan/plan.js";
+import { type Plan, plan, retimed } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
@@ -32,33 +32,31 @@ export interface PreparedRun {
   devices: DeviceFacts[];
 }
 
-/** How a run is prepared. */
-export interface PrepareOptions {
-  /** Whether somebody will read how long it takes, for which an emulated device's host may be measured for 40 ms. */
-  isTimed: boolean;
-}
-
 /** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
-export async function prepareRun(
-  settings: RunSettings,
-  { isTimed }: PrepareOptions = { isTimed: false },
-): Promise<PreparedRun> {
+export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   // What is no id is wrong on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
   const { build } = addon;
   const host = { ...hostRecord(), ...statedCache(settings) };
-  const planned = plan(settings, {
-    ...planFacts(backend, build, host),
-    memorySpeed: isTimed ? memorySpeedOf(backend) : null,
-  });
+  const planned = plan(settings, planFacts(backend, build, host));
   refuseWithoutProcesses(planned);
   const wanted = devicesOf(planned.cells);
   const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
   const { createRendezvous } = addon;
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices };
+}
+
+/**
+ * The same for somebody who reads how long it takes: the memory of a host that plays the device is measured, for 40 ms. A
+ * GPU's run takes most of its time on the GPU.
+ */
+export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRun> {
+  const prepared = await prepareRun(settings);
+  const { emulated, initNs } = prepared.backend.facts;
+  return emulated ? { ...prepared, plan: retimed(prepared.plan, measureMemorySpeed(), initNs) } : prepared;
 }
 
 /** What tells who else uses the devices of a run; null where nobody else can. */
@@ -106,7 +104,7 @@ function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<Hos
  * What the plan is made from: known without opening a device, so that a dry run touches none. Whether a driver
  * really loads the kernels shows when its context is open; cells that it cannot serve are skipped then.
  */
-function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<PlanFacts, "memorySpeed"> {
+function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFacts {
   const { devices, emulated, initNs } = backend.facts;
   return {
     devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })),
@@ -119,11 +117,6 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<P
     eventTimerOff: eventTimerOff(backend),
     batchCopiesOff: batchCopiesOff(backend),
   };
-}
-
-/** Of the host that plays the device; a GPU's run takes most of its time on the GPU. */
-function memorySpeedOf({ facts }: Backend): MemorySpeed | null {
-  return facts.emulated ? measureMemorySpeed() : null;
 }
 
 /** Why this build has no kernels; null where it has, or needs none. */

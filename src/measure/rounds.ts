@@ -17,8 +17,9 @@ import {
   samplesOfRound,
   warmup,
 } from "../plan/sampling.js";
+import { blockWayOf } from "../results/variant.js";
 import { besides, type Verifying } from "../settings/choices.js";
-import { hopelessWidths } from "../stats/order-statistics.js";
+import { variesTooMuch } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 
 /** A cell, and what is to be measured of it. */
@@ -57,7 +58,7 @@ export interface RoundOptions {
 }
 
 /** How far the rounds of a stage have come: those of its next cells go on from there. */
-export interface Course {
+export interface RoundsSoFar {
   /** The next one. */
   round: number;
   rotation: Rotation;
@@ -72,7 +73,7 @@ export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
   { plan, budgetNs, signal, givesUp = false }: RoundOptions,
-  course: Course = { round: 0, rotation: new Rotation() },
+  course: RoundsSoFar = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
@@ -144,7 +145,7 @@ function halfWidthOf(party: CellParty): number {
 function isHopeless(party: CellParty, precision: number, leftNs: number): boolean {
   const { taken, visitNsPerSample } = party[0]!;
   const width = halfWidthOf(party) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
-  return width > hopelessWidths * precision;
+  return variesTooMuch(width, precision);
 }
 
 interface VisitOptions {
@@ -251,11 +252,10 @@ const calibrationBytes = 4 * 1024 * 1024;
 
 /** What every request says of its cell, of copies of this size: a smaller one has its share of a pipeline's work. */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
-  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes, blockWay, blockSms } = cell;
+  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes } = cell;
+  const way = blockWayOf(cell);
   const route = { direction, memory, sizeBytes, workers, mode, timer, cache };
-  if (blockBytes !== undefined && blockWay !== undefined) {
-    return { ...route, blocks: { bytes: blockBytes, way: blockWay, multiprocessors: blockSms ?? null } };
-  }
+  if (blockBytes !== undefined && way !== null) return { ...route, blocks: { bytes: blockBytes, ...way } };
   if (chunks === undefined) return route;
   const pipeline = {
     chunks: Math.min(chunks, mostChunks(sizeBytes)),

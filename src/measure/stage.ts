@@ -14,12 +14,12 @@ import type { PeerPath } from "../settings/choices.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
 import {
-  type Course,
   type Measure,
   measureInRounds,
   Rotation,
   type RoundEvent,
   type RoundOptions,
+  type RoundsSoFar,
   type RunEvent,
   type Visit,
 } from "./rounds.js";
@@ -221,7 +221,7 @@ export async function* searchBlocks(
   const budgetEndMs = startedMs + budgetNs / 1e6;
   const endMs = startedMs + Math.max(budgetNs, mostSearchNs) / 1e6;
   const candidates = new Map(plan.candidates.map((cell) => [cell.id, cell]));
-  const course: Course = { round: 0, rotation: new Rotation() };
+  const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
   let asked = devices.flatMap(({ cells }) => cells);
   for (let isLast = false; ; ) {
     const leftNs = Math.max(0, (budgetEndMs - performance.now()) * 1e6);

@@ -15,7 +15,13 @@ import type {
   Verifying,
   WatchedCall,
 } from "../settings/choices.js";
-import type { DeviceActivity, DeviceHealth, DeviceProcess, DriverFacts } from "./device-contract.js";
+import type {
+  BuildInfo,
+  DeviceActivity,
+  DeviceHealth,
+  DeviceProcess,
+  DriverFacts,
+} from "./device-contract.js";
 import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
@@ -50,14 +56,6 @@ export interface NativeAddon {
    * was stopped together with it can then see that it is alone.
    */
   wakeAsParentEnds(): void;
-}
-
-/** How the module was compiled. */
-export interface BuildInfo {
-  compiler: string;
-  /** The kernels are embedded: the build found nvcc. */
-  kernels: boolean;
-  sanitizer: "address" | "thread" | null;
 }
 
 /** A driver library that is open. */

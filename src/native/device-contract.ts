@@ -1,9 +1,17 @@
 import type { LinkRecord } from "../results/schema-parts.js";
 
 /*
- * What a driver that is open tells of its devices (`NativeDriver` of contract.ts), written by hand as that is: by CUDA, and
- * by NVML where there is one. What is not told is null.
+ * What the module tells of itself, and an open driver of its devices (`NativeDriver` of contract.ts), written by hand as
+ * that is: by CUDA, and by NVML where there is one. What is not told is null.
  */
+
+/** How the module was compiled. */
+export interface BuildInfo {
+  compiler: string;
+  /** The kernels are embedded: the build found nvcc. */
+  kernels: boolean;
+  sanitizer: "address" | "thread" | null;
+}
 
 /** What does not change as long as the driver is open. */
 export interface DriverFacts {

@@ -1,10 +1,10 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
-import type { Candidate, ProbeOutcome } from "./probe.js";
+import type { AddonCandidate, ProbeOutcome } from "./probe.js";
 
 /** Why a module cannot be loaded; `kind` decides what is advised. */
-export interface Failure {
+export interface LoadFailure {
   kind:
     | "missing"
     | "unreadable"
@@ -24,8 +24,8 @@ export interface Failure {
 }
 
 /** A module that was tried, and why it is not used. */
-export interface FailedCandidate extends Candidate {
-  failure: Failure;
+export interface FailedCandidate extends AddonCandidate {
+  failure: LoadFailure;
 }
 
 /** The processors that e_machine of an ELF header may name, as Node calls them: this one, and the likeliest other. */
@@ -35,7 +35,7 @@ const machines: Readonly<Record<number, string>> = { 62: "x64", 183: "arm64" };
  * What is wrong with a library, as far as its header tells; null where nothing is. The system's linker names such
  * faults unclearly, and a file that was cut short can crash it.
  */
-export function inspectBinary(path: string): Failure | null {
+export function inspectBinary(path: string): LoadFailure | null {
   let size: number;
   const header = Buffer.alloc(64);
   try {
@@ -75,7 +75,7 @@ export function inspectBinary(path: string): Failure | null {
 /** A kind of message of the system's linker, and what it means. */
 interface Refusal {
   pattern: RegExp;
-  kind: Failure["kind"];
+  kind: LoadFailure["kind"];
   /** `found` is what the pattern's group matched. */
   reason: (found: string, glibc: string | null) => string;
   /** With glibc the same words mean something else. */
@@ -134,7 +134,7 @@ const refusals: readonly Refusal[] = [
 export function explainFailure(
   outcome: Exclude<ProbeOutcome, { kind: "loads" | "untried" }>,
   glibc: string | null,
-): Failure {
+): LoadFailure {
   switch (outcome.kind) {
     case "refused":
       return explainRefusal(outcome.message, glibc);
@@ -151,7 +151,7 @@ export function explainFailure(
   }
 }
 
-function explainRefusal(message: string, glibc: string | null): Failure {
+function explainRefusal(message: string, glibc: string | null): LoadFailure {
   for (const { pattern, kind, reason, isForOtherLibraries } of refusals) {
     const match = pattern.exec(message);
     if (match === null || (isForOtherLibraries && glibc !== null)) continue;

@@ -4,12 +4,12 @@ import type { NativeAddon } from "./contract.js";
 import {
   explainFailure,
   type FailedCandidate,
-  type Failure,
   inspectBinary,
+  type LoadFailure,
   nothingLoads,
   systemGlibc,
 } from "./load-failure.js";
-import { type AddonSource, type Candidate, candidates, type ProbeOutcome, probe } from "./probe.js";
+import { type AddonCandidate, type AddonSource, candidates, type ProbeOutcome, probe } from "./probe.js";
 
 /** The compiled module that is used, and where it comes from. */
 export interface LoadedAddon {
@@ -43,9 +43,9 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
 }
 
 function tryCandidate(
-  candidate: Candidate,
+  candidate: AddonCandidate,
   environment: NodeJS.ProcessEnv,
-): { addon: NativeAddon } | Failure {
+): { addon: NativeAddon } | LoadFailure {
   const { path, emulatedLibraryPath } = candidate;
   // Where it is missing, the module still serves a GPU.
   const withEmulated = existsSync(emulatedLibraryPath);
@@ -57,7 +57,7 @@ function tryCandidate(
   return "addon" in opened ? opened : explainFailure(opened, systemGlibc());
 }
 
-function defectOfEmulated(path: string): Failure | null {
+function defectOfEmulated(path: string): LoadFailure | null {
   const defect = inspectBinary(path);
   return defect && { ...defect, reason: `of ${basename(path)} beside it: ${defect.reason}` };
 }

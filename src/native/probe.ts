@@ -16,7 +16,7 @@ export const localBuildFolder = join(packageRoot, "build", "Release");
 export type AddonSource = "PINBENCH_ADDON" | "local build" | "build of this user" | "prebuilt";
 
 /** A place where a compiled module may be. */
-export interface Candidate {
+export interface AddonCandidate {
   source: AddonSource;
   /** Of the compiled module. */
   path: string;
@@ -28,7 +28,7 @@ export interface Candidate {
  * Where compiled modules are looked for, in order: what was built here comes before what the package brings. One that
  * PINBENCH_ADDON names is the only candidate.
  */
-export function candidates(environment: NodeJS.ProcessEnv): Candidate[] {
+export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   const named = environment.PINBENCH_ADDON;
   if (named) {
     const path = resolve(named);
@@ -44,7 +44,7 @@ export function candidates(environment: NodeJS.ProcessEnv): Candidate[] {
   ];
 }
 
-function inFolder(source: AddonSource, folder: string): Candidate {
+function inFolder(source: AddonSource, folder: string): AddonCandidate {
   return {
     source,
     path: join(folder, addonName),
@@ -103,7 +103,7 @@ export type ProbeOutcome =
  * their cause may be gone.
  */
 export function probe(
-  candidate: Candidate,
+  candidate: AddonCandidate,
   withEmulated: boolean,
   environment: NodeJS.ProcessEnv,
 ): ProbeOutcome {
@@ -137,7 +137,7 @@ try {
   say({ kind: "refused", message: String(error && error.message) });
 }`;
 
-function loadElsewhere({ path, emulatedLibraryPath }: Candidate, withEmulated: boolean): ProbeOutcome {
+function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulated: boolean): ProbeOutcome {
   // Takes a while to load, and hardly any start needs it.
   const { spawnSync } = process.getBuiltinModule("node:child_process");
   // Node's options that the user set are meant for this process, not for that one.
@@ -180,7 +180,7 @@ function readOutcome(line: string): ProbeOutcome | null {
 const linker = "/lib64/ld-linux-x86-64.so.2";
 
 /** Names a module and all that decides whether it loads: the files as they are, Node, and the C library. */
-function keyOf({ path, emulatedLibraryPath }: Candidate): string {
+function keyOf({ path, emulatedLibraryPath }: AddonCandidate): string {
   const files = [path, emulatedLibraryPath, process.execPath, linker];
   return [process.version, process.arch, ...files.map(identityOf)].join(" ");
 }

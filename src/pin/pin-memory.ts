@@ -117,7 +117,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
 }
 
 /** Of a measurement: since when, for how long, and who hears of it. */
-export interface PinOptions {
+export interface PinMemoryOptions {
   prepared: PreparedPools;
   /** Who else uses the device, of a process that has announced itself; null where nobody else can. */
   sharing: DeviceSharing | null;
@@ -135,12 +135,12 @@ export interface PinOptions {
 
 /** Measures what pinned memory costs here; its document can be had at any time. */
 export class PinMemory {
-  readonly #options: PinOptions;
+  readonly #options: PinMemoryOptions;
   readonly #measurement: PoolMeasurement;
   #isComplete = false;
   #confidentialComputing: boolean | null = null;
 
-  constructor(options: PinOptions) {
+  constructor(options: PinMemoryOptions) {
     this.#options = options;
     const { prepared, countedFromMs, signal, onActivity, openNeighbour } = options;
     const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;

@@ -2,7 +2,6 @@ import { PinbenchError } from "../errors.js";
 import {
   type Beside,
   besides,
-  blockWays,
   type Cache,
   caches,
   copiesHostMemory,
@@ -16,13 +15,19 @@ import {
   modes,
   type Timer,
   timers,
-  usualBlockWays,
   type WorkerKind,
   workerKinds,
 } from "../settings/choices.js";
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
-import { type BlockAxes, blocksAskedFor, presetOfBlocks, searchesBlocks } from "./blocks.js";
+import {
+  type BlockAxes,
+  blockAxes,
+  blockLists,
+  blocksAskedFor,
+  presetOfBlocks,
+  searchesBlocks,
+} from "./blocks.js";
 import {
   beyondCpus,
   describeCpus,
@@ -101,9 +106,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       latency,
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
-      blocks,
-      blockWays: inOrder(blockWays, settings.blockWays ?? usualBlockWays),
-      blockSms: ascending(settings.blockSms ?? []),
+      ...blockAxes(blocks, settings),
     },
     preset: presetFills ? presetName : null,
     sizesOpen: sizesBytes === null && !hasBlocks,
@@ -165,14 +168,17 @@ function checkAxes(settings: RunSettings): void {
   settings.workers?.forEach(checkWorkers);
   const { sizesBytes, workers, memory, directions, modes, timers, caches, pipelineChunks } = settings;
   const kinds = { "worker kinds": settings.workerKinds, loads: settings.besides, chunks: pipelineChunks };
-  const { blockSizesBytes, blockCounts, blockSms } = settings;
-  const blocks = {
-    blocks: blockSizesBytes,
-    "block counts": blockCounts,
-    "ways to copy blocks": settings.blockWays,
-    multiprocessors: blockSms,
+  const axes = {
+    sizes: sizesBytes,
+    workers,
+    memory,
+    directions,
+    modes,
+    timers,
+    caches,
+    ...kinds,
+    ...blockLists(settings),
   };
-  const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches, ...kinds, ...blocks };
   for (const [name, values] of Object.entries(axes)) {
     if (values?.length === 0) throw new PinbenchError("usage", `The list of ${name} is empty.`);
   }

@@ -1,10 +1,18 @@
 import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/cell-schema.js";
 import { coarseBytes, latticeBytes } from "../results/cutoffs/cutoff-schema.js";
-import { type BlockWay, blockWays, inOrder, type Memory } from "../settings/choices.js";
+import {
+  type BlockWay,
+  blockWays,
+  inOrder,
+  isBatch,
+  type Memory,
+  usualBlockWays,
+} from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
+import type { PlanDevice, PlanFacts } from "./facts.js";
 
 /*
  * Copies that are made of many blocks, which lie scattered on both sides: which of them a plan has.
@@ -26,12 +34,39 @@ export interface BlockAxes {
   blockSms: readonly number[];
 }
 
+/** What was asked for beyond plain cells, and of which cells it makes sense. */
+export interface VariantCheck {
+  flag: string;
+  isAsked: boolean;
+  isThere(cell: Cell): boolean;
+  what: string;
+}
+
 /** Kernels copy 16 bytes at a time. */
 const blockUnitBytes = 16;
 
 /** So many, as far as they stay within this: larger copies of larger blocks tell no more. */
 const usualCount = 4096;
 const usualCopyBytes = 256 * MiB;
+
+/** The lists of settings that say which blocks are copied, by what is in them; null is for the plan to say. */
+export function blockLists({ blockSizesBytes, blockCounts, blockWays: ways, blockSms }: RunSettings) {
+  return {
+    blocks: blockSizesBytes,
+    "block counts": blockCounts,
+    "ways to copy blocks": ways,
+    multiprocessors: blockSms,
+  };
+}
+
+/** What a plan has of copies in these blocks. */
+export function blockAxes(blocks: readonly Blocks[], { blockWays: ways, blockSms }: RunSettings): BlockAxes {
+  return {
+    blocks,
+    blockWays: inOrder(blockWays, ways ?? usualBlockWays),
+    blockSms: [...new Set(blockSms ?? [])].sort((a, b) => a - b),
+  };
+}
 
 /**
  * The copies in blocks that were asked for, ascending; none where there are none. Throws a usage error for blocks that
@@ -143,6 +178,29 @@ export function blockCells(plain: Cell, { blocks, blockWays: ways, blockSms }: B
   );
 }
 
+/** An upper limit of how many cells blockCells() gives. */
+export function mostBlockCells({ blocks, blockWays: ways, blockSms }: BlockAxes): number {
+  return blocks.length * (ways.length + blockSms.length);
+}
+
+/** What of blocks was asked for, and of which cells it makes sense. */
+export function blockChecks({ blocks, blockSms }: BlockAxes): VariantCheck[] {
+  return [
+    {
+      flag: "--blocks",
+      isAsked: blocks.length > 0,
+      isThere: ({ blockBytes }) => blockBytes !== undefined,
+      what: "h2d and d2h throughput of pinned or pageable memory, by the wall clock and cold",
+    },
+    {
+      flag: "--block-sms",
+      isAsked: blockSms.length > 0,
+      isThere: (cell) => cell.blockSms !== undefined,
+      what: "kernels that copy blocks of pinned memory",
+    },
+  ];
+}
+
 /** What programs move in blocks; the lists of addresses are made for the wall clock and cold places alone. */
 function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
   return (
@@ -170,6 +228,19 @@ export function problemOfBlocks(cell: Cell): string | null {
   if (blockSms !== undefined && (blockWay !== "kernel" || blockSms === 0)) {
     return "a kernel alone keeps to some of the multiprocessors, at least one";
   }
+  return null;
+}
+
+/** Why a device or build cannot copy a cell's blocks; null where it can. */
+export function skipReasonOfBlocks(
+  { blockWay, blockSms }: Cell,
+  { ordinal, name, multiprocessors }: PlanDevice,
+  { batchCopiesOff }: PlanFacts,
+): string | null {
+  if (isBatch(blockWay) && batchCopiesOff !== null)
+    return `a batch copies blocks by one call of the driver: ${batchCopiesOff}`;
+  if (blockSms !== undefined && blockSms > multiprocessors)
+    return `device ${ordinal} (${name}) has fewer than ${blockSms} multiprocessors: ${multiprocessors}`;
   return null;
 }
 

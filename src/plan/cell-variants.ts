@@ -1,8 +1,8 @@
 import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/cell-schema.js";
-import { besides, blockWays, copiesHostMemory, peerPaths, workerKinds } from "../settings/choices.js";
+import { copiesHostMemory, peerPaths } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
-import { blockCells, problemOfBlocks } from "./blocks.js";
+import { blockCells, blockChecks, mostBlockCells, problemOfBlocks, type VariantCheck } from "./blocks.js";
 
 /*
  * What a cell may be beside a plain one: copied by processes, on several devices at once, between two of them, beside a
@@ -42,8 +42,7 @@ function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes):
 /** An upper limit of how many cells variantsOf() gives. */
 export function mostVariants(axes: Axes): number {
   const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
-  const inBlocks = axes.blocks.length * (axes.blockWays.length + axes.blockSms.length);
-  const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + inBlocks;
+  const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + mostBlockCells(axes);
   const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
   const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
   return Math.max(kinds + others, between, 1);
@@ -52,43 +51,32 @@ export function mostVariants(axes: Axes): number {
 /** Throws a usage error where something beyond plain cells was asked for that none of the cells is. */
 export function checkVariants(cells: readonly Cell[], axes: Axes): void {
   const hostCopies = "copies between host memory and a device";
-  const checks = [
+  const checks: VariantCheck[] = [
     {
       flag: "--worker-kind process",
       isAsked: axes.workerKinds.includes("process"),
-      isThere: ({ workerKind }: Cell) => workerKind === "process",
+      isThere: ({ workerKind }) => workerKind === "process",
       what: hostCopies,
     },
     {
       flag: "--together",
       isAsked: axes.together,
-      isThere: ({ together }: Cell) => together !== undefined,
+      isThere: ({ together }) => together !== undefined,
       what: "copies of a device, by itself or with the host",
     },
     {
       flag: "--beside",
       isAsked: axes.besides.some((beside) => beside !== "none"),
-      isThere: ({ beside }: Cell) => beside !== undefined,
+      isThere: ({ beside }) => beside !== undefined,
       what: hostCopies,
     },
     {
       flag: "--pipeline",
       isAsked: axes.pipelineChunks.length > 0,
-      isThere: ({ chunks }: Cell) => chunks !== undefined,
+      isThere: ({ chunks }) => chunks !== undefined,
       what: "h2d throughput of pageable, pinned or registered memory with 1 worker, by the wall clock and cold",
     },
-    {
-      flag: "--blocks",
-      isAsked: axes.blocks.length > 0,
-      isThere: ({ blockBytes }: Cell) => blockBytes !== undefined,
-      what: "h2d and d2h throughput of pinned or pageable memory, by the wall clock and cold",
-    },
-    {
-      flag: "--block-sms",
-      isAsked: axes.blockSms.length > 0,
-      isThere: ({ blockSms }: Cell) => blockSms !== undefined,
-      what: "kernels that copy blocks of pinned memory",
-    },
+    ...blockChecks(axes),
   ];
   const unused = checks.find(({ isAsked, isThere }) => isAsked && !cells.some(isThere));
   if (unused === undefined) return;
@@ -141,20 +129,4 @@ export function problemOfVariant(cell: Cell): string | null {
     return "a pipeline copies pageable, pinned or registered memory to the device, with one thread, by the wall clock, cold";
   }
   return problemOfBlocks(cell);
-}
-
-/** Where it stands among the variants of its plain cell: as variantsOf() gives them. */
-export function variantPlaces(cell: Cell): number[] {
-  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms } = cell;
-  return [
-    peer ?? -1,
-    path === undefined ? -1 : peerPaths.indexOf(path),
-    blockBytes ?? 0,
-    blockWay === undefined ? -1 : blockWays.indexOf(blockWay),
-    blockSms ?? 0,
-    chunks ?? 0,
-    beside === undefined ? 0 : besides.indexOf(beside),
-    together === undefined ? 0 : 1,
-    workerKinds.indexOf(workerKind ?? "thread"),
-  ];
 }

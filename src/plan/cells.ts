@@ -1,12 +1,11 @@
 import { PinbenchError } from "../errors.js";
-import { cellId } from "../results/cell-id.js";
+import { cellId, variantPlaces } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import {
   type Cache,
   caches,
   copiesHostMemory,
   directions,
-  isBatch,
   type Mode,
   memories,
   modes,
@@ -14,7 +13,8 @@ import {
 } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
-import { checkVariants, mostVariants, problemOfVariant, variantPlaces, variantsOf } from "./cell-variants.js";
+import { skipReasonOfBlocks } from "./blocks.js";
+import { checkVariants, mostVariants, problemOfVariant, variantsOf } from "./cell-variants.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
 import { mostChunks, type PlannedCell, strideBytes } from "./geometry.js";
 
@@ -123,11 +123,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
     return `mapped memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
   if ((memory === "mapped" || cell.blockWay === "kernel") && !device.canMapHostMemory)
     return `device ${device.ordinal} (${device.name}) cannot map host memory`;
-  if (isBatch(cell.blockWay) && facts.batchCopiesOff !== null)
-    return `a batch copies blocks by one call of the driver: ${facts.batchCopiesOff}`;
-  if (cell.blockSms !== undefined && cell.blockSms > device.multiprocessors)
-    return `device ${device.ordinal} (${device.name}) has fewer than ${cell.blockSms} multiprocessors: ${device.multiprocessors}`;
-  return null;
+  return skipReasonOfBlocks(cell, device, facts);
 }
 
 /** A control is no larger than it needs to be: it is measured in every run, and stands for all sizes. */

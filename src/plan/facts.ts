@@ -1,5 +1,4 @@
 import { PinbenchError } from "../errors.js";
-import type { MemorySpeed } from "../host/memory.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 
 /** What the plan needs to know of a device. */
@@ -20,8 +19,6 @@ export interface PlanFacts {
   lastLevelCacheBytes: number;
   /** Within the cgroup's limit. */
   memoryAvailableBytes: number;
-  /** How fast the host's memory is, for an estimate of the time; null where nobody has measured it. */
-  memorySpeed: MemorySpeed | null;
   /** What initialising the driver took. */
   driverInitNs: number;
   /** Device memory is host memory then, and counts as such. */

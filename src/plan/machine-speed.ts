@@ -1,3 +1,4 @@
+import type { MemorySpeed } from "../host/memory.js";
 import type { ArenaKind } from "../native/contract.js";
 import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, isBatch, type Memory } from "../settings/choices.js";
@@ -46,7 +47,10 @@ export interface MachineSpeed {
 }
 
 /** What of the machine tells how fast it is. */
-export type SpeedFacts = Pick<PlanFacts, "emulated" | "cpusUsable" | "memorySpeed">;
+export interface SpeedFacts extends Pick<PlanFacts, "emulated" | "cpusUsable"> {
+  /** How fast the host's memory is; null where nobody has measured it. */
+  memorySpeed: MemorySpeed | null;
+}
 
 /** The speed of this machine, as far as that is known before anything is measured. */
 export function machineSpeed(facts: SpeedFacts): MachineSpeed {

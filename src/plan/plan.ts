@@ -1,3 +1,4 @@
+import type { MemorySpeed } from "../host/memory.js";
 import { parseCellId } from "../results/cell-id.js";
 import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
@@ -80,7 +81,7 @@ export interface Plan {
  * is, "unavailable" for a missing device, "unsupported" where none of the cells can be measured here.
  */
 export function plan(settings: RunSettings, facts: PlanFacts): Plan {
-  const { preset, devices, notes, draft } =
+  const { preset, notes, draft } =
     settings.cells === null ? fromAxes(settings, facts) : fromList(settings, settings.cells, facts);
   const { cells, candidates, measurable, arenas, processArenas, need } = draft;
   const { precision, samplesPerCell } = settings;
@@ -91,17 +92,9 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const stopping = { precision, budgetNs, samplesPerCell };
   const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
   const pinningSizesBytes = pinningSizes(measurable, maxPinnedBytes);
-  const { emulated, cpusUsable, memorySpeed } = facts;
-  const speedFacts = { emulated, cpusUsable, memorySpeed };
-  const work = {
-    cells: measurable,
-    arenas,
-    processArenas,
-    pinningSizesBytes,
-    stopping,
-    verify: settings.verify,
-    deviceCount: devices.length,
-  };
+  const { emulated, cpusUsable, driverInitNs } = facts;
+  const speedFacts = { emulated, cpusUsable, memorySpeed: null };
+  const timed = { settings, cells, arenas, processArenas, pinningSizesBytes, stopping, speedFacts };
   return {
     settings,
     preset,
@@ -109,7 +102,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     candidates,
     arenas,
     processArenas,
-    estimate: { ...need, ...estimateDuration(work, facts) },
+    estimate: { ...need, ...timesOf(timed, driverInitNs) },
     speedFacts,
     hostLoad: hostLoad(measurable, facts),
     maxPinnedBytes,
@@ -117,6 +110,26 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     stopping,
     notes,
   };
+}
+
+/** A plan with its times estimated anew, for a host whose memory is this fast. */
+export function retimed(plan: Plan, memorySpeed: MemorySpeed, driverInitNs: number): Plan {
+  const timed = { ...plan, speedFacts: { ...plan.speedFacts, memorySpeed } };
+  return { ...timed, estimate: { ...plan.estimate, ...timesOf(timed, driverInitNs) } };
+}
+
+/** The parts of a plan that its times follow from. */
+type TimedParts = Pick<
+  Plan,
+  "settings" | "cells" | "arenas" | "processArenas" | "pinningSizesBytes" | "stopping" | "speedFacts"
+>;
+
+function timesOf(
+  { settings: { verify }, cells, speedFacts, ...work }: TimedParts,
+  driverInitNs: number,
+): DurationEstimate {
+  const planned = { ...work, cells: measurableCells(cells), verify, deviceCount: devicesOf(cells).length };
+  return estimateDuration(planned, { ...speedFacts, driverInitNs });
 }
 
 interface Draft {
@@ -133,7 +146,6 @@ interface Draft {
 
 interface Choice {
   preset: PresetName | null;
-  devices: readonly PlanDevice[];
   notes: string[];
   draft: Draft;
 }
@@ -143,15 +155,15 @@ function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFact
   const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
   const draft = draftOf(cells, devices, settings, facts);
   if (draft.excess !== null) throw doesNotFit(draft.excess);
-  return { preset: null, devices, notes: [...notes, ...draft.notes], draft };
+  return { preset: null, notes: [...notes, ...draft.notes], draft };
 }
 
 function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
   const resolved: ResolvedAxes = resolveAxes(settings, facts);
-  const { axes, preset } = resolved;
+  const { preset } = resolved;
   const notes = [...resolved.notes];
   const draft = firstThatFits(resolved, settings, facts, notes);
-  return { preset, devices: axes.devices, notes: [...notes, ...draft.notes], draft };
+  return { preset, notes: [...notes, ...draft.notes], draft };
 }
 
 /**

@@ -8,12 +8,13 @@ import {
 import { type Note, note, reasonNotes, type Tone } from "../draw/report.js";
 import { counted, listed, withoutFullStop } from "../draw/words.js";
 import type { CellResult, CellStats } from "../results/cell-schema.js";
-import { halfWidthOf, sign, variesTooMuch } from "../results/naming/cell-figure.js";
+import { halfWidthOf, sign } from "../results/naming/cell-figure.js";
 import { cellNames, directionName, type NameOfCell } from "../results/naming/wording.js";
 import { describeUnseen } from "../results/other-programs.js";
 import type { ResultDocument } from "../results/schema.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
+import { variesTooMuch } from "../stats/order-statistics.js";
 import { isEvidence } from "./findings/finding-evidence.js";
 import { otherUnevenNotes } from "./findings/uneven-cells.js";
 import { cellsAskedFor } from "./tables/cell-group.js";

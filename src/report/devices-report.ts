@@ -16,7 +16,7 @@ import { alertLines } from "../draw/terminal/draw-terminal.js";
 import { indent, terminalGrid } from "../draw/terminal/terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { counted } from "../draw/words.js";
-import type { BuildInfo } from "../native/contract.js";
+import type { BuildInfo } from "../native/device-contract.js";
 import { countedCpus, guestOf, pcieLink } from "../results/naming/wording.js";
 import type { HostRecord } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";

@@ -11,7 +11,8 @@ import { describeFailed } from "../native/load-failure.js";
 import type { PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { besideName, blocksText, blockWayText } from "../results/naming/wording.js";
-import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";
+import { blockWayOf, compareBlockWays } from "../results/variant.js";
+import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
@@ -121,11 +122,9 @@ function variantFacts({ cells, candidates }: Plan): Fact[] {
 
 /** How blocks are copied, in the order of tables; none where there are none. */
 function wayFacts(cells: readonly PlannedCell[]): Fact[] {
-  const ways = blockWays.flatMap((way) => {
-    const sms = cells.flatMap(({ blockWay, blockSms = 0 }) => (blockWay === way ? [blockSms] : []));
-    return ascending(sms).map((count) => blockWayText(way, count === 0 ? undefined : count));
-  });
-  return ways.length === 0 ? [] : [["Ways", ways.join(", ")]];
+  const all = cells.flatMap((cell) => blockWayOf(cell) ?? []).sort(compareBlockWays);
+  const ways = new Set(all.map(blockWayText));
+  return ways.size === 0 ? [] : [["Ways", [...ways].join(", ")]];
 }
 
 /** What the budget ends, and what it does not. */

@@ -1,4 +1,5 @@
 import type { CsvValue } from "../draw/document-kind.js";
+import { variantKeys } from "../results/cell-id.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { labelsLine, noticeIn } from "../results/naming/wording.js";
 import type { ResultDocument } from "../results/schema.js";
@@ -46,12 +47,7 @@ const columns: readonly Column[] = [
   ["error", ({ cell }) => cell.error?.message ?? null],
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
   // Later columns stand behind those before them, which keep their place. Of plain cells those up to chunks are empty.
-  ["worker_kind", ({ cell }) => cell.workerKind],
-  ["together", ({ cell }) => cell.together?.join(" ") ?? null],
-  ["peer", ({ cell }) => cell.peer ?? null],
-  ["path", ({ cell }) => cell.path ?? null],
-  ["beside", ({ cell }) => cell.beside ?? null],
-  ["chunks", ({ cell }) => cell.chunks ?? null],
+  ...variantColumns(0, 6),
   // Of the load beside the copies, in load_unit.
   ["load_unit", ({ cell }) => cell.load?.unit ?? null],
   ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
@@ -66,12 +62,11 @@ const columns: readonly Column[] = [
   ["started_at", ({ document }) => document.run.startedAt],
   ["labels", ({ document }) => labelsLine(document)],
   // Of scattered blocks; what a block costs the CPU of a worker.
-  ["block_bytes", ({ cell }) => cell.blockBytes ?? null],
-  ["block_way", ({ cell }) => cell.blockWay ?? null],
-  ["block_sms", ({ cell }) => cell.blockSms ?? null],
+  ...variantColumns(6, 9),
   ...(["median", "low", "high"] as const).map(
     (key): Column => [`host_ns_per_block_${key}`, ({ cell }) => cell.hostNsPerBlock?.[key] ?? null],
   ),
+  ...variantColumns(9),
 ];
 
 /** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
@@ -81,6 +76,17 @@ export function resultRows(document: ResultDocument): CsvValue[][] {
     return figures.map((stats) => ({ document, cell, stats }));
   });
   return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+}
+
+/** The parameters that a plain cell lacks, from one place in their order to another. */
+function variantColumns(first: number, end?: number): Column[] {
+  return variantKeys.slice(first, end).map((key) => [
+    key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    ({ cell }) => {
+      const value = cell[key];
+      return Array.isArray(value) ? value.join(" ") : (value ?? null);
+    },
+  ]);
 }
 
 function distributionColumns(prefix: string, of: (stats: CellStats) => Distribution | null): Column[] {

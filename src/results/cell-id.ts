@@ -1,7 +1,5 @@
 import { PinbenchError } from "../errors.js";
 import {
-  type Beside,
-  type BlockWay,
   besides,
   blockWays,
   type Cache,
@@ -13,13 +11,100 @@ import {
   memories,
   modes,
   nearestWord,
-  type PeerPath,
   peerPaths,
   type Timer,
   timers,
 } from "../settings/choices.js";
 import { parseSize } from "../settings/units.js";
-import type { Cell } from "./cell-schema.js";
+import type { Cell, VariantFields } from "./cell-schema.js";
+
+// Without leading zeros: a cell has one id. More digits are no number that could be told from its neighbours.
+const digits = "(?:0|[1-9]\\d{0,15})";
+const fewDigits = "(?:0|[1-9]\\d{0,2})";
+const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
+const number = `(${digits})`;
+
+/** What an id says of a parameter: the text before its value, the value's form and how it is read, and where it sorts. */
+interface Part {
+  before: string;
+  form: string;
+  read(text: string): unknown;
+  place(value: unknown): number;
+  /** Whether the part may be left out where those before it in its group are there. */
+  isOptional: boolean;
+}
+
+const numberPart = (before: string, isOptional = false): Part => ({
+  before,
+  form: number,
+  read: Number,
+  place: Number,
+  isOptional,
+});
+const wordPart = (before: string, words: readonly string[]): Part => ({
+  before,
+  form: oneOf(words),
+  read: (text) => text,
+  place: (value) => words.indexOf(value as string),
+  isOptional: false,
+});
+
+/**
+ * The parameters that a plain cell lacks, in the order of ids; those of a group stand together. The schema has their types
+ * (`variantSchema`).
+ */
+const variantParts: readonly Partial<Record<keyof VariantFields, Part>>[] = [
+  { workerKind: wordPart("/", ["process"]) },
+  {
+    together: {
+      before: "/together-",
+      form: `(${fewDigits}(?:-${fewDigits})*)`,
+      read: (text) => text.split("-").map(Number),
+      place: () => 0,
+      isOptional: false,
+    },
+  },
+  { peer: numberPart("/to-"), path: wordPart("/", peerPaths) },
+  {
+    beside: wordPart(
+      "/beside-",
+      besides.filter((beside) => beside !== "none"),
+    ),
+  },
+  { chunks: numberPart("/chunks-") },
+  {
+    blockBytes: numberPart("/blocks-"),
+    blockWay: wordPart("-", blockWays),
+    blockSms: numberPart("-sms-", true),
+  },
+];
+
+type KeyedPart = readonly [keyof VariantFields, Part];
+
+const partsOf = (group: (typeof variantParts)[number]) => Object.entries(group) as unknown as KeyedPart[];
+const keyedParts = variantParts.flatMap(partsOf);
+
+/** The names of the parameters that a plain cell lacks, in the order of ids. */
+export const variantKeys = keyedParts.map(([key]) => key);
+
+/** Whether a parameter has the value that a plain cell has. */
+function isPlainValue(value: VariantFields[keyof VariantFields]): boolean {
+  return value === undefined || value === "thread";
+}
+
+/** The fields that the cell has beyond a plain one's, and no others. */
+export function variantFields(cell: VariantFields): VariantFields {
+  const own = variantKeys.filter((key) => !isPlainValue(cell[key]));
+  return Object.fromEntries(own.map((key) => [key, cell[key]]));
+}
+
+/** Where it stands among the variants of its plain cell, in the order of tables. */
+export function variantPlaces(cell: VariantFields): number[] {
+  return variantParts
+    .toReversed()
+    .flatMap(partsOf)
+    .map(([key, { place }]) => (isPlainValue(cell[key]) ? -1 : place(cell[key])));
+}
 
 /**
  * The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. What a plain cell
@@ -27,8 +112,7 @@ import type { Cell } from "./cell-schema.js";
  * `…/blocks-4096-loop`, `…/blocks-4096-kernel-sms-8`.
  */
 export function cellId(cell: Cell): string {
-  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms } = cell;
-  return [
+  const plain = [
     `d${cell.device}`,
     cell.direction,
     cell.memory,
@@ -37,25 +121,22 @@ export function cellId(cell: Cell): string {
     cell.mode,
     cell.timer,
     cell.cache,
-    ...(workerKind === "process" ? [workerKind] : []),
-    ...(together === undefined ? [] : [`together-${together.join("-")}`]),
-    ...(peer === undefined ? [] : [`to-${peer}`, path]),
-    ...(beside === undefined ? [] : [`beside-${beside}`]),
-    ...(chunks === undefined ? [] : [`chunks-${chunks}`]),
-    ...(blockBytes === undefined
-      ? []
-      : [`blocks-${blockBytes}-${blockWay}${blockSms === undefined ? "" : `-sms-${blockSms}`}`]),
-  ].join("/");
+  ];
+  const variant = keyedParts.flatMap(([key, { before }]) => {
+    const value = cell[key];
+    return isPlainValue(value) ? [] : [before, Array.isArray(value) ? value.join("-") : String(value)];
+  });
+  return plain.join("/") + variant.join("");
 }
 
-const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
-// Without leading zeros: a cell has one id. More digits are no number that could be told from its neighbours.
-const number = "(0|[1-9]\\d{0,15})";
 const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}`;
-const loads = besides.filter((beside) => beside !== "none");
-const idForm = new RegExp(
-  `^${plainForm}(/process)?(?:/together((?:-(?:0|[1-9]\\d{0,2}))+))?(?:/to-${number}/${oneOf(peerPaths)})?(?:/beside-${oneOf(loads)})?(?:/chunks-${number})?(?:/blocks-${number}-${oneOf(blockWays)}(?:-sms-${number})?)?$`,
-);
+const variantForm = variantParts.map((group) => {
+  const forms = partsOf(group).map(([, part]) =>
+    part.isOptional ? `(?:${part.before}${part.form})?` : part.before + part.form,
+  );
+  return `(?:${forms.join("")})?`;
+});
+const idForm = new RegExp(`^${plainForm}${variantForm.join("")}$`);
 
 /**
  * The cell that cellId() gave this id. Throws a usage error for any other text; whether the numbers make sense is for
@@ -68,8 +149,11 @@ export function parseCellId(text: string): Cell {
       hint: hintOfId(text),
     });
   }
-  const [, device, direction, memory, sizeBytes, workers, mode, timer, cache] = match;
-  const [process, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms] = match.slice(9);
+  const [, device, direction, memory, sizeBytes, workers, mode, timer, cache, ...variant] = match;
+  const given = keyedParts.flatMap(([key, { read }], i) => {
+    const written = variant[i];
+    return written === undefined ? [] : [[key, read(written)] as const];
+  });
   return {
     device: Number(device),
     direction: direction as Direction,
@@ -79,13 +163,7 @@ export function parseCellId(text: string): Cell {
     mode: mode as Mode,
     timer: timer as Timer,
     cache: cache as Cache,
-    ...(process !== undefined && { workerKind: "process" }),
-    ...(together !== undefined && { together: together.slice(1).split("-").map(Number) }),
-    ...(peer !== undefined && { peer: Number(peer), path: path as PeerPath }),
-    ...(beside !== undefined && { beside: beside as Exclude<Beside, "none"> }),
-    ...(chunks !== undefined && { chunks: Number(chunks) }),
-    ...(blockBytes !== undefined && { blockBytes: Number(blockBytes), blockWay: blockWay as BlockWay }),
-    ...(blockSms !== undefined && { blockSms: Number(blockSms) }),
+    ...(Object.fromEntries(given) as VariantFields),
   };
 }
 

@@ -105,19 +105,8 @@ const mismatchSchema = z.object({
 /** What became of a cell. */
 const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
-/** The parameters of a cell: those that its id names. */
-const cellSchema = z.object({
-  /** Of a copy between two devices the one that it comes from. */
-  device: count,
-  direction: z.enum(directions),
-  memory: z.enum(memories),
-  /** Bytes of one copy; each worker copies buffers of this size. */
-  sizeBytes: count,
-  /** Threads or processes, each with a stream and buffers of its own; for bidir the number in each direction. */
-  workers: count,
-  mode: z.enum(modes),
-  timer: z.enum(timers),
-  cache: z.enum(caches),
+/** The parameters that a plain cell lacks, in the order of results; `variantParts` of cell-id.ts has what ids say of each. */
+export const variantSchema = z.object({
   /** Absent: thread. */
   workerKind: z.enum(workerKinds).optional(),
   /** The devices that copy at the same time, this one among them, ascending; absent: this one alone. */
@@ -136,17 +125,20 @@ const cellSchema = z.object({
   blockSms: count.optional(),
 });
 
-/** The schema of the fields that a plain cell lacks. */
-export const variantSchema = cellSchema.pick({
-  workerKind: true,
-  together: true,
-  peer: true,
-  path: true,
-  beside: true,
-  chunks: true,
-  blockBytes: true,
-  blockWay: true,
-  blockSms: true,
+/** The parameters of a cell: those that its id names. */
+const cellSchema = z.object({
+  /** Of a copy between two devices the one that it comes from. */
+  device: count,
+  direction: z.enum(directions),
+  memory: z.enum(memories),
+  /** Bytes of one copy; each worker copies buffers of this size. */
+  sizeBytes: count,
+  /** Threads or processes, each with a stream and buffers of its own; for bidir the number in each direction. */
+  workers: count,
+  mode: z.enum(modes),
+  timer: z.enum(timers),
+  cache: z.enum(caches),
+  ...variantSchema.shape,
 });
 
 /** What a run measured of a cell. */
@@ -215,6 +207,8 @@ export const cellResultSchema = z.object({
 
 /** What is measured in one cell: the parameters that its id names, and that a baseline joins on. */
 export type Cell = z.infer<typeof cellSchema>;
+/** The parameters that a plain cell lacks. */
+export type VariantFields = z.infer<typeof variantSchema>;
 /** What a run measured of one cell, or why it did not. */
 export type CellResult = z.infer<typeof cellResultSchema>;
 /** The figures of one direction of a cell, or of the sum of both. */

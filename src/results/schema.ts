@@ -234,6 +234,8 @@ export const resultSchema = z.object({
 export type ResultDocument = z.infer<typeof resultSchema>;
 /** What a device's first use took, and what pinning memory takes. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
+/** What pinning buffers of one size costs. */
+export type PinningRecord = ColdStart["pinning"][number];
 /** What starting the worker processes of a device took. */
 export type WorkerProcessCosts = z.infer<typeof workerProcessesSchema>;
 /** A device as a result describes it. */

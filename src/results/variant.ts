@@ -1,12 +1,7 @@
-import { steadyMemories } from "../settings/choices.js";
-import { cellId } from "./cell-id.js";
-import type { Cell } from "./cell-schema.js";
-
-/** The parameters that a plain cell lacks. */
-export type VariantFields = Pick<
-  Cell,
-  "workerKind" | "together" | "peer" | "path" | "beside" | "chunks" | "blockBytes" | "blockWay" | "blockSms"
->;
+import { blockWays, steadyMemories } from "../settings/choices.js";
+import { cellId, variantKeys } from "./cell-id.js";
+import type { Cell, VariantFields } from "./cell-schema.js";
+import type { BlockWayRecord } from "./cutoffs/cutoff-schema.js";
 
 /**
  * What is measured in a cell: copies by themselves ("plain", by threads or by processes), on several devices at the same
@@ -27,30 +22,6 @@ export function variantOf({ together, peer, beside, chunks, blockBytes }: Varian
 /** Whether it is a cell of threads that copy by themselves. */
 export function isPlain(cell: VariantFields): boolean {
   return variantOf(cell) === "plain" && cell.workerKind !== "process";
-}
-
-/** The fields that the cell has beyond a plain one's, and no others. */
-export function variantFields({
-  workerKind,
-  together,
-  peer,
-  path,
-  beside,
-  chunks,
-  blockBytes,
-  blockWay,
-  blockSms,
-}: VariantFields): VariantFields {
-  return {
-    ...(workerKind === "process" && { workerKind }),
-    ...(together !== undefined && { together }),
-    ...(peer !== undefined && { peer }),
-    ...(path !== undefined && { path }),
-    ...(beside !== undefined && { beside }),
-    ...(chunks !== undefined && { chunks }),
-    ...(blockBytes !== undefined && { blockBytes, blockWay }),
-    ...(blockSms !== undefined && { blockSms }),
-  };
 }
 
 /**
@@ -79,16 +50,25 @@ export function isSteady(cell: VariantFields & { memory: string }): boolean {
 
 /** The id of the cell that shows what this one reaches by itself: the same workers, alone and in whole copies. */
 export function idOfAlone(cell: Cell): string {
-  const {
-    together: _,
-    beside: __,
-    chunks: ___,
-    blockBytes: ____,
-    blockWay: _____,
-    blockSms: ______,
-    ...alone
-  } = cell;
+  const alone = { ...cell };
+  for (const key of variantKeys) {
+    if (key !== "workerKind" && key !== "peer" && key !== "path") delete alone[key];
+  }
   return cellId(alone);
+}
+
+/** The fields that say how blocks are copied. */
+export type BlockWayFields = Pick<Cell, "blockWay" | "blockSms">;
+
+/** How a cell copies blocks: `multiprocessors` are those that its kernel keeps to, null for all. Null for no blocks. */
+export function blockWayOf({ blockWay, blockSms }: BlockWayFields): BlockWayRecord | null {
+  return blockWay === undefined ? null : { way: blockWay, multiprocessors: blockSms ?? null };
+}
+
+/** Orders ways of copying blocks as tables do: a kernel on all multiprocessors comes first of kernels. */
+export function compareBlockWays(one: BlockWayRecord, other: BlockWayRecord): number {
+  const place = ({ way }: BlockWayRecord) => blockWays.indexOf(way);
+  return place(one) - place(other) || (one.multiprocessors ?? 0) - (other.multiprocessors ?? 0);
 }
 
 /**

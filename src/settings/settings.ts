@@ -10,7 +10,7 @@ import {
   type SettingTable,
   type Values,
 } from "./setting.js";
-import { type Origin, type RunSettings, runSettings, saidByCellIds } from "./table.js";
+import { blockKeys, type Origin, type RunSettings, runSettings, saidByCellIds } from "./table.js";
 
 /** When a command or a function was called, and with which arguments: a document says so of the call that made it. */
 export interface Call {
@@ -71,8 +71,6 @@ export function overrideSettings(earlier: RunSettings, source: Source): RunSetti
   return settings;
 }
 
-const blockSettings = ["blockSizesBytes", "blockCounts", "blockWays", "blockSms"] as const;
-
 function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)[]): void {
   for (const key of keys) {
     Object.assign(settings, { [key]: runSettings[key].default });
@@ -84,7 +82,7 @@ function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)
 function put(settings: RunSettings, { origin, given }: Source): void {
   // Blocks say what sizes are: whichever came later holds, and both of one source are for the plan to refuse.
   if (given.blockSizesBytes != null) forget(settings, ["sizesBytes"]);
-  if (given.sizesBytes != null) forget(settings, blockSettings);
+  if (given.sizesBytes != null) forget(settings, blockKeys);
   for (const key of Object.keys(given).filter((key) => key in runSettings)) {
     Object.assign(settings, { [key]: given[key as keyof typeof given] });
     settings.origins[key as keyof typeof runSettings] = origin;

@@ -36,6 +36,35 @@ const backend = setting(
   { default: "auto", showsDefault: true },
 );
 
+/** Which scattered blocks to copy, and how. */
+const blockSettings = {
+  blockSizesBytes: setting(
+    "--blocks <list>",
+    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
+    kind.blockSizes,
+  ),
+  /** Null is for the plan to say. */
+  blockCounts: setting(
+    "--block-count <list>",
+    "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
+    kind.counts("blocks"),
+  ),
+  /** Null takes the usual ones. */
+  blockWays: setting(
+    "--block-ways <list>",
+    `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
+    kind.choicesOf("way of copying blocks", blockWays),
+  ),
+  blockSms: setting(
+    "--block-sms <list>",
+    "also copy blocks by a kernel on this many multiprocessors: 4,8",
+    kind.counts("multiprocessors"),
+  ),
+} as const;
+
+/** The settings of blocks. */
+export const blockKeys = Object.keys(blockSettings) as (keyof typeof blockSettings)[];
+
 /** What the ids of `cells` say; none of these goes together with it. */
 export const saidByCellIds = [
   "devices",
@@ -51,10 +80,7 @@ export const saidByCellIds = [
   "together",
   "besides",
   "pipelineChunks",
-  "blockSizesBytes",
-  "blockCounts",
-  "blockWays",
-  "blockSms",
+  ...blockKeys,
 ] as const;
 
 /** What to measure: what is null is for the preset to say, or has a default in the plan. */
@@ -113,28 +139,7 @@ export const cellSettings = {
     "also copy h2d in this many chunks, each followed by a kernel: 1,2,4,8,16",
     kind.counts("chunks"),
   ),
-  blockSizesBytes: setting(
-    "--blocks <list>",
-    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
-    kind.blockSizes,
-  ),
-  /** Null is for the plan to say. */
-  blockCounts: setting(
-    "--block-count <list>",
-    "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
-    kind.counts("blocks"),
-  ),
-  /** Null takes the usual ones. */
-  blockWays: setting(
-    "--block-ways <list>",
-    `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
-    kind.choicesOf("way of copying blocks", blockWays),
-  ),
-  blockSms: setting(
-    "--block-sms <list>",
-    "also copy blocks by a kernel on this many multiprocessors: 4,8",
-    kind.counts("multiprocessors"),
-  ),
+  ...blockSettings,
   cells: setting(
     "--cells <ids>",
     "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/wall/cold,…), or - for stdin",

@@ -172,8 +172,13 @@ export function distribution(samples: ArrayLike<number>) {
   };
 }
 
-/** An interval that stays wider than so many times what is asked for is of figures that vary, not of too little time. */
-export const hopelessWidths = 2;
+/**
+ * Whether an interval is more than twice as wide as asked for: then its samples vary, and a little more time would not have
+ * helped. False without an interval.
+ */
+export function variesTooMuch(relativeHalfWidth: number | null, precision: number): boolean {
+  return relativeHalfWidth !== null && relativeHalfWidth > 2 * precision;
+}
 
 /**
  * Half the width of an interval over the median it belongs to: 0.01 is "± 1 %". Null without an interval, and for

@@ -66,7 +66,7 @@ interface Kept {
 const mostRepeats = 2;
 
 /** `forget`: earlier trials no longer count. */
-type RunOptions = Partial<StoppingRule> & Pick<TrialControl, "epochTurns"> & { forget?: boolean };
+type TrialOptions = Partial<StoppingRule> & Pick<TrialControl, "epochTurns"> & { forget?: boolean };
 
 /** Runs all trials of a search, one at a time, and keeps their results. */
 export class Trials {
@@ -193,7 +193,7 @@ export class Trials {
    * longer count. A trial that read from storage is repeated, because its files are then in the page cache. If they are
    * not, storage is part of all figures, and nothing is repeated any more.
    */
-  async run(setting: LoaderSetting, options: RunOptions = {}): Promise<TriedSetting | null> {
+  async run(setting: LoaderSetting, options: TrialOptions = {}): Promise<TriedSetting | null> {
     let tried = await this.#runOnce(setting, options);
     for (let repeat = 0; repeat < mostRepeats && this.#lastReadStorage(tried); ++repeat) {
       if (this.#isStorageBound || this.isOver) return tried;
@@ -216,7 +216,7 @@ export class Trials {
 
   async #runOnce(
     setting: LoaderSetting,
-    { forget = false, epochTurns, ...stopping }: RunOptions,
+    { forget = false, epochTurns, ...stopping }: TrialOptions,
   ): Promise<TriedSetting | null> {
     const { probe, options } = this;
     if (this.misfit(setting) !== null) return null;

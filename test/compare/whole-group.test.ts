@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wholeOf } from "../../src/compare/evidence/evidence.js";
+import { joinedSeries } from "../../src/compare/evidence/evidence.js";
 import { caseOf, times } from "./evidence-case.js";
 
 /** A member, at `scale` times the others' speeds; of one whose unit is us, these are inverse times. */
@@ -10,7 +10,7 @@ const values = (figures: readonly { value: number }[]) => figures.map(({ value }
 
 describe("a group as a whole", () => {
   it("has the median of its members' speeds, each relative to the median of its baseline", () => {
-    const whole = wholeOf([
+    const whole = joinedSeries([
       member([0.9, 1]),
       member([4 * 0.8, 4 * 1.1], { scale: 4 }),
       member([0.5 * 0.7, 0.5 * 1.2], { scale: 0.5, unit: "us" }),
@@ -22,8 +22,8 @@ describe("a group as a whole", () => {
 
   it("has the fresh runs that measured all of its members", () => {
     const all = [member([1], { fresh: [0.9, 0.8] }), member([1], { fresh: [0.9, 0.8] })];
-    expect(values(wholeOf(all).fresh)).toEqual([0.9, 0.8]);
-    expect(wholeOf([...all, member([1], { fresh: [0.9] })]).fresh).toEqual([]);
-    expect(wholeOf([member(times(1, 1)), ...all]).fresh).toEqual([]);
+    expect(values(joinedSeries(all).fresh)).toEqual([0.9, 0.8]);
+    expect(joinedSeries([...all, member([1], { fresh: [0.9] })]).fresh).toEqual([]);
+    expect(joinedSeries([member(times(1, 1)), ...all]).fresh).toEqual([]);
   });
 });

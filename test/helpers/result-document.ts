@@ -1,4 +1,4 @@
-import { cellId } from "../../src/results/cell-id.js";
+import { cellId, variantFields } from "../../src/results/cell-id.js";
 import type {
   Cell,
   CellResult,
@@ -9,7 +9,6 @@ import type {
 import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import type { ColdStart, DeviceRecord, HostRecord, ResultDocument } from "../../src/results/schema.js";
-import { variantFields } from "../../src/results/variant.js";
 
 /** Builds valid result documents by parts: each part has sensible defaults, a test gives what it is about. */
 

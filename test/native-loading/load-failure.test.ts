@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { explainFailure, type Failure, nothingLoads } from "../../src/native/load-failure.js";
+import { explainFailure, type LoadFailure, nothingLoads } from "../../src/native/load-failure.js";
 
 const old = "2.27";
 const musl = null;
@@ -8,7 +8,7 @@ const refused = (message: string, glibc: string | null = old) =>
   explainFailure({ kind: "refused", message }, glibc);
 
 describe("why a module did not load", () => {
-  it.each<[string, string | null, Failure["kind"], string]>([
+  it.each<[string, string | null, LoadFailure["kind"], string]>([
     [
       "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /p/pinbench.node)",
       old,
@@ -61,7 +61,7 @@ describe("why a module did not load", () => {
 });
 
 describe("the error if nothing loads", () => {
-  const failed = (kind: Failure["kind"], reason: string) => ({
+  const failed = (kind: LoadFailure["kind"], reason: string) => ({
     source: "prebuilt" as const,
     path: "/p/pinbench.node",
     emulatedLibraryPath: "/p/libpinbench_emulated.so",
@@ -76,7 +76,7 @@ describe("the error if nothing loads", () => {
     expect(hint).toMatch(/pinbench build.*PINBENCH_ADDON=/s);
   });
 
-  it.each<[Failure["kind"], RegExp]>([
+  it.each<[LoadFailure["kind"], RegExp]>([
     ["damaged", /install pinbench again/],
     ["musl", /Node for glibc/],
     ["noexec", /file system/],

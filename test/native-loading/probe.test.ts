@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { loadAddon } from "../../src/native/load.js";
-import { type Candidate, candidates, probe } from "../../src/native/probe.js";
+import { type AddonCandidate, candidates, probe } from "../../src/native/probe.js";
 
 let folder = "";
-let candidate: Candidate;
+let candidate: AddonCandidate;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "pinbench-probe-"));
-  [candidate] = candidates({ PINBENCH_ADDON: join(folder, "pinbench.node") }) as [Candidate];
+  [candidate] = candidates({ PINBENCH_ADDON: join(folder, "pinbench.node") }) as [AddonCandidate];
   copyFileSync(loadAddon().path, candidate.path);
 });
 afterEach(() => {

@@ -8,7 +8,7 @@ const overheadNs = 1000;
 
 /** A machine of round figures. */
 const speed: MachineSpeed = {
-  ...machineSpeed(facts()),
+  ...machineSpeed({ ...facts(), memorySpeed: null }),
   copyGBps: () => 10,
   calibrationGain: 2,
   copyOverheadNs: {

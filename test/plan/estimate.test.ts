@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { Plan } from "../../src/plan/plan.js";
+import { type Plan, retimed } from "../../src/plan/plan.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
+import { errorOf, facts, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 describe("worker processes in the estimate", () => {
   const request = {
@@ -82,11 +82,9 @@ describe("the estimate for a run that was recorded on a GPU", () => {
 });
 
 describe("the estimate on an emulated device", () => {
+  const planned = planOf({ sizesBytes: [16 * MiB], workers: [1], samplesPerCell: 20 }, { emulated: true });
   const atSpeed = (firstTouchGBps: number, copyGBps: number) =>
-    planOf(
-      { sizesBytes: [16 * MiB], workers: [1], samplesPerCell: 20 },
-      { emulated: true, memorySpeed: { firstTouchGBps, copyGBps } },
-    ).estimate;
+    retimed(planned, { firstTouchGBps, copyGBps }, facts().driverInitNs).estimate;
 
   it("follows the speed of the host's memory", () => {
     const [slow, fast] = [atSpeed(0.5, 2), atSpeed(5, 20)];
@@ -111,11 +109,7 @@ describe("the estimate on an emulated device", () => {
   });
 
   it("is that of a usual machine if nobody has measured it", () => {
-    const { estimate } = planOf(
-      { sizesBytes: [16 * MiB], workers: [1], samplesPerCell: 20 },
-      { emulated: true, memorySpeed: null },
-    );
-    expect(estimate).toEqual(atSpeed(1.4, 14));
+    expect(planned.estimate).toEqual(atSpeed(1.4, 14));
   });
 });
 

@@ -14,7 +14,7 @@ describe("the time of a cell beside a load", () => {
     const { cells } = planOf({ ...request, besides: [beside] });
     const cell = cells.find((one) => (one.beside ?? "none") === beside)!;
     const timing = { samplesPerCell: null, precision: 0.001, verify: true };
-    return cellTime(cell, timing, machineSpeed(facts()));
+    return cellTime(cell, timing, machineSpeed({ ...facts(), memorySpeed: null }));
   };
 
   it("has 50 ms before and 50 ms after each visit, in which the load is looked at by itself", () => {

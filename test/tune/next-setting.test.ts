@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Branch, type Candidate, nextSetting } from "../../src/tune/search/next-setting.js";
-import type { Curve } from "../../src/tune/search/rate-bounds.js";
+import type { RateCurve } from "../../src/tune/search/rate-bounds.js";
 import { measuredAt, plainRule, scoreAt } from "../helpers/tune.js";
 
 /** Batches a second by workers; 0 workers are no point of a curve. */
@@ -17,7 +17,7 @@ interface Case {
   ceiling?: number;
 }
 
-const curveOf = (rates: Rates): Curve =>
+const curveOf = (rates: Rates): RateCurve =>
   Object.entries(rates)
     .filter(([workers]) => workers !== "0")
     .map(([workers, rate]) => ({ workers: Number(workers), score: scoreAt(rate), waitingShare: 0.5 }));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type Curve, interpolated, upperBound } from "../../src/tune/search/rate-bounds.js";
+import { interpolated, type RateCurve, upperBound } from "../../src/tune/search/rate-bounds.js";
 import { scoreAt } from "../helpers/tune.js";
 
 /** Points as [workers, batches a second, share of the time that was waited]. */
-const curveOf = (...points: [number, number, number?][]): Curve =>
+const curveOf = (...points: [number, number, number?][]): RateCurve =>
   points.map(([workers, rate, waitingShare = 0.5]) => ({ workers, score: scoreAt(rate), waitingShare }));
 
 describe("the most that a count of workers can bring", () => {

@@ -21,8 +21,13 @@ import { makeFolderSync } from "../../results/files/made-folder.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { writeStdout } from "../output/terminal.js";
 
-/** What a build reads of the package. */
+/** What a build reads. */
 const sources = ["CMakeLists.txt", "cuda"];
+
+/** Where the sources lie: in a checkout, or in a package. */
+const sourceFolder = [packageRoot, join(packageRoot, "prebuilds/sources")].find((folder) =>
+  existsSync(join(folder, "CMakeLists.txt")),
+);
 
 /** The packages that have the headers of Node-API, and the folder of each that has them. Nothing of them is run. */
 const headers = { "node-api-headers": "include", "node-addon-api": "" };
@@ -33,7 +38,7 @@ const shownLines = 40;
 /** `pinbench build`: compiles the package's sources for this machine and loads the result. Throws PinbenchError. */
 export async function buildCommand(flags: CommandSettings<"build">): Promise<ExitCode> {
   const environment = process.env;
-  if (!existsSync(join(packageRoot, "CMakeLists.txt"))) {
+  if (sourceFolder === undefined) {
     throw new PinbenchError("unavailable", `There is nothing to compile: ${packageRoot} has no sources.`, {
       hint: "Install pinbench from its package, or clone it.",
     });
@@ -43,7 +48,7 @@ export async function buildCommand(flags: CommandSettings<"build">): Promise<Exi
   note(`compiling for ${folder}, which takes a minute or two`);
   const workshop = mkdtempSync(join(tmpdir(), "pinbench-build-"));
   try {
-    await compile(workshop, environment, flags.verbose);
+    await compile(sourceFolder, workshop, environment, flags.verbose);
     for (const file of [addonName, emulatedLibraryName])
       install(join(workshop, "build/Release", file), folder);
   } finally {
@@ -70,8 +75,13 @@ function note(text: string): void {
  * Compiles a copy of the sources, as make, nvcc and the linker cannot handle every path a package may lie at. All that
  * CMake is given lies in `workshop`, a folder that no other user can write to, whatever lies beside it or above.
  */
-async function compile(workshop: string, environment: NodeJS.ProcessEnv, verbose: boolean): Promise<void> {
-  for (const name of sources) cpSync(join(packageRoot, name), join(workshop, name), { recursive: true });
+async function compile(
+  from: string,
+  workshop: string,
+  environment: NodeJS.ProcessEnv,
+  verbose: boolean,
+): Promise<void> {
+  for (const name of sources) cpSync(join(from, name), join(workshop, name), { recursive: true });
   const find = createRequire(join(packageRoot, "package.json"));
   const included = Object.entries(headers).map(([name, folder]) => {
     const copy = join(workshop, name);

@@ -4,7 +4,7 @@ import { fileScreen, type Screen } from "../../draw/screen.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import type { DeviceSharing } from "../../host/device-sharing.js";
 import { shortageHint } from "../../machine-shortage.js";
-import { type PreparedRun, prepareRun, shareDevices } from "../../measure/prepare.js";
+import { type PreparedRun, prepareRun, prepareTimedRun, shareDevices } from "../../measure/prepare.js";
 import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
 import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
@@ -21,7 +21,7 @@ import { parseJson } from "../../text-file.js";
 import { askedSettings, chosenFormat, type Invocation, refuseSearch } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
-import { type ShowOptions, showProcesses, showRun } from "../live-run.js";
+import { type ShowRunOptions, showProcesses, showRun } from "../live-run.js";
 import {
   adviseDoctor,
   deliver,
@@ -57,7 +57,9 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     // Only then is anything said of the whole time: what the progress line shows as left is soon known from the run itself.
     const isTimed = flags.dryRun || settings.budgetNs !== null;
     // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
-    const prepared = await interruption.unlessAborted(prepareRun(settings, { isTimed }));
+    const prepared = await interruption.unlessAborted(
+      isTimed ? prepareTimedRun(settings) : prepareRun(settings),
+    );
     if (prepared === null) {
       sayNothingMeasured(flags.output);
       return interruption.exitCode ?? ExitCode.interrupted;
@@ -133,7 +135,7 @@ async function carryOut(
   prepared: PreparedRun & { sharing: DeviceSharing | null; labels?: Labels },
   call: Call,
   interruption: Interruption,
-  { processes, ...shown }: Omit<ShowOptions, "signal"> & { processes: number },
+  { processes, ...shown }: Omit<ShowRunOptions, "signal"> & { processes: number },
   handOver: (document: ResultDocument) => Promise<void>,
 ): Promise<ExitCode> {
   const { signal } = interruption;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { BuildInfo } from "../../native/contract.js";
+import type { BuildInfo } from "../../native/device-contract.js";
 import { loadAddon } from "../../native/load.js";
 import { describeFailed, neededGlibc, systemGlibc } from "../../native/load-failure.js";
 import { packageCommit } from "../../package-facts.js";

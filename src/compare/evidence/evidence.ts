@@ -155,7 +155,7 @@ interface KindContext extends Pick<EvidenceContext, "isLoaded" | "deviceNames"> 
 }
 
 function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidence {
-  const whole = wholeOf(group.members);
+  const whole = joinedSeries(group.members);
   const evidence = evidenceOfWhole(whole, group.members.length, context);
   if (evidence.runs.explained === null) return { ...group, whole, evidence, withHost: null };
   const uncontrolled = ({ baseline, first, fresh }: Series) => {
@@ -296,7 +296,7 @@ function measuredInEveryRun(series: readonly Series[]): Series[] {
  * One series for all members. A run's value is the median of its members' speeds, each relative to the median of that
  * member's baseline. Fresh runs count only if they measured all members.
  */
-export function wholeOf(members: readonly Series[]): Series {
+export function joinedSeries(members: readonly Series[]): Series {
   const [first] = members as [Series];
   const levels = members.map((one) => median(logSpeeds(one, one.baseline)));
   const together = (side: "baseline" | "first" | "fresh"): RunFigure[] => {

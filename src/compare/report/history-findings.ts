@@ -25,7 +25,7 @@ function isSlower(change: number, { unit }: Pick<Course, "unit">): boolean {
 }
 
 /** A finding in one course, in words that findings of other courses may share. */
-export interface Finding {
+export interface HistoryFinding {
   /** The kind as which it is counted. */
   kind: "step" | "drift" | "outage" | "step at the end" | "pattern" | "slower machine" | "newest";
   /** The first and the last check of it; a pattern covers all checks. */
@@ -43,11 +43,11 @@ export interface Finding {
 }
 
 /** All findings in a course. */
-export function courseFindings(course: Course): Finding[] {
+export function courseFindings(course: Course): HistoryFinding[] {
   const { steps, drifts, outages, endStep, pattern, behind, newest } = course;
   return [
     ...steps.map(
-      (step): Finding => ({
+      (step): HistoryFinding => ({
         kind: "step",
         from: step.after,
         to: step.after,
@@ -59,7 +59,7 @@ export function courseFindings(course: Course): Finding[] {
       }),
     ),
     ...drifts.map(
-      (drift): Finding => ({
+      (drift): HistoryFinding => ({
         kind: "drift",
         from: drift.first,
         to: drift.last,
@@ -71,7 +71,7 @@ export function courseFindings(course: Course): Finding[] {
       }),
     ),
     ...outages.map(
-      (outage): Finding => ({
+      (outage): HistoryFinding => ({
         kind: "outage",
         from: outage.first,
         to: outage.last,
@@ -114,7 +114,7 @@ function spanText({ first, last, startedFirst, startedLast }: FarChecks | Course
 }
 
 /** "the last 2 checks, from check 29 (…) on, are slower". */
-function endFinding(end: NonNullable<Course["endStep"]>, course: Course): Finding {
+function endFinding(end: NonNullable<Course["endStep"]>, course: Course): HistoryFinding {
   const which = end.checks === 1 ? "the last check" : `the last ${end.checks} checks`;
   const way = isSlower(end.change, course) ? "slower" : "faster";
   return {
@@ -129,7 +129,7 @@ function endFinding(end: NonNullable<Course["endStep"]>, course: Course): Findin
   };
 }
 
-function patternFinding(pattern: NonNullable<Course["pattern"]>, course: Course): Finding {
+function patternFinding(pattern: NonNullable<Course["pattern"]>, course: Course): HistoryFinding {
   return {
     kind: "pattern",
     from: course.points[0]!.check,
@@ -157,7 +157,7 @@ function patternText(pattern: NonNullable<Course["pattern"]>, { points }: Course
 
 const twoDigits = (hour: number) => String(hour).padStart(2, "0");
 
-function behindFinding({ machine, change }: NonNullable<Course["behind"]>, course: Course): Finding {
+function behindFinding({ machine, change }: NonNullable<Course["behind"]>, course: Course): HistoryFinding {
   return {
     kind: "slower machine",
     from: course.points[0]!.check,
@@ -170,7 +170,7 @@ function behindFinding({ machine, change }: NonNullable<Course["behind"]>, cours
   };
 }
 
-function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): Finding {
+function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): HistoryFinding {
   return {
     kind: "newest",
     from: newest.check,

@@ -5,6 +5,7 @@ import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../../re
 import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
 import { statsOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
+import { blockWayOf } from "../../results/variant.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { compareIntervals } from "./finding-evidence.js";
@@ -82,9 +83,11 @@ function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstima
   return rate === undefined ? null : claimedBlockRate(cell, rate, wholeRate?.median);
 }
 
+const multiprocessorsOf = (cell: CellResult) => blockWayOf(cell)?.multiprocessors ?? null;
+
 /** A way with all that the device has. */
 function isWhole({ cell }: RatedWay): boolean {
-  return cell.blockSms === undefined;
+  return multiprocessorsOf(cell) === null;
 }
 
 /**
@@ -195,12 +198,12 @@ function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: 
   if (smallest === undefined || whole === undefined) return null;
   const few = kernels
     .filter((one) => !isWhole(one))
-    .sort((a, b) => b.cell.blockSms! - a.cell.blockSms!)
+    .sort((a, b) => multiprocessorsOf(b.cell)! - multiprocessorsOf(a.cell)!)
     .map(({ cell, rate }) => {
       const order = compareIntervals(rate, whole.rate, equalWidth);
       const kept =
         order === "below" ? shareRange(ratioInterval(rate, whole.rate)) : order === "open" ? null : "all";
-      return { kept, on: counted(cell.blockSms!, "multiprocessor") };
+      return { kept, on: counted(multiprocessorsOf(cell)!, "multiprocessor") };
     });
   // Down from the most, as far as there is no difference: one clause says it of all of them.
   const firstOther = few.findIndex(({ kept }) => kept !== "all");

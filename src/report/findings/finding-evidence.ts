@@ -1,6 +1,6 @@
 import type { CellResult } from "../../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
-import { isMeasured, statsOf } from "../../results/naming/cell-figure.js";
+import { isMeasured, statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { variantOf } from "../../results/variant.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
@@ -56,7 +56,7 @@ export function observe(
 ): Observation[] {
   return cells.flatMap((cell) => {
     if (cell.direction !== direction || cell.mode !== mode || cell.workerKind !== workerKind) return [];
-    const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
+    const stats = statsOf(cell, wholeOf(direction));
     const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
     const { memory, sizeBytes, workers } = cell;
     const estimate = distribution == null ? null : claimedInterval(memory, distribution);

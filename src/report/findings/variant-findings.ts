@@ -3,7 +3,7 @@ import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
-import { statsOf } from "../../results/naming/cell-figure.js";
+import { statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import { besideName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
@@ -75,13 +75,8 @@ function byDirection(clauseOf: (direction: (typeof bothWaysDirections)[number]) 
   return [...(oneWay === null ? [] : [oneWay]), ...(bidir == null ? [] : [`${bidir} (both directions)`])];
 }
 
-/** What a cell moves in all: for both directions, their sum. */
-function wholeOf({ direction }: CellResult): CellStats["direction"] {
-  return direction === "bidir" ? "sum" : direction;
-}
-
 /** What may be claimed of a cell's rate; null without an interval. */
-function rateOf(cell: CellResult, moved = wholeOf(cell)): IntervalEstimate | null {
+function rateOf(cell: CellResult, moved = wholeOf(cell.direction)): IntervalEstimate | null {
   return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
 }
 
@@ -214,7 +209,7 @@ function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): LoadFind
     const losses: number[] = [];
     return byDirection((direction) => {
       const ofDirection = compared.filter((cell) => cell.direction === direction);
-      const kept = ofDirection.flatMap((cell) => keptOf(cell, wholeOf(cell), terms) ?? []);
+      const kept = ofDirection.flatMap((cell) => keptOf(cell, wholeOf(cell.direction), terms) ?? []);
       losses.push(...kept.filter(({ order }) => order === "below").map(({ share }) => share.median));
       return kept.length === 0 ? null : `${whatCopiesKeep(kept)}${whatLoadsKeep(ofDirection, terms)}`;
     }).map((line) => ({

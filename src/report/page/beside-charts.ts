@@ -3,7 +3,7 @@ import { formatMilliseconds, formatRatio } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
-import { isMeasured, measuredStats } from "../../results/naming/cell-figure.js";
+import { isMeasured, measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
@@ -19,7 +19,6 @@ import {
   directionSubject,
   formatTick,
   mainCells,
-  wholeOf,
 } from "./cell-points.js";
 
 /** Copies beside loads, and copies in chunks with a kernel behind each, against the same copies alone. */

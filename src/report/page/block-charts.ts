@@ -5,8 +5,8 @@ import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { blockWayText } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { idOfAlone, variantOf } from "../../results/variant.js";
-import { blockWays, directions, memories } from "../../settings/choices.js";
+import { blockWayOf, compareBlockWays, idOfAlone, variantOf } from "../../results/variant.js";
+import { directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import {
   ascending,
@@ -71,9 +71,9 @@ function chartOf(
   };
   const ofWays = groupBy(
     cells.filter(({ blockWay }) => blockWay !== undefined),
-    ({ blockWay, blockSms }) => blockWayText(blockWay!, blockSms),
+    (cell) => blockWayText(blockWayOf(cell)!),
   );
-  const inOrder = [...ofWays].sort(([, [a]], [, [b]]) => placeOf(a!) - placeOf(b!));
+  const inOrder = [...ofWays].sort(([, [a]], [, [b]]) => compareBlockWays(blockWayOf(a!)!, blockWayOf(b!)!));
   const whole = sizes.map((bytes) => {
     const ofBlock = cells.find(({ blockBytes }) => blockBytes === bytes);
     return [bytes, ofBlock && aloneOf(ofBlock)] as const;
@@ -109,10 +109,4 @@ function chartOf(
       rules: [],
     },
   ];
-}
-
-/** In the order of tables. */
-function placeOf({ blockWay, blockSms = 0 }: CellResult): number {
-  const mostSms = 1e6;
-  return blockWays.indexOf(blockWay!) + blockSms / mostSms;
 }

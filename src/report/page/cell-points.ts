@@ -12,11 +12,6 @@ import { relativeHalfWidth } from "../../stats/order-statistics.js";
  * The figures of cells as points of curves, and what the axes of such charts have in common.
  */
 
-/** What a cell moves in all: for both directions at once, their sum. */
-export function wholeOf(direction: CellResult["direction"]): CellStats["direction"] {
-  return direction === "bidir" ? "sum" : direction;
-}
-
 /** The axis of rates in GB/s. From 0, so that heights compare as rates do. */
 export const rateAxis: Axis = { label: "GB/s", scale: "linear", includes: [0], format: formatTick };
 

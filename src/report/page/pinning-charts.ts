@@ -4,9 +4,9 @@ import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { claimedInterval, ratioInterval } from "../../results/claimed-interval.js";
-import { measuredStats } from "../../results/naming/cell-figure.js";
+import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName, directionTitle } from "../../results/naming/wording.js";
-import type { ColdStart, ResultDocument } from "../../results/schema.js";
+import type { ColdStart, PinningRecord, ResultDocument } from "../../results/schema.js";
 import type { PinningCost } from "../../results/schema-parts.js";
 import { isPlain } from "../../results/variant.js";
 import { type Direction, directions, memories } from "../../settings/choices.js";
@@ -20,7 +20,6 @@ import {
   formatTick,
   otherWorkers,
   sizeAxis,
-  wholeOf,
 } from "./cell-points.js";
 
 /**
@@ -33,8 +32,6 @@ export function pinningCharts(document: ResultDocument): CurveChart[] {
     ...(["h2d", "d2h"] as const).flatMap((direction) => payOffChart(document, costs, direction)),
   ]);
 }
-
-type Pinning = ColdStart["pinning"][number];
 
 const ways = ["pageable", "pinned", "registered"] as const;
 
@@ -61,7 +58,7 @@ function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
   ];
 }
 
-function costPoint({ sizeBytes }: Pinning, cost: PinningCost | null | undefined): ChartPoint[] {
+function costPoint({ sizeBytes }: PinningRecord, cost: PinningCost | null | undefined): ChartPoint[] {
   if (cost == null) return [];
   const { allocateNs, freeNs } = cost;
   const text = `${formatSize(sizeBytes)}: ${formatDuration(allocateNs)} obtained, ${formatDuration(freeNs)} given back`;
@@ -101,11 +98,11 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
   ];
 }
 
-function copiesOf({ payOff, reuses }: Pinning, way: "pinned" | "registered") {
+function copiesOf({ payOff, reuses }: PinningRecord, way: "pinned" | "registered") {
   return payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
 }
 
-function payOffPoint({ sizeBytes }: Pinning, copies: number | null | undefined): ChartPoint[] {
+function payOffPoint({ sizeBytes }: PinningRecord, copies: number | null | undefined): ChartPoint[] {
   if (copies == null) return [];
   const after = copies === 0 ? "at once" : `after ${counted(copies, "copy", "copies")}`;
   return [

@@ -3,7 +3,7 @@ import type { Chapter } from "../../draw/page/chapter.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
-import { measuredStats } from "../../results/naming/cell-figure.js";
+import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
@@ -20,7 +20,6 @@ import {
   describeBars,
   devicePrefix,
   mainCells,
-  wholeOf,
 } from "./cell-points.js";
 import { pinnedGainCharts, pinningCharts } from "./pinning-charts.js";
 import { sampleCharts, sampleSeries } from "./sample-charts.js";

@@ -3,7 +3,7 @@ import { formatGBps, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
-import { measuredStats } from "../../results/naming/cell-figure.js";
+import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName, directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone } from "../../results/variant.js";
@@ -11,7 +11,7 @@ import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
-import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells, wholeOf } from "./cell-points.js";
+import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells } from "./cell-points.js";
 
 /** What devices reach at once, each against what it reaches alone, and what each pair of devices reaches. */
 export function severalDevicesCharts(document: ResultDocument): BarChart[] {

@@ -3,6 +3,7 @@ import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
+import { wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
@@ -22,7 +23,6 @@ import {
   rateAxis,
   ratePoint,
   sizeAxis,
-  wholeOf,
 } from "./cell-points.js";
 
 /** Bandwidth or latency against size: a chart for each table of plain cells, and one for each way between devices. */

@@ -4,7 +4,7 @@ import { formatGBps, formatRatio } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
-import { measuredStats } from "../../results/naming/cell-figure.js";
+import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
@@ -17,7 +17,6 @@ import {
   directionSubject,
   rateAxis,
   ratePoint,
-  wholeOf,
 } from "./cell-points.js";
 
 /**

@@ -15,12 +15,9 @@ import { type BlockCutoffs, type BlockWayRecord, coarseBytes } from "../../resul
 import { absentFigure, isMeasured, measuredStats, medianFigure } from "../../results/naming/cell-figure.js";
 import { blockWayText, directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { blockWays } from "../../settings/choices.js";
+import { blockWayOf, compareBlockWays } from "../../results/variant.js";
 import { formatSize } from "../../settings/units.js";
 import type { CellGroup, GridContext } from "./cell-group.js";
-
-/** A way to copy blocks, as a column: the kernel on few multiprocessors is one of its own. */
-type WayOfColumn = Pick<CellResult, "blockWay" | "blockSms">;
 
 /** The cells of one kind of blocks, number of workers and kind of memory, by way. */
 interface BlockRow {
@@ -36,8 +33,8 @@ interface BlockRow {
 export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext): Grid[] {
   const rows = rowsOf(group);
   const ways = waysOf(rows);
-  const columns = ways.map(({ blockWay = "", blockSms }) =>
-    numberColumn(blockWay, ...(blockSms === undefined ? [] : [counted(blockSms, "SM")])),
+  const columns = ways.map(({ way, multiprocessors }) =>
+    numberColumn(way, ...(multiprocessors === null ? [] : [counted(multiprocessors, "SM")])),
   );
   const labels = labelColumns(rows);
   const { costTitle } = group;
@@ -119,18 +116,17 @@ function rowsOf({ rows, memories }: CellGroup): BlockRow[] {
     });
 }
 
-/** Those that the plan has, in their order. */
-function waysOf(rows: readonly BlockRow[]): WayOfColumn[] {
-  const members = rows.flatMap((row) => row.members);
-  return blockWays.flatMap((blockWay): WayOfColumn[] => {
-    const ofWay = members.filter((cell) => cell.blockWay === blockWay);
-    const sms = [...new Set(ofWay.map(({ blockSms }) => blockSms ?? 0))].sort((a, b) => a - b);
-    return sms.map((blockSms) => (blockSms === 0 ? { blockWay } : { blockWay, blockSms }));
-  });
+/** Those that the plan has, in their order. A kernel on few multiprocessors is a way of its own. */
+function waysOf(rows: readonly BlockRow[]): BlockWayRecord[] {
+  const ways = rows.flatMap((row) => row.members).flatMap((cell) => blockWayOf(cell) ?? []);
+  return [...new Map(ways.map((way) => [blockWayText(way), way])).values()].sort(compareBlockWays);
 }
 
-function cellOf(members: readonly CellResult[], way: WayOfColumn): CellResult | undefined {
-  return members.find(({ blockWay, blockSms }) => blockWay === way.blockWay && blockSms === way.blockSms);
+function cellOf(members: readonly CellResult[], way: BlockWayRecord): CellResult | undefined {
+  return members.find((cell) => {
+    const own = blockWayOf(cell);
+    return own !== null && compareBlockWays(own, way) === 0;
+  });
 }
 
 function blockRate(cell: CellResult | undefined, direction: "h2d" | "d2h"): Figure {
@@ -199,7 +195,7 @@ const note =
 function wayAt({ sizes }: BlockCutoffs, bytes: number): Figure {
   const size = sizes.find(({ blockBytes }) => blockBytes === bytes);
   if (size === undefined) return blank;
-  const text = wayText(size.fastest);
+  const text = blockWayText(size.fastest);
   return size.isCertain ? figure(text) : figure(`(${text})`, "", "muted");
 }
 
@@ -210,9 +206,4 @@ function cutoffFigure({ cutoffs }: BlockCutoffs): Figure {
       .map(({ leastBytes, mostBytes }) => `${formatSize(leastBytes)} to ${formatSize(mostBytes)}`)
       .join("; "),
   );
-}
-
-/** "kernel on 12 SMs". */
-function wayText({ way, multiprocessors }: BlockWayRecord): string {
-  return blockWayText(way, multiprocessors ?? undefined);
 }

@@ -14,7 +14,7 @@ import {
 } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import { absentFigure, sign } from "../../results/naming/cell-figure.js";
-import type { ColdStart, ResultDocument } from "../../results/schema.js";
+import type { ColdStart, PinningRecord, ResultDocument } from "../../results/schema.js";
 import type { PinningCost } from "../../results/schema-parts.js";
 import { formatDuration, formatSize } from "../../settings/units.js";
 
@@ -87,8 +87,6 @@ function costFigures(cost: PinningCost | null): Figure[] {
     timeNs === undefined ? absentFigure : figure(formatDuration(timeNs)),
   );
 }
-
-type PinningRecord = ColdStart["pinning"][number];
 
 /**
  * After how many copies of its size a buffer pinned in this way has paid off, by direction, each null where that cannot be

@@ -2,7 +2,8 @@ import type { BlockWay } from "../../settings/choices.js";
 import { KiB } from "../../settings/units.js";
 import type { CellResult } from "../cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../claimed-interval.js";
-import { type BlockCutoffs, type BlockWayRecord, latticeBytes, placeOf } from "./cutoff-schema.js";
+import { type BlockWayFields, blockWayOf } from "../variant.js";
+import { type BlockCutoffs, latticeBytes, placeOf } from "./cutoff-schema.js";
 
 /*
  * From which block size on another way is the best: which sizes to measure next, and what those that were measured tell.
@@ -90,7 +91,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] 
     const [first, last] = [placeOf(one.bytes), placeOf(other.bytes)];
     if (first < 0 || last - first < 2) return [];
     const ways = [...one.rivals, ...other.rivals].map(({ cell }) => cell);
-    const distinct = new Map(ways.map((cell) => [`${cell.blockWay}/${cell.blockSms}`, cell]));
+    const distinct = new Map(ways.map((cell) => [JSON.stringify(blockWayOf(cell)), cell]));
     return [{ bytes: latticeBytes[Math.floor((first + last) / 2)]!, ways: [...distinct.values()] }];
   });
 }
@@ -132,20 +133,16 @@ export function findBlockCutoffs(cells: readonly BlockCell[]): BlockCutoffs[] {
       ...route,
       sizes: verdicts.map(({ bytes, fastest, best }) => ({
         blockBytes: bytes,
-        fastest: wayOf(fastest.cell),
+        fastest: blockWayOf(fastest.cell)!,
         isCertain: best !== null,
       })),
       cutoffs: cutoffsOf(verdicts).map(({ below, above, ...sizes }) => ({
         ...sizes,
-        below: wayOf(below.cell),
-        above: wayOf(above.cell),
+        below: blockWayOf(below.cell)!,
+        above: blockWayOf(above.cell)!,
       })),
     };
   });
-}
-
-function wayOf({ blockWay, blockSms }: BlockCell): BlockWayRecord {
-  return { way: blockWay!, multiprocessors: blockSms ?? null };
 }
 
 /** What of a cell tells how fast a way copies blocks. */
@@ -162,9 +159,8 @@ export type BlockCell = Pick<
   | "outcome"
   | "stats"
   | "blockBytes"
-  | "blockWay"
-  | "blockSms"
->;
+> &
+  BlockWayFields;
 
 /** A way to copy blocks, and how fast it may be claimed to be, in GB/s. */
 interface RatedWay {

@@ -6,7 +6,7 @@ import {
   unknownInterval,
 } from "../../draw/numbers.js";
 import { blank, type Figure, figure } from "../../draw/report.js";
-import { hopelessWidths, relativeHalfWidth } from "../../stats/order-statistics.js";
+import { relativeHalfWidth, variesTooMuch } from "../../stats/order-statistics.js";
 import type { CellResult, CellStats } from "../cell-schema.js";
 
 /** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
@@ -24,6 +24,11 @@ export function isMeasured(cell: CellResult): boolean {
     cell.stats.length > 0 &&
     (cell.outcome === "converged" || cell.outcome === "budget" || cell.outcome === null)
   );
+}
+
+/** What a cell moves in all: for both directions at once, their sum. */
+export function wholeOf(direction: CellResult["direction"]): CellStats["direction"] {
+  return direction === "bidir" ? "sum" : direction;
 }
 
 /** The statistics of one direction of a cell; null where the cell has none. */
@@ -109,11 +114,6 @@ export function shareOfSpeed(
 /** A share in per cent; absent where it is not known. */
 export function shareFigure(share: number | null): Figure {
   return share === null ? absentFigure : figure(formatShare(share));
-}
-
-/** Whether a cell that did not converge was far from it: its samples vary, and a little more time would not have helped. */
-export function variesTooMuch(relativeHalfWidth: number | null, precision: number): boolean {
-  return relativeHalfWidth !== null && relativeHalfWidth > hopelessWidths * precision;
 }
 
 function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {

@@ -1,10 +1,12 @@
 import { counted, listed } from "../../draw/words.js";
-import type { Beside, BlockWay, Direction } from "../../settings/choices.js";
+import type { Beside, Direction } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { parseCellId } from "../cell-id.js";
 import type { Cell, CellStats } from "../cell-schema.js";
+import type { BlockWayRecord } from "../cutoffs/cutoff-schema.js";
 import { noticeOf } from "../device-facts.js";
 import type { HostRecord, ResultDocument } from "../schema.js";
+import { blockWayOf } from "../variant.js";
 
 /*
  * The terms that every output uses for the same things.
@@ -45,8 +47,8 @@ export function blocksText(sizeBytes: number, blockBytes: number): string {
 }
 
 /** How blocks are copied, in the names of cells: "loop", "kernel on 8 SMs". */
-export function blockWayText(way: BlockWay, sms: number | undefined): string {
-  return sms === undefined ? way : `${way} on ${counted(sms, "SM")}`;
+export function blockWayText({ way, multiprocessors }: BlockWayRecord): string {
+  return multiprocessors === null ? way : `${way} on ${counted(multiprocessors, "SM")}`;
 }
 
 /** How many CPUs may be used, of which the cgroup's quota (null without one) gives so many at a time. */
@@ -128,7 +130,8 @@ type Varying = Readonly<Record<"device" | "timer" | "cache" | "together", boolea
 
 function partsOf(cell: Cell, varies: Varying): CellNameParts {
   const { device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
-  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms } = cell;
+  const { workerKind, together, peer, path, beside, chunks, blockBytes } = cell;
+  const way = blockWayOf(cell);
   const isBetween = peer !== undefined;
   const name = direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction];
   return {
@@ -143,7 +146,7 @@ function partsOf(cell: Cell, varies: Varying): CellNameParts {
       ...(together === undefined ? [] : [varies.together ? `together ${together.join("+")}` : "together"]),
       ...(beside === undefined ? [] : [`beside ${beside}`]),
       ...(chunks === undefined ? [] : [`in ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`]),
-      ...(blockWay === undefined ? [] : [blockWayText(blockWay, blockSms)]),
+      ...(way === null ? [] : [blockWayText(way)]),
       ...(varies.timer ? [timer === "wall" ? "wall clock" : "event timer"] : []),
       ...(varies.cache ? [cache] : []),
     ].join(" "),

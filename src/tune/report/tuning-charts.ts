@@ -5,7 +5,7 @@ import { counted } from "../../draw/words.js";
 import { defaultPrefetchFactor, describeSetting, settingKey, spread } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { memories } from "../../settings/choices.js";
-import { type Curve as RateCurve, upperBound } from "../search/rate-bounds.js";
+import { type RateCurve, upperBound } from "../search/rate-bounds.js";
 import { formatRate, startingOwner } from "./tuning-gain.js";
 
 type Tried = Tuning["tried"][number];

@@ -1,12 +1,12 @@
 import type { LoaderSetting } from "../../results/tuning.js";
 import { bestOf, type ChoiceRule, cheapestWithin, fastest, type Measured, worth } from "./choice.js";
-import { busyShare, type Curve, interpolated, type Point, upperBound } from "./rate-bounds.js";
+import { busyShare, interpolated, type Point, type RateCurve, upperBound } from "./rate-bounds.js";
 
 /** Settings with workers that differ only in their number: all pinned, or none. */
 export interface Branch {
   pinMemory: boolean;
   /** With DataLoader's own prefetch_factor. */
-  curve: Curve;
+  curve: RateCurve;
   /** Counts of workers that may be tried and are not on the curve: at least 1, ascending. */
   open: readonly number[];
 }
@@ -134,7 +134,7 @@ function mightBeCheaper(knowledge: Knowledge, rate: number, chosen: LoaderSettin
   return null;
 }
 
-function otherCurve({ unpinned, pinned }: Knowledge, { pinMemory }: Branch): Curve {
+function otherCurve({ unpinned, pinned }: Knowledge, { pinMemory }: Branch): RateCurve {
   return (pinMemory ? unpinned : pinned).curve;
 }
 
@@ -162,7 +162,7 @@ function boundOf(knowledge: Knowledge, branch: Branch, workers: number): number 
 }
 
 /** The highest rate that a count may have: that of its near neighbours if there are any, else its bound. */
-function hopeOf(curve: Curve, workers: number, makeNsPerBatch: number | null): number {
+function hopeOf(curve: RateCurve, workers: number, makeNsPerBatch: number | null): number {
   const near = neighbours(curve, workers, makeNsPerBatch);
   if (near.length === 0) return upperBound(curve, workers, makeNsPerBatch);
   return Math.max(...near.map(({ score }) => score.batchesPerSecond));
@@ -172,7 +172,7 @@ function hopeOf(curve: Curve, workers: number, makeNsPerBatch: number | null): n
  * Points so near that the count needs no trial. More workers than the largest tried count can add speed if those are
  * busy.
  */
-function neighbours(curve: Curve, workers: number, makeNsPerBatch: number | null): Curve {
+function neighbours(curve: RateCurve, workers: number, makeNsPerBatch: number | null): RateCurve {
   return curve.filter((point) => {
     const isLast = curve.every((other) => other.workers <= point.workers);
     const isLess = isLast && point.workers < workers && areBusy(point, makeNsPerBatch);

@@ -9,7 +9,7 @@ export interface Point {
 }
 
 /** Measured rates by number of workers, of settings that otherwise agree. */
-export type Curve = readonly Point[];
+export type RateCurve = readonly Point[];
 
 /**
  * The left end of every curve. (With num_workers=0 the training process makes the batches, which is no point of it.)
@@ -40,12 +40,12 @@ const boundSlack = 0.05;
  *
  * What a measured point exceeds is no bound: neither the time for a batch, nor a line, nor the loop's waiting.
  */
-export function upperBound(curve: Curve, workers: number, makeNsPerBatch: number | null): number {
+export function upperBound(curve: RateCurve, workers: number, makeNsPerBatch: number | null): number {
   const left = [origin, ...curve.filter((point) => point.workers < workers)];
   const right = curve.filter((point) => point.workers > workers);
   const own = curve.find((point) => point.workers === workers);
   if (own !== undefined) return own.score.batchesPerSecond;
-  const isExceeded = (boundAt: (count: number) => number, points: Curve) =>
+  const isExceeded = (boundAt: (count: number) => number, points: RateCurve) =>
     points.some((point) => point.score.batchesPerSecond > (1 + boundSlack) * boundAt(point.workers));
   const supplyOf = (count: number) =>
     makeNsPerBatch === null ? Number.POSITIVE_INFINITY : (count * 1e9) / makeNsPerBatch;
@@ -85,7 +85,7 @@ function continued(far: Point, near: Point, workers: number): number {
 }
 
 /** Batches a second on the lines between the curve's points; null beyond the last. */
-export function interpolated(curve: Curve, workers: number): number | null {
+export function interpolated(curve: RateCurve, workers: number): number | null {
   const points = [origin, ...[...curve].sort((a, b) => a.workers - b.workers)];
   const right = points.findIndex((point) => point.workers >= workers);
   if (right < 1) return null;

@@ -5,7 +5,7 @@ import { hardlyWaits, loopRate, makeNsInProcess, neverRuledOut, type Trials } fr
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
-import { type Curve, supplySlack } from "./rate-bounds.js";
+import { type RateCurve, supplySlack } from "./rate-bounds.js";
 
 /** The used share of the budget after `furtherNs` more (default 0). */
 export type SpentShare = (furtherNs?: number) => number;
@@ -202,7 +202,7 @@ export function settingThatFits(trials: Trials, workers: number, pinMemory: bool
   return trials.misfit(usual) !== null && trials.misfit(shorter) === null ? shorter : usual;
 }
 
-function curveOf(trials: Trials, counts: readonly number[], pinMemory: boolean): Curve {
+function curveOf(trials: Trials, counts: readonly number[], pinMemory: boolean): RateCurve {
   const tried = new Map(trials.tried.map((one) => [settingKey(one.setting), one]));
   return counts.flatMap((workers) => {
     const point = tried.get(settingKey(settingThatFits(trials, workers, pinMemory)));
