@@ -24,7 +24,7 @@ class CallLoad : public LoadWorker {
   void complete_piece() override {
     std::this_thread::sleep_until(next_);
     call_();
-    next_ += kPeriod;
+    next_ = std::max(next_ + kPeriod, std::chrono::steady_clock::now());
   }
 
   double units_each() const override { return 1; }
