@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
 import type { Question, Tools } from "../../../src/explain/question.js";
+import { lowLatency } from "../../../src/explain/questions/low-latency.js";
 import { overlap } from "../../../src/explain/questions/overlap.js";
+import { paysOff } from "../../../src/explain/questions/pays-off.js";
 import { severalGpus } from "../../../src/explain/questions/several-gpus.js";
 import { tooSmall } from "../../../src/explain/questions/too-small.js";
 import { whyPinned } from "../../../src/explain/questions/why-pinned.js";
+import type { NativeSession } from "../../../src/native/contract.js";
 import { KiB, MiB } from "../../../src/settings/units.js";
 import { buildCell, buildDocument, type CellPart } from "../../helpers/result-document.js";
 
@@ -21,10 +24,21 @@ async function ratesOf(question: Question, parts: readonly CellPart[]): Promise<
   return figures.map(({ value, unit }) => Math.round(unit === "ns" ? sizeBytes / value : value));
 }
 
+/** A millisecond for each MiB of a pageable buffer, two of a pinned one and three of a registered one; and as much again. */
+const session: Pick<NativeSession, "measurePinning"> = {
+  measurePinning: async (kind, bytes) => {
+    const ns = (1 + ["pageable", "pinned", "registered"].indexOf(kind)) * (bytes / MiB) * 1e6;
+    return { allocateNs: ns, freeNs: ns, hugePageBytes: null };
+  },
+};
+
 async function figuresOf(question: Question, cells: ReturnType<typeof buildCell>[]) {
   const tools: Partial<Tools> = {
     devices: [0, 1].map((ordinal) => ({ ordinal })) as Tools["devices"],
     run: async () => buildDocument({ cells }),
+    inSession: (work) => work(session as NativeSession),
+    onActivity: () => undefined,
+    signal: new AbortController().signal,
     commandFor: () => "",
   };
   return (await question.answer(tools as Tools)).figures;
@@ -63,4 +77,25 @@ it("too-small has what pinning saves at each size", async () => {
   );
   const figures = await figuresOf(tooSmall, cells);
   expect(figures.map(({ value }) => value / 1e3)).toEqual([203, 100, 103, 102, 101, 100]);
+});
+
+it("low-latency has the median and the slowest copies of each way", async () => {
+  const cells = (["staged", "pageable", "pinned"] as const).map((memory, i) =>
+    buildCell({
+      ...{ memory, sizeBytes: 3 * 224 * 224 * 4, mode: "latency", GBps: 1 },
+      latencyUs: { median: 10 + i, p99: 20 + i },
+    }),
+  );
+  const figures = await figuresOf(lowLatency, cells);
+  expect(figures.slice(0, 6).map(({ value }) => value / 1e3)).toEqual([11, 21, 12, 22, 10, 20]);
+});
+
+it("pays-off has what a copy saves and what each way costs at each size", async () => {
+  const cells = [64, 1, 16].flatMap((size) => [
+    buildCell({ memory: "pinned", sizeBytes: size * MiB, GBps: 1 }),
+    buildCell({ memory: "pageable", sizeBytes: size * MiB, GBps: 0.5 }),
+  ]);
+  const figures = await figuresOf(paysOff, cells);
+  const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => Math.round(value / 1e6));
+  expect(times).toEqual([1, 2, 4, 17, 32, 64, 67, 128, 256]);
 });
