@@ -138,8 +138,10 @@ double obtain_once(const Machine& machine, const Options& options) {
 
 void obtain(const Machine& machine, const Options& options) {
   std::string seconds;
-  for (std::uint64_t i = 0; i < options.samples; ++i)
-    seconds += (i == 0 ? "" : ",") + std::to_string(obtain_once(machine, options));
+  for (std::uint64_t i = 0; i < options.samples; ++i) {
+    if (i > 0) seconds += ',';
+    seconds += std::to_string(obtain_once(machine, options));
+  }
   std::printf("{\"bytes\":%llu,\"pieces\":%llu,\"threads\":%llu,\"seconds\":[%s]}\n",
               static_cast<unsigned long long>(options.bytes), static_cast<unsigned long long>(options.pieces),
               static_cast<unsigned long long>(options.threads), seconds.c_str());

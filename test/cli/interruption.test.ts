@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -268,4 +268,31 @@ it("a process whose starter is gone is killed 2 s later, whatever the driver is 
   } finally {
     if (isRunning(pid)) process.kill(pid, "SIGKILL");
   }
+});
+
+describe("of a signal and the end of the channel, the first decides on the exit code", () => {
+  const program = `
+    const { Interruption } = await import(process.argv[1]);
+    const interruption = new Interruption();
+    // Listening keeps no process running.
+    setTimeout(() => undefined, 30_000);
+    for (const what of process.argv.slice(2)) {
+      const come = new Promise((resolve) => process.once(what, resolve));
+      what === "disconnect" ? process.disconnect() : process.kill(process.pid, what);
+      await come;
+    }
+    process.exit(interruption.exitCode);`;
+  const compiled = new URL("../../dist/cli/interruption.js", import.meta.url).href;
+
+  it.each([
+    ["SIGTERM, disconnect", "", 143],
+    ["disconnect, SIGTERM", "", 130],
+    ["SIGINT, disconnect", "1", 130],
+    ["disconnect, SIGINT", "1", 4],
+  ])("%s, watched by a deadline: %j", async (events, watched, exitCode) => {
+    const args = ["--input-type=module", "-e", program, compiled, ...events.split(", ")];
+    const env = { ...process.env, PINBENCH_WATCHED: watched };
+    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    expect(await once(child, "exit")).toEqual([exitCode, null]);
+  });
 });

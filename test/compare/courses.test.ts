@@ -329,6 +329,48 @@ describe("the newest check", () => {
   });
 });
 
+describe("a course that the first checks lack", () => {
+  const lacking = 5;
+  const checkKeys = ["check", "first", "last", "before", "after", "earliest", "latest"];
+  const later = (key: string, value: unknown) =>
+    checkKeys.includes(key) && typeof value === "number" ? value + lacking : value;
+
+  it.each<[string, CoursePart]>([
+    ["a step", { steps: { 30: -0.05 } }],
+    ["a drift", { drift: [20, 50, -0.004] }],
+    ["an outage", { steps: { 30: -0.5, 32: 1 } }],
+    ["a step at the end", { steps: { 58: -0.5 } }],
+  ])("has %s at the same checks, whatever their numbers are", (_, part) => {
+    // Each check has its own driver, so that differences say between which two of them they are.
+    const entries = entriesOf({ [pinnedId]: part }, (day) => ({ fingerprint: { driver: `${day}` } }));
+    const others = Array.from({ length: lacking }, (_, i) =>
+      buildEntry(i - lacking, { series: [buildFigure({ id: idOf({ direction: "d2h" }), moved: "d2h" })] }),
+    );
+    const alone = describeEntries(entries, [pinnedId]).courses;
+    const [{ steps, drifts, outages, endStep }] = alone as [(typeof alone)[0]];
+    expect(steps.length + drifts.length + outages.length + Number(endStep !== null)).toBeGreaterThan(0);
+    expect(describeEntries([...others, ...entries], [pinnedId]).courses).toEqual(
+      JSON.parse(JSON.stringify(alone), later),
+    );
+  });
+});
+
+describe("an outage of one cell", () => {
+  it("is reported next to its group, but not if the whole group has it", () => {
+    const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
+    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
+    const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
+    expect(all).toMatchObject([{ kind: "group", outages: [{ first: 20, last: 21, checks: 2 }] }]);
+    const one = describeEntries(
+      entriesOf({ [ids[0]!]: outage, [ids[1]!]: { checks: 40 }, [ids[2]!]: { checks: 40 } }),
+    );
+    expect(one.courses.map(({ name, outages }) => [name, outages.length])).toEqual([
+      ["h2d pinned", 0],
+      [ids[0], 1],
+    ]);
+  });
+});
+
 describe("what has a separate course", () => {
   it("the emulated device, modes, timers, cache states, devices, variants and directions of a bidir cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");

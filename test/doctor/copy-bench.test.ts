@@ -66,7 +66,7 @@ describe("devices that copy together", () => {
   it("have a rate each, of as many samples and flows of their own", async () => {
     const sessions = [new FakeSession(() => 2e6), new FakeSession(() => 4e6)];
     const rendezvous = new Rendezvous();
-    const rates = await together(await Promise.all(sessions.map(benchOn)), rendezvous);
+    const rates = await together(await Promise.all(sessions.map((session) => benchOn(session))), rendezvous);
     expect(rates).toEqual([sizeBytes / 2e6, sizeBytes / 4e6]);
     expect(rendezvous.resets).toEqual([[1, 1]]);
     const requests = sessions.map(({ requests }) => requests.at(-1)!);
@@ -77,7 +77,7 @@ describe("devices that copy together", () => {
   it("take as many samples as the one that needs most of them", async () => {
     // Copies of more than 20 ms are measured one by one.
     const sessions = [new FakeSession(() => 30e6), new FakeSession(() => 2e6)];
-    await together(await Promise.all(sessions.map(benchOn)), new Rendezvous());
+    await together(await Promise.all(sessions.map((session) => benchOn(session))), new Rendezvous());
     expect(sessions.map(({ requests }) => requests.at(-1)!.samples)).toEqual([9, 9]);
   });
 
@@ -88,7 +88,9 @@ describe("devices that copy together", () => {
       if (company !== undefined) throw nativeError("CUDA_ERROR_LAUNCH_FAILED");
       return {};
     };
-    const benches = await Promise.all([new WaitingSession(rendezvous), failing].map(benchOn));
+    const benches = await Promise.all(
+      [new WaitingSession(rendezvous), failing].map((session) => benchOn(session)),
+    );
     const done = together(benches, rendezvous);
     const overdue = new Promise((resolve) => setTimeout(resolve, 2000, "it waits"));
     await expect(Promise.race([done, overdue])).rejects.toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
@@ -103,7 +105,7 @@ describe("devices that copy together", () => {
         : {
             verification: { checkedBytes: 1, mismatches: [mismatch], copies: 1, provenCopies: 1 },
           };
-    const benches = await Promise.all([wrong, new FakeSession(() => 2e6)].map(benchOn));
+    const benches = await Promise.all([wrong, new FakeSession(() => 2e6)].map((session) => benchOn(session)));
     expect(await together(benches, new Rendezvous())).toEqual([null, sizeBytes / 2e6]);
     expect(benches.map(({ wrongCopies }) => wrongCopies)).toEqual([1, 0]);
   });

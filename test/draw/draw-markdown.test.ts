@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escapeMarkdown } from "../../src/draw/draw-markdown.js";
+import { drawMarkdown, escapeMarkdown } from "../../src/draw/draw-markdown.js";
 
 describe("escapeMarkdown", () => {
   it.each([
@@ -37,5 +37,31 @@ describe("escapeMarkdown", () => {
     ]) {
       expect(escapeMarkdown(text)).toBe(text);
     }
+  });
+});
+
+/** The contents of blocks of fenced code, as CommonMark has them: each ends with a fence that is at least as long. */
+function fencedCode(text: string): string[] {
+  const found: string[] = [];
+  const lines = text.split("\n").values();
+  for (const line of lines) {
+    const [, fence] = /^(`{3,})\w*$/.exec(line) ?? [];
+    if (fence === undefined) continue;
+    const block: string[] = [];
+    for (const inside of lines) {
+      if (/^`+$/.test(inside) && inside.length >= fence.length) break;
+      block.push(inside);
+    }
+    found.push(block.join("\n"));
+  }
+  return found;
+}
+
+describe("a block of code", () => {
+  it.each([0, 1, 2, 3, 4, 5])("holds a text whole that has a line of %i backticks", (count) => {
+    const text = ["first", "`".repeat(count), "last"].join("\n");
+    const report = { command: "pin", version: "0.1.0", name: "a GPU", hasTerms: false };
+    const drawn = drawMarkdown({ ...report, blocks: [{ type: "code", language: "text", text }] });
+    expect(fencedCode(drawn)).toEqual([text]);
   });
 });

@@ -1,8 +1,10 @@
-import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it, vi } from "vitest";
 import { PinbenchError, type PlanOptions, type RunOptions, type RunProgress, run } from "../../src/index.js";
+import { announced } from "../../src/library/run-copies.js";
 import { parseResult } from "../../src/results/parse.js";
 import { knownKeys } from "../../src/settings/configuration-schema.js";
+import { sharedDevice } from "../helpers/shared-device.js";
 
 const small: RunOptions = {
   backend: "emulated",
@@ -106,6 +108,34 @@ describe("run()", () => {
     ).toMatchObject({
       message: expect.stringContaining("cells and sizes exclude each other"),
     });
+  });
+});
+
+describe("what the library measures is announced to others on the devices", () => {
+  const emulated = { name: "emulated", facts: { emulated: true, nvmlError: "there is none" } };
+  const prepared = {
+    backend: emulated,
+    devices: [0, 1].map((ordinal) => ({ ordinal, uuid: null, pciBusId: `0000:0${ordinal}:00.0` })),
+  } as unknown as Parameters<typeof announced>[0];
+
+  /** The devices on which this process says that it measures. */
+  const held = () =>
+    readFileSync("/proc/net/unix", "utf8").match(
+      new RegExp(`@pinbench/1/emulated-\\w+-\\d/measuring/${process.pid}-`, "g"),
+    )?.length ?? 0;
+
+  it("until it is over, however that ends", async () => {
+    for (const [name, value] of Object.entries(sharedDevice())) vi.stubEnv(name, value);
+    expect(await announced(prepared, async () => held())).toBe(2);
+    expect(held()).toBe(0);
+    let during = 0;
+    const failing = announced(prepared, async () => {
+      during = held();
+      throw new Error("it failed");
+    });
+    await expect(failing).rejects.toThrow("it failed");
+    expect([during, held()]).toEqual([2, 0]);
+    vi.unstubAllEnvs();
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,11 +7,16 @@ import type { DocumentKind } from "../../src/draw/document-kind.js";
 import { page } from "../../src/draw/page/page.js";
 import { environment, figure, note, numberColumn, tables, texts, wordColumn } from "../../src/draw/report.js";
 import { type FoundDocument, isDocumentName, loadKind } from "../../src/kinds/document-kinds.js";
+import { readDocuments } from "../../src/kinds/read-documents.js";
 import { packageRoot } from "../../src/package-facts.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { documentJsonSchema } from "../../src/results/schema-parts.js";
 import { documentFormats, formatNames } from "../../src/settings/document-formats.js";
 import { checkShape } from "../../src/text-file.js";
 import { drawn, reportOf } from "../helpers/drawn.js";
+import { buildCell } from "../helpers/result-document.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns } from "../helpers/runs.js";
 import { documentNames, documents, drawnAs, hostileTexts } from "../helpers/sample-documents.js";
 
 const found = (kind: (typeof documentNames)[number], text = "node-1") =>
@@ -205,5 +210,29 @@ describe("a new kind of document", () => {
     // A number and its unit stay together.
     expect(html).toContain("It reaches 55\u00a0GB/s.");
     expect(html).toContain("&lt;b&gt;node&lt;/b&gt;");
+  });
+});
+
+describe("a folder of runs", () => {
+  /** Written in the order of names, which is not that of measuring. */
+  async function readBack(runs: readonly ResultDocument[]) {
+    const folder = temporaryFolder();
+    for (const [i, run] of runs.toReversed().entries())
+      writeFileSync(join(folder, `${i}.json`), JSON.stringify(run));
+    return (await readDocuments(folder)).map(({ document }) => document as ResultDocument);
+  }
+  const runs = buildRuns({ count: 3 });
+  const ids = runs.map(({ run }) => run.id);
+
+  it("is shown as several processes in the order of measuring, from when the first began", async () => {
+    const [joined, ...others] = await readBack(runs);
+    expect(others).toEqual([]);
+    expect(joined!.run.startedAt).toBe(runs[0]!.run.startedAt);
+    expect(joined!.run.processes!.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it("of other cells each is shown run by run, in the order of measuring", async () => {
+    const unlike = runs.map((run, i) => ({ ...run, cells: [buildCell({ workers: i + 1, GBps: 50 })] }));
+    expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);
   });
 });

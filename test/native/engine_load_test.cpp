@@ -4,6 +4,7 @@
 #include <fstream>
 #include <thread>
 
+#include "beside/call_load.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -88,6 +89,25 @@ TEST_CASE("a piece of the host's load is bytes read and written, in no more memo
   CHECK(session.start_load({LoadKind::kHost, 2, 4 * kMiB})->completions().units_each == 2 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->completions().units_each == 8 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->device_bytes() == 0);
+}
+
+TEST_CASE("watched calls are a millisecond apart, and those missed during a late one are not made up for") {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point late_until;
+  static int calls = 0;
+  const auto driver = emulated_driver();
+  driver->memGetInfo.function = [](std::size_t*, std::size_t*) {
+    if (++calls == 3) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      late_until = Clock::now();
+    }
+    return cu::kSuccess;
+  };
+  const auto load = make_memory_info_load(*driver);
+  while (calls < 3) load->complete_piece();
+  // The first one comes at once.
+  for (int call = 0; call <= 10; ++call) load->complete_piece();
+  CHECK(Clock::now() - late_until >= std::chrono::milliseconds(10));
 }
 
 TEST_CASE("stopping ends the threads and gives the device's memory back; what was completed is still told") {

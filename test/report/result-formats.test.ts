@@ -161,6 +161,36 @@ describe("a hostile name in CSV", () => {
   });
 });
 
+/** The numbers of devices are not their places in the list. */
+describe("a result of the devices 1 and 3", () => {
+  const devices = [
+    buildDevice({ ordinal: 1, name: "GPU B", linkLimitGBps: 63 }),
+    buildDevice({ ordinal: 3, name: "GPU D", linkLimitGBps: 110 }),
+  ];
+  const document = buildDocument({
+    devices,
+    cells: [3, 1].flatMap((device) => [
+      buildCell({ device, memory: "pageable", GBps: 12 }),
+      buildCell({ device, GBps: 55 }),
+      buildCell({ device, direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } }),
+    ]),
+  });
+
+  it("has each cell's own device in CSV", () => {
+    const named = parseCsv(drawn(resultKind, document, "csv")).map(
+      (row) => `${row.device} ${row.device_name}`,
+    );
+    expect([...new Set(named)]).toEqual(["3 GPU D", "1 GPU B"]);
+  });
+
+  it("holds rates against their own device's link", () => {
+    const text = drawn(resultKind, document, "markdown");
+    // 80 GB/s against twice 110 and twice 63, and the answer on device 1.
+    for (const share of ["36.3 %", "63.4 %", "87.3 % of what the link can carry"])
+      expect(text).toContain(share);
+  });
+});
+
 describe("Markdown", () => {
   const text = drawn(resultKind, sweep, "markdown");
 

@@ -61,6 +61,17 @@ describe("between two epochs", () => {
     expect(arrivalsMs(joint)).toEqual(every(10, 10, 10));
   });
 
+  it.each([
+    ["last", [1000, 1300]],
+    ["first", [1300, 1000]],
+  ])("no time passes until the rank that validates longer has begun, be it the %s one", (_, begins) => {
+    const ranks = begins.map((begin) =>
+      rankThat(0, ...own, epoch("begin", begin), batches(0, every(10, 1310, 5))),
+    );
+    const joint = new JointArrivals(ranks, options({ startBatches: 3, epochBatches: 5 }));
+    expect(arrivalsMs(joint)).toEqual(every(10, 10, 10));
+  });
+
   it("an epoch that the script leaves early ends with its last batch", () => {
     const left = [epoch("begin", 0), batches(0, every(10, 10, 5))];
     const loader = loaderOf();

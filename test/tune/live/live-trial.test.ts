@@ -22,9 +22,14 @@ function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
     ...{ setting, change: 1, sharedMemoryBytesBefore: null },
     ranks: loaders.map((loader, rank) => ({ rank, pid: process.pid, loader })),
   };
-  const trial = new LiveTrial(subject, control);
+  let trial = new LiveTrial(subject, control);
   return {
     done: trial.done,
+    /** The same setting, which is in force, once more. */
+    again(next: TrialControl) {
+      trial = new LiveTrial(subject, next);
+      return trial.done;
+    },
     tell(rank: number, ...messages: Parameters<(typeof loaders)[0]["add"]>[0][]) {
       for (const message of messages) loaders[rank]!.add(message);
       trial.update();
@@ -88,5 +93,16 @@ describe("a trial in two ranks", () => {
     tell(0, changed(1, 0), batches(1, [10]));
     await expect(done).rejects.toThrow("it is no loader");
     expect(() => tell(0, batches(1, [20]))).not.toThrow();
+  });
+});
+
+describe("a second trial of a setting in force", () => {
+  it("has its own epochs alone, and not those of the first one", async () => {
+    const { done, again, tell } = trialIn(1, twoWorkers, until(3));
+    tell(0, changed(1, 0), batches(1, [10, 20]), epoch("begin", 120), batches(1, [150, 160]));
+    expect((await done).epochTurns).toEqual([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(30) }]);
+    const second = again(until(3));
+    tell(0, epoch("begin", 200), batches(1, [290, 300, 310]));
+    expect((await second).epochTurns).toEqual([{ batches: 2, betweenNs: ms(40), firstBatchNs: ms(90) }]);
   });
 });

@@ -13,7 +13,8 @@ import support
 import torch
 from torch.utils.data import DataLoader
 
-from pinbench_live import deaths, reporting
+from pinbench_live import deaths, evidence, reporting
+from pinbench_live.comparison import Comparison, digest
 from pinbench_live.feed import Feed, Gate
 from pinbench_live.inner import Inner
 from pinbench_live.live_iterator import LiveIterator
@@ -262,6 +263,74 @@ class LiveIteratorTest(unittest.TestCase):
             # One after each batch.
             self.assertEqual(len(watched.steps), 3 * epochs)
             iterator.begin()
+
+
+class Odd(support.Numbers):
+    """Does something odd when the sample `at` is made."""
+
+    def __init__(self, at, act):
+        super().__init__(6)
+        self.at = at
+        self.act = act
+        self.made = []
+
+    def __getitem__(self, index):
+        odd = self.act(self) if index == self.at else None
+        return super().__getitem__(index) if odd is None else odd
+
+
+class EvidenceTest(unittest.TestCase):
+    """Three batches of two samples are watched; the worker's own are the same here, and say nothing."""
+
+    def verdict_of(self, dataset):
+        with tempfile.TemporaryDirectory() as folder:
+            making.install(folder)
+            self.addCleanup(making.install, None)
+            loader = DataLoader(dataset, batch_size=2, collate_fn=list)
+            found = evidence.Evidence(loader, Watched(loader, Heard(), None))
+            compared = lambda *_: types.SimpleNamespace(
+                failure=None, seen=None, digests=found._digests, poll=lambda: True, end=lambda: None
+            )
+            with mock.patch.object(evidence, "Comparison", compared):
+                for drawn, batch in self.watched(found, loader):
+                    found.after(drawn, batch, 0.01)
+                found.before(False)
+        return found.verdict
+
+    def watched(self, found, loader):
+        batches = iter(loader)
+        for first in (0, 2, 4):
+            found.before(first == 0)
+            yield [first, first + 1], next(batches)
+
+    def test_what_any_of_the_watched_batches_does_counts(self):
+        self.assertEqual(self.verdict_of(support.Numbers(6)).workers, "handed")
+        odd = {
+            "random numbers": lambda _: torch.rand(1) and None,
+            "objects of the type": lambda _: object(),
+            "changes": lambda dataset: dataset.made.append(1),
+        }
+        for reason, act in odd.items():
+            # A first batch may fill caches.
+            for at in (3, 5) if reason == "changes" else (1, 3, 5):
+                with self.subTest(reason, at=at):
+                    verdict = self.verdict_of(Odd(at, act))
+                    self.assertEqual(verdict.workers, "discarded")
+                    self.assertIn(reason, verdict.reason)
+
+
+class ComparisonTest(unittest.TestCase):
+    def test_a_worker_has_started_with_its_first_batch_and_makes_each_of_the_script_s_once_more(self):
+        loader = DataLoader(support.Numbers(8), batch_size=2)
+        watched = Watched(loader, Heard(), None)
+        starts = []
+        watched.patience.started = starts.append
+        drawn = [[0, 1], [2, 3], [4, 5]]
+        compared = Comparison(loader, watched, drawn)
+        self.addCleanup(compared.end)
+        compared.wait(20)
+        self.assertEqual(compared.digests, [digest(torch.tensor(indices)[:, None]) for indices in drawn])
+        self.assertEqual(len(starts), 1)
 
 
 class SessionTest(unittest.TestCase):

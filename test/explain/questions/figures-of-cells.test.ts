@@ -1,0 +1,101 @@
+import { expect, it } from "vitest";
+import type { Question, Tools } from "../../../src/explain/question.js";
+import { lowLatency } from "../../../src/explain/questions/low-latency.js";
+import { overlap } from "../../../src/explain/questions/overlap.js";
+import { paysOff } from "../../../src/explain/questions/pays-off.js";
+import { severalGpus } from "../../../src/explain/questions/several-gpus.js";
+import { tooSmall } from "../../../src/explain/questions/too-small.js";
+import { whyPinned } from "../../../src/explain/questions/why-pinned.js";
+import type { NativeSession } from "../../../src/native/contract.js";
+import { KiB, MiB } from "../../../src/settings/units.js";
+import { buildCell, buildDocument, type CellPart } from "../../helpers/result-document.js";
+
+const sizeBytes = 64 * MiB;
+
+/**
+ * The figures of a question where the cells have 1 GB/s, 2 GB/s and so on, in their order. Of times, the rates of copies
+ * of 64 MiB.
+ */
+async function ratesOf(question: Question, parts: readonly CellPart[]): Promise<number[]> {
+  const cells = parts.map((part, i) =>
+    buildCell({ sizeBytes, ...part, GBps: i + 1, result: { computeNs: 1e6 } }),
+  );
+  const figures = await figuresOf(question, cells);
+  return figures.map(({ value, unit }) => Math.round(unit === "ns" ? sizeBytes / value : value));
+}
+
+/** A millisecond for each MiB of a pageable buffer, two of a pinned one and three of a registered one; and as much again. */
+const session: Pick<NativeSession, "measurePinning"> = {
+  measurePinning: async (kind, bytes) => {
+    const ns = (1 + ["pageable", "pinned", "registered"].indexOf(kind)) * (bytes / MiB) * 1e6;
+    return { allocateNs: ns, freeNs: ns, hugePageBytes: null };
+  },
+};
+
+async function figuresOf(question: Question, cells: ReturnType<typeof buildCell>[]) {
+  const tools: Partial<Tools> = {
+    devices: [0, 1].map((ordinal) => ({ ordinal })) as Tools["devices"],
+    run: async () => buildDocument({ cells }),
+    inSession: (work) => work(session as NativeSession),
+    onActivity: () => undefined,
+    signal: new AbortController().signal,
+    commandFor: () => "",
+  };
+  return (await question.answer(tools as Tools)).figures;
+}
+
+const memories = ["pageable", "pinned"] as const;
+
+it("several-gpus has the rates of each device, alone and together", async () => {
+  const together = [0, 1];
+  const parts = together.flatMap((device) =>
+    memories.flatMap((memory) => [
+      { device, memory, together },
+      { device, memory },
+    ]),
+  );
+  expect((await ratesOf(severalGpus, parts)).slice(0, 8)).toEqual([4, 3, 2, 1, 8, 7, 6, 5]);
+});
+
+it("why-pinned has the rate of each kind of memory", async () => {
+  const parts = (["host", "pinned", "staged", "pageable"] as const).map((memory) => ({ memory }));
+  expect((await ratesOf(whyPinned, parts)).slice(0, 4)).toEqual([4, 1, 3, 2]);
+});
+
+it("overlap has the copy, and its pipelines of one chunk and of eight, of each kind of memory", async () => {
+  const parts = memories.flatMap((memory) => [{ memory, chunks: 8 }, { memory, chunks: 1 }, { memory }]);
+  const rates = await ratesOf(overlap, parts);
+  expect([...rates.slice(0, 3), ...rates.slice(4, 7)]).toEqual([6, 5, 4, 3, 2, 1]);
+});
+
+it("too-small has what pinning saves at each size", async () => {
+  const cells = [16 * MiB, 4 * MiB, MiB, 128 * KiB].flatMap((sizeBytes, i) =>
+    memories.map((memory) => {
+      const us = memory === "pinned" ? 100 : 200 + i;
+      return buildCell({ memory, sizeBytes, mode: "latency", GBps: 1, latencyUs: { median: us, p99: us } });
+    }),
+  );
+  const figures = await figuresOf(tooSmall, cells);
+  expect(figures.map(({ value }) => value / 1e3)).toEqual([203, 100, 103, 102, 101, 100]);
+});
+
+it("low-latency has the median and the slowest copies of each way", async () => {
+  const cells = (["staged", "pageable", "pinned"] as const).map((memory, i) =>
+    buildCell({
+      ...{ memory, sizeBytes: 3 * 224 * 224 * 4, mode: "latency", GBps: 1 },
+      latencyUs: { median: 10 + i, p99: 20 + i },
+    }),
+  );
+  const figures = await figuresOf(lowLatency, cells);
+  expect(figures.slice(0, 6).map(({ value }) => value / 1e3)).toEqual([11, 21, 12, 22, 10, 20]);
+});
+
+it("pays-off has what a copy saves and what each way costs at each size", async () => {
+  const cells = [64, 1, 16].flatMap((size) => [
+    buildCell({ memory: "pinned", sizeBytes: size * MiB, GBps: 1 }),
+    buildCell({ memory: "pageable", sizeBytes: size * MiB, GBps: 0.5 }),
+  ]);
+  const figures = await figuresOf(paysOff, cells);
+  const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => Math.round(value / 1e6));
+  expect(times).toEqual([1, 2, 4, 17, 32, 64, 67, 128, 256]);
+});
