@@ -233,7 +233,7 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   };
 }
 
-/** What is said of links and that copies refute: it is left out of all causes. */
+/** What is said of links and counters, and copies refute: it is left out of all causes. */
 function refutedLinks(device: DeviceExamination): string[] {
   const { ordinal } = device.facts;
   const links = copiesPastPcie(device) ? [] : linksOf(device).refuted;

@@ -13,7 +13,9 @@ const sizeBytes = 64 * MiB;
 const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 
 /** A bench on a session whose copies take what the session says. */
-function benchOn(session: FakeSession, verify?: "every"): Promise<CopyBench> {
+const benchOn = (session: FakeSession) => openBench(session, true);
+
+function openBench(session: FakeSession, verify: true | "every"): Promise<CopyBench> {
   return CopyBench.open({
     backend: { driver: { openSession: async () => session } } as never,
     device: deviceFacts,
@@ -23,7 +25,7 @@ function benchOn(session: FakeSession, verify?: "every"): Promise<CopyBench> {
       ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
     },
     cell: { sizeBytes, cache: "cold", buffersPerWorker: 4 },
-    ...(verify && { verify }),
+    verify,
   });
 }
 
@@ -177,7 +179,7 @@ describe("a device alone", () => {
     "compares some of whatever copies a fault meets that comes again in every second to seventh, %s",
     async (_, copyNs, copies) => {
       const session = new FakeSession(() => copyNs);
-      await (await benchOn(session, "every")).samples("pinned", 9);
+      await (await openBench(session, "every")).samples("pinned", 9);
       const compared: number[] = [];
       let made = 0;
       for (const request of session.requests.filter(({ direction }) => direction === "d2h")) {

@@ -59,6 +59,20 @@ describe("a cause costs at most what its mechanism can", () => {
     expect(second!.cost!.gigabytesPerSecond).toBeLessThan(5);
   });
 
+  it("two of sixteen lanes leave a third of what they could carry to be explained, however small it is beside the rest", () => {
+    const narrow = (rate: number) =>
+      diagnosisOf({
+        health: { link: { ...link, width: 2 } },
+        measured: { pinned: rates(rate, rate), nodes: [] },
+      });
+    const causesOf = ({ findings }: Diagnosis) =>
+      findings.filter(({ weight }) => weight === "costs").map(({ cause }) => cause);
+    // They allow 6.9 GB/s.
+    expect(causesOf(narrow(4.6))).toEqual(["link-narrow", "unexplained"]);
+    expect(causesOf(narrow(6.2))).toEqual(["link-narrow"]);
+    expect(costsIn(narrow(4.6), "h2d")).toBeLessThanOrEqual(expected.h2d - 4.6);
+  });
+
   it("what registered copies lose explains nothing of pinned ones", () => {
     const { findings } = diagnosisOf(
       {

@@ -26,11 +26,13 @@ export interface Suspect extends Found {
   claim?: Claim;
 }
 
-/** What is lost of a rate that would be `wanted`, and what no cause explains of it, in GB/s. */
+/** What is lost of a rate that would be `wanted`, and what causes explain of it, in GB/s. */
 interface Loss {
   wanted: number;
   found: number;
   explained: number;
+  /** Of the rate with which these causes leave copies, the share that was found: less than 1 where something else is slow. */
+  keptShare: number;
 }
 
 /** Causes with their costs, and what is left of each device's loss, by its ordinal. */
@@ -73,6 +75,7 @@ export function shareLoss(
         const share = shares.get(suspect) ?? { h2d: 0, d2h: 0 };
         shares.set(suspect, { ...share, [direction]: part });
       }
+      loss.keptShare = Math.exp(-left);
       return loss;
     };
     const ofDevice = { h2d: shareOut("h2d"), d2h: shareOut("d2h") };
@@ -112,7 +115,7 @@ function lossIn(device: DeviceExamination, direction: LinkDirection, own: readon
         )
       : 0;
   const wanted = Math.max(slower === null ? 0 : found + slower, found + gain, known);
-  return wanted > found ? { wanted, found, explained: 0 } : null;
+  return wanted > found ? { wanted, found, explained: 0, keptShare: found / wanted } : null;
 }
 
 /** A claim of the same share in both directions, such as of a link that is half as wide. */
@@ -128,11 +131,10 @@ export function unexplainedOf(
   const restIn = (direction: LinkDirection) => {
     const loss = losses.get(facts.ordinal)?.[direction] ?? null;
     if (loss === null || expected[direction] === null) return null;
-    const { wanted, found, explained } = loss;
-    const rest = wanted - found - explained;
-    // Costs are of medians too: of what is explained, a tenth may be missing.
-    const chance = expected[direction] * (reference?.tolerance ?? 0) + 0.1 * explained;
-    return rest > (explained > 0 ? chance : 0) ? rest : null;
+    const { wanted, found, explained, keptShare } = loss;
+    // Costs are of medians too: beside what is explained, a tenth may be missing.
+    const chance = explained > 0 ? (reference?.tolerance ?? 0) + 0.1 : 0;
+    return 1 - keptShare > chance ? wanted - found - explained : null;
   };
   return Object.fromEntries(linkDirections.map((direction) => [direction, restIn(direction)])) as {
     h2d: number | null;
