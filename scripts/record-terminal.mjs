@@ -48,7 +48,7 @@ function timed(recordings) {
 }
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-const classes = { "$ ": "prompt", "=>": "answer", "! ": "alert" };
+const classes = { "$ ": "prompt", "! ": "alert" };
 
 function drawSvg(lines) {
   const [width, height] = [columns * cellPx, rows * linePx];
@@ -56,8 +56,11 @@ function drawSvg(lines) {
   const scrolls = lines.slice(rows).map(({ at }, index) => {
     return `${((100 * at) / end).toFixed(2)}%{transform:translateY(${-(index + 1) * linePx}px)}`;
   });
+  let answering = false;
   const texts = lines.map(({ text, at }, index) => {
-    const name = classes[text.slice(0, 2)];
+    // An answer goes on in lines that are indented.
+    answering = text.startsWith("=>") || (answering && text.startsWith("   "));
+    const name = answering ? "answer" : classes[text.slice(0, 2)];
     const attributes = `${name === undefined ? "" : ` class="${name}"`} y="${(index + 1) * linePx - 4}"`;
     const style = `animation-delay:${at.toFixed(2)}s`;
     return text === "" ? "" : `<text${attributes} style="${style}">${escaped(text)}</text>\n`;

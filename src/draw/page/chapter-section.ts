@@ -145,6 +145,17 @@ function drawRun(run: readonly Block[], level: number): Markup[] {
   return run.flatMap((block) => drawBlock(block, level));
 }
 
+/** Most lines of code that are open from the start. */
+const mostOpenLines = 12;
+
+function codeSection(code: string): Markup {
+  const pre = element("pre", { tabindex: 0 }, element("code", {}, codeLines(code)));
+  const lines = code.split("\n").length;
+  if (lines <= mostOpenLines) return pre;
+  const summary = element("summary", {}, "Program", element("small", {}, ` ${counted(lines, "line")}`));
+  return element("details", {}, summary, pre);
+}
+
 /** The line breaks of code are its own; in any other text one is shown as an escape. */
 function codeLines(code: string): (Markup | string)[] {
   return code.split("\n").flatMap((line, index) => (index === 0 ? [line] : [new Markup("\n"), line]));
@@ -159,7 +170,7 @@ function drawBlock(block: Block, level: number): Markup[] {
     case "list":
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
-      return [element("pre", { tabindex: 0 }, element("code", {}, codeLines(block.text.trimEnd())))];
+      return [codeSection(block.text.trimEnd())];
     // Its tables fold themselves away; what they are called tells them from those that are shown at once.
     case "fold":
       return drawBlocks(
