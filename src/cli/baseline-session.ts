@@ -76,7 +76,7 @@ export class GrowingBaseline {
   /** What becomes of it where the session that is measured now is not kept. */
   whatStays(): string {
     if (this.size === 0) return "no baseline was written";
-    return `${this.folder} ${this.hasGrown ? "has the sessions before it" : "is as it was"}`;
+    return `${this.folder} ${this.hasGrown ? "has the earlier sessions" : "is unchanged"}`;
   }
 
   /**
@@ -93,7 +93,7 @@ export class GrowingBaseline {
           : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
       const left = this.size === 0 ? "no baseline was written" : `nothing was added to ${this.folder}`;
       const message = `${left}: a measurement failed (${reason}).`;
-      throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows all of it." });
+      throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows the details." });
     }
     if (this.#earlier.length === 0) return;
     this.#checkLink(runFigures(document, null));
@@ -236,7 +236,7 @@ async function measureRuns(
   const measured = documents.length;
   const stays = baseline.whatStays();
   const these = measured === 1 ? "this one" : "these";
-  const kept = baseline.size === 0 ? `the baseline has ${these} alone` : `${folder} has ${these} as well`;
+  const kept = baseline.size === 0 ? `the baseline has only ${these}` : `${folder} has ${these} as well`;
   if (measured > 0) await baseline.keep(documents);
   // Also where it was interrupted right after the last run.
   if (measured >= runs) return true;

@@ -37,7 +37,7 @@ function checkId(id: string, path: string | null): void {
   try {
     parseCellId(id);
   } catch (cause) {
-    throw new PinbenchError("usage", `${path} has the cell ${JSON.stringify(id)}, which is no cell's id.`, {
+    throw new PinbenchError("usage", `${path} has the cell ${JSON.stringify(id)}, which is not a cell id.`, {
       hint: "Make a baseline with `pinbench baseline`.",
       cause,
     });

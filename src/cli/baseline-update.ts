@@ -37,12 +37,14 @@ export async function updateBaseline(
   }
   const loss = sinceBegun === null || accept ? null : whyNotSince(sinceBegun);
   if (loss !== null) {
-    refuse(`against the level that it began with, ${loss}`);
+    refuse(`against its first level, ${loss}`);
     return sinceBegun?.outcome === "regression" ? ExitCode.regression : null;
   }
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
   const replaced = await replaceRuns(path, oldPaths, texts, { beginsAnew: accept });
-  const level = accept ? "It begins anew at their level." : describeLevel(sinceBegun ?? comparison);
+  const level = accept
+    ? "Their level counts as its first one from now on."
+    : describeLevel(sinceBegun ?? comparison);
   note(
     `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${level}`,
   );
@@ -54,7 +56,7 @@ export async function updateBaseline(
 function whyNeverUpdate({ outcome }: Comparison): string | null {
   if (outcome === "failed") return "a measurement failed";
   // Measuring has ended with the first run.
-  if (outcome === "not comparable") return "the machine is another one, and --allow-mismatch was not given";
+  if (outcome === "not comparable") return "this is another machine, and --allow-mismatch was not given";
   return null;
 }
 
@@ -63,7 +65,7 @@ function whyNotUpdate(comparison: Comparison): string | null {
   const { outcome, counts } = comparison;
   const reason =
     outcome === "regression"
-      ? "a regression stands"
+      ? "there is a regression"
       : outcome === "inconclusive"
         ? "it is inconclusive"
         : counts.missing > 0
@@ -82,7 +84,7 @@ function describeDoubt(comparison: Comparison): string | null {
 
 function whyNotSince(sinceBegun: Comparison): string | null {
   if (sinceBegun.outcome === "not comparable") {
-    return "the machine is another one, and neither --allow-mismatch nor --accept was given";
+    return "this is another machine, and neither --allow-mismatch nor --accept was given";
   }
   if (sinceBegun.outcome === "regression") {
     return `${describeOutcome(sinceBegun).replace(/\.$/, "")}, and --accept was not given`;
@@ -129,17 +131,17 @@ function levels(comparison: Comparison): Level[] {
 /** More levels than this are counted. */
 const mostNamed = 6;
 
-/** "H2D pinned is 3.1 % below the level that it began with, D2H pinned 0.2 % above." */
+/** "H2D pinned is 3.1 % below its first level, D2H pinned 0.2 % above." */
 function describeLevel(sinceBegun: Comparison): string {
   const moved = levels(sinceBegun);
   const texts = moved.slice(0, mostNamed).map(({ name, change }, i) => {
     const side = change < 0 ? "below" : "above";
     return i === 0
-      ? `${name} is ${percent(change)} ${side} the level that it began with`
+      ? `${name} is ${percent(change)} ${side} its first level`
       : `${name} ${percent(change)} ${side}`;
   });
   const more = moved.length - texts.length;
-  return `${listed([...texts, ...(more > 0 ? [`${more} more higher than these`] : [])])}.`;
+  return `${listed([...texts, ...(more > 0 ? [`${more} more are higher`] : [])])}.`;
 }
 
 function percent(change: number): string {

@@ -50,7 +50,7 @@ Examples:
     load: async () => (await import("./commands/run-command.js")).runCommand,
   },
   measure: {
-    summary: "measure the settings that stdin has as JSON, for another pinbench process",
+    summary: "measure the settings given as JSON on stdin, for another pinbench process",
     isHidden: true,
     load: async () => (await import("./commands/run-command.js")).measureCommand,
   },
@@ -108,13 +108,13 @@ Examples:
   },
   fleet: {
     summary: "find which of many nodes and GPUs are slower than those like them",
-    operands: [new Argument("<path...>", "results of many nodes: files, and folders of them")],
+    operands: [new Argument("<path...>", "results of many nodes: files or folders")],
     help: `
 Examples:
   pinbench fleet results/                         which nodes are slow, and by how much
   pinbench fleet results/ --output fleet.html     every GPU in charts, the slow ones marked
   pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
-  pinbench fleet results/ --format drain          scontrol's lines, which are printed and not run`,
+  pinbench fleet results/ --format drain          scontrol commands, printed but not run`,
     load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
   },
   "fleet run": {
@@ -130,7 +130,7 @@ Examples:
     load: async () => (await import("./commands/fleet-run-command.js")).fleetRunCommand,
   },
   "fleet-node": {
-    summary: "measure on a node what pinbench fleet run asks for in a folder",
+    summary: "measure on one node, for pinbench fleet run",
     operands: [new Argument("<folder>", "where pinbench fleet run has left what to measure")],
     isHidden: true,
     load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
@@ -191,7 +191,7 @@ Examples:
     load: async () => (await import("./commands/pin-command.js")).pinCommand,
   },
   explain: {
-    summary: "test what articles claim of pinned memory, by experiments on this machine",
+    summary: "test what articles claim about pinned memory, by experiments on this machine",
     operands: [
       // For completion alone: what is no question is said in our own words.
       Object.assign(new Argument("[question...]", "the questions to answer; without any, list them"), {
@@ -209,13 +209,13 @@ Examples:
     summary: "list devices, links and limits, and what this build and driver can do",
     help: `
 Examples:
-  pinbench devices                      what there is to measure here, and what cannot be
+  pinbench devices                      what can and cannot be measured here
   pinbench devices --json               for programs
   pinbench devices --backend emulated   without a GPU`,
     load: async () => (await import("./commands/devices-command.js")).devicesCommand,
   },
   "import nvbandwidth": {
-    summary: "the pinned copies and the device-local copy of what `nvbandwidth -j` wrote",
+    summary: "convert the pinned and the device-local copies of a file that `nvbandwidth -j` wrote",
     operands: [new Argument("<file>", "nvbandwidth's JSON")],
     help: nvbandwidthExamples,
     load: async () => (await import("./commands/import-command.js")).importNvbandwidthCommand,

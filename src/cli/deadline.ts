@@ -54,8 +54,8 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
   });
   if (isLate) {
     const end =
-      signal === null ? "it ended with what it had" : "it no longer answered, and was ended by force";
-    process.stderr.write(`pinbench: the deadline of ${formatDuration(deadlineNs)} came: ${end}.\n`);
+      signal === null ? "it stopped, and kept what it had measured" : "it did not respond, and was killed";
+    process.stderr.write(`pinbench: the deadline of ${formatDuration(deadlineNs)} was reached: ${end}.\n`);
     return (code ?? ExitCode.measurement) as ExitCode;
   }
   if (signal !== null) process.kill(process.pid, signal);

@@ -57,7 +57,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
       return interruption.exitCode ?? tuningExitCode(found);
     }
     if ("run" in found && interruption.exitCode === null) {
-      noter(flags)("the search is done: the command is ended; with --go it would train on.");
+      noter(flags)("the search is done, so the command is ended; with --go it would train on.");
     }
     const ending = search.end(interruption.exitCode === null);
     // What was found must not wait for a job that hangs.

@@ -18,7 +18,7 @@ export function nodeState({ findings, verdict }: Pick<Diagnosis, "findings" | "v
   const isAsked = (...actions: Finding["action"][]) =>
     findings.some(({ action }) => actions.includes(action));
   if (isAsked("isolate", "reset")) return "critical";
-  if (verdict === "cannot tell") return "unknown";
+  if (verdict === "inconclusive") return "unknown";
   return verdict === "costs" || isAsked("monitor") ? "warning" : "ok";
 }
 
@@ -101,13 +101,13 @@ export function diagnosisMetrics(diagnosis: Diagnosis): string {
     },
     {
       name: "pinbench_doctor_expected_bytes_per_second",
-      help: "What a healthy machine reaches.",
+      help: "Rate that a healthy machine reaches.",
       unit: "bytes_per_second",
       samples: bytes("expected"),
     },
     {
       name: "pinbench_doctor_finding",
-      help: "1 for each finding, with what to do with the node.",
+      help: "1 for each finding, with the action for the node.",
       samples: found.map(({ labels, weight, action }) => ({
         labels: { ...labels, weight, action },
         value: 1,
@@ -115,7 +115,7 @@ export function diagnosisMetrics(diagnosis: Diagnosis): string {
     },
     {
       name: "pinbench_doctor_cost_bytes_per_second",
-      help: "What a finding costs.",
+      help: "Rate that a finding costs.",
       unit: "bytes_per_second",
       samples: found.flatMap(({ labels, cost }) =>
         cost === null
@@ -130,12 +130,12 @@ export function diagnosisMetrics(diagnosis: Diagnosis): string {
     },
     {
       name: "pinbench_doctor_verdict",
-      help: "1 with the verdict on a node, and its state.",
+      help: "1 for the verdict on a node, with the node's state.",
       samples: [{ labels: { host, verdict, state: nodeState(diagnosis) }, value: 1 }],
     },
     {
       name: "pinbench_doctor_emulated",
-      help: "1 where devices were emulated, whose figures say nothing of a GPU.",
+      help: "1 if devices were emulated: their figures do not describe a GPU.",
       samples: [{ labels: { host }, value: Number(notice !== null) }],
     },
     {

@@ -136,7 +136,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
       summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
       evidence: losses.map(
         ({ way, found, usual }) =>
-          `${directionName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
+          `${directionName[way]}: ${gigabytes(found)} with the others, instead of the expected ${gigabytes(usual)}`,
       ),
       cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "together"),
       fix: isWaySeen
@@ -161,15 +161,15 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       device: facts.ordinal,
       weight: "costs",
       summary: isPart
-        ? `${capital(nameOf(device))} copies slower than what was found explains.`
-        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and nothing that was looked at explains it.`,
+        ? `${capital(nameOf(device))} copies slower than the findings explain.`
+        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and none of the examined causes explains it.`,
       evidence: left.map((way) => {
         const explained = losses?.[way]?.explained ?? 0;
         const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
-        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
+        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
       }),
       cost: costOf(rest, "measured"),
-      fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
+      fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to find out which one is slow.",
       sureness: isOfKind(device) ? "certain" : "possible",
       // Other kinds of GPU are no reason to take this one out of use.
       ...(!isOfKind(device) && { action: "monitor" }),
@@ -218,7 +218,7 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
 /** What is said of links that copies refute: it is left out of all causes. */
 function refutedLinks(device: DeviceExamination): string[] {
   return linksOf(device).refuted.map(
-    (text) => `link of device ${device.facts.ordinal}, as ${text}: copies were faster, so it is not true`,
+    (text) => `link of device ${device.facts.ordinal}, as ${text}: copies were faster, so that is wrong`,
   );
 }
 
@@ -230,16 +230,16 @@ function unseenHealth(devices: readonly DeviceExamination[]): string[] {
   };
   say(
     devices.some(({ health }) => health.before === null),
-    "link, clocks, ECC and other users of a device: there is no NVML that tells",
+    "link, clocks, ECC and other users of a device: there is no NVML",
   );
   const told = devices.flatMap(({ health }) => health.underLoad ?? health.before ?? []);
   say(
     told.some(({ replays }) => replays === null),
-    "replay counters: NVML does not tell",
+    "replay counters: NVML does not report them",
   );
   say(
     told.some(({ clockReasons }) => clockReasons === null),
-    "reasons for lower clocks: NVML does not tell",
+    "reasons for lower clocks: NVML does not report them",
   );
   say(
     devices.some(({ health, others }) => health.before !== null && others === null),
@@ -255,7 +255,7 @@ function verdictOf(
 ): Pick<Diagnosis, "verdict" | "reason"> {
   const [first] = findings;
   if (first !== undefined && beforeAll.includes(first.cause)) {
-    return { verdict: "cannot tell", reason: first.summary };
+    return { verdict: "inconclusive", reason: first.summary };
   }
   const costly = findings.filter(({ weight }) => weight === "costs");
   if (costly.length > 0) {
@@ -268,8 +268,8 @@ function verdictOf(
   );
   if (unmeasured.length > 0) {
     return {
-      verdict: "cannot tell",
-      reason: `Whether ${namesOf(unmeasured)} healthy cannot be told: there was no time left to measure.`,
+      verdict: "inconclusive",
+      reason: `It is not known whether ${namesOf(unmeasured)} healthy: there was no time left to measure.`,
     };
   }
   const faulty = findings.find(({ action }) => action === "isolate" || action === "reset");
@@ -286,13 +286,13 @@ function verdictOf(
       ? "this is no GPU but an emulated device without a link"
       : "its link is not known, or nothing of its kind was recorded";
     return {
-      verdict: "cannot tell",
-      reason: `Whether ${namesOf(unknown)} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
+      verdict: "inconclusive",
+      reason: `It is not known whether ${namesOf(unknown)} healthy: ${why}, so there is nothing to compare copies with.`,
     };
   }
   const ofOtherKinds = devices.filter((device) => !isOfKind(device));
   if (ofOtherKinds.length > 0) {
-    return { verdict: "cannot tell", reason: ofOtherKinds.map(withoutReference).join(" ") };
+    return { verdict: "inconclusive", reason: ofOtherKinds.map(withoutReference).join(" ") };
   }
   const risks = findings.filter(({ weight }) => weight === "risk").length;
   const notJudged = devices

@@ -45,7 +45,7 @@ const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
   healthy: "plain",
   costs: "warning",
   faulty: "failure",
-  "cannot tell": "failure",
+  inconclusive: "failure",
 };
 
 function diagnosisReport(diagnosis: Diagnosis): Report {
@@ -115,7 +115,7 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   const sourceOf = ({ reference, isOfKind }: Diagnosis["devices"][number]) =>
     reference === null
       ? "not known: there is no reference"
-      : `${isOfKind ? "from" : "no reference, at least by"} ${reference}`;
+      : `${isOfKind ? "from" : "no reference; lower bound from"} ${reference}`;
   const sources = [...new Set(devices.map(sourceOf))];
   const expected =
     sources.length === 1 ? sources : devices.map((device) => `device ${device.ordinal}: ${sourceOf(device)}`);

@@ -96,10 +96,10 @@ export const diagnosisSchema = z.object({
   devices: z.array(deviceDiagnosisSchema),
   /** What costs most first, then risks, then what only explains. */
   findings: z.array(findingSchema),
-  /** What was not looked at, and why: "replay counters: NVML does not tell". */
+  /** What was not looked at, and why: "replay counters: NVML does not report them". */
   unseen: z.array(z.string()),
   /** `faulty`: nothing costs bandwidth, and yet a finding asks to isolate the node or to reset a device. */
-  verdict: z.enum(["healthy", "costs", "faulty", "cannot tell"]),
+  verdict: z.enum(["healthy", "costs", "faulty", "inconclusive"]),
   /** One sentence for people: why this verdict. */
   reason: z.string(),
 });

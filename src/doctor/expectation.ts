@@ -94,7 +94,7 @@ export async function readSiteReference(path: string): Promise<SiteReference> {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` at ${issue.path.join(".")}: ${issue.message}`;
-  throw new PinbenchError("usage", `${path} is no reference of machines${where}.`, { hint });
+  throw new PinbenchError("usage", `${path} is not a reference of machines${where}.`, { hint });
 }
 
 let loaded: Reference | null = null;
@@ -147,7 +147,7 @@ export function expectationOf(
       ? `the emulated link, ${link}`
       : listed !== undefined
         ? `${own === undefined ? "recordings" : "this site's own recordings"} of an ${listed.gpu} (${sources[0]})`
-        : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs fill such a share (${sources[0]})`,
+        : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs reach this share of their links (${sources[0]})`,
   };
 }
 

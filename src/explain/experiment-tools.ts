@@ -249,7 +249,7 @@ async function answerInTime(
     if (answer !== null) return { ...asked, ...answer, failure: null };
     return {
       ...asked,
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       figures: [],
       sentences: [failure!],
       command: explainCommand(question, { ...bench.prepared, torch: bench.torch }),

@@ -67,11 +67,11 @@ export function renderQuestions(questions: readonly QuestionText[], format: stri
 const verdictWords: Readonly<Record<ClaimVerdict, string>> = {
   true: "true here",
   "not here": "not here",
-  "cannot be told": "cannot be told",
+  inconclusive: "inconclusive",
 };
 
 const toneOf = ({ verdict, failure }: ExplainedAnswer): Tone =>
-  failure !== null ? "failure" : verdict === "cannot be told" ? "warning" : "plain";
+  failure !== null ? "failure" : verdict === "inconclusive" ? "warning" : "plain";
 
 function explanationReport(explanation: Explanation): Report {
   const { answers, tool, devices, createdAt } = explanation;

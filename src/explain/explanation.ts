@@ -26,7 +26,7 @@ const figureSchema = z.object({
  * What the figures make of a claim: it holds on this machine; it does not; or they do not decide it, because an interval
  * lies on both sides of a bound, or something could not be measured.
  */
-const verdictSchema = z.enum(["true", "not here", "cannot be told"]);
+const verdictSchema = z.enum(["true", "not here", "inconclusive"]);
 
 const answerSchema = z.object({
   question: z.enum(questionNames),

@@ -46,7 +46,7 @@ export type Conclusion = Omit<Answer, "command">;
 export interface Question extends QuestionText {
   /** After so long the experiment is ended, and the claim cannot be told. */
   mostMs: number;
-  /** Rejects with whatever failed; what this machine lacks is an answer, "cannot be told" with its reason. */
+  /** Rejects with whatever failed; what this machine lacks is an answer, "inconclusive" with its reason. */
   answer(tools: Tools): Promise<Answer>;
 }
 

@@ -130,7 +130,7 @@ export function not(statement: Known): Known {
 
 /** What it says of a claim that a statement holds here, does not, or cannot be told. */
 export function verdictOf(statement: Known): ClaimVerdict {
-  return statement === null ? "cannot be told" : statement ? "true" : "not here";
+  return statement === null ? "inconclusive" : statement ? "true" : "not here";
 }
 
 /*

@@ -224,7 +224,7 @@ fleetSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:fleet-v1",
   title: "pinbench fleet, version 1",
   description:
-    "Many nodes beside each other: groups of like ones, and which nodes and GPUs are slower than their group.",
+    "Results of many nodes: groups of like nodes, and the nodes and GPUs that are slower than their group.",
 });
 
 const factNames: Readonly<Record<string, string>> = {

@@ -87,7 +87,7 @@ export function slowPart(
   );
   const what =
     slow.length < fast.length
-      ? "The slow ones are held against the others"
+      ? "The slow ones are compared with the others"
       : slow.every((node) => named.has(node))
         ? "The slow ones are below what healthy machines reach"
         : "Their figures do not show which part is healthy";
@@ -115,7 +115,7 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
 export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
   if (nodes.length >= enoughNodes) return null;
   const told = cells.filter(({ leastLoss }) => leastLoss !== null);
-  const few = `${countOf(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to tell which is slow`;
+  const few = `${countOf(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to find which is slow`;
   if (told.length === 0) {
     return `${few}${nodes.length === 2 ? `: ${twoNodes(nodes, cells) ?? "they are as fast as each other"}` : ""}.`;
   }
@@ -130,7 +130,7 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
   const [whose, open] =
     nodes.length > 1
       ? ["Their", ""]
-      : ["Its", "; one node does not show whether a slower one is at fault or built so"];
+      : ["Its", "; one node does not show whether a slower GPU has a fault or is built so"];
   return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are compared with one another: one counts as slow only if it loses ${least}${open}.`;
 }
 
@@ -201,7 +201,7 @@ export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace,
   const why = isWithin
     ? "All of them are within what healthy machines reach"
     : "The figures do not show whether they are built so";
-  return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with its like.`;
+  return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with GPUs in the same place.`;
 }
 
 /** What a node lacks that its group has. */

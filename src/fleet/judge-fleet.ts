@@ -341,7 +341,7 @@ function linkEvidence(
     ({ link, linkCapability }) => linkCapability !== null && rateOf(link!) < rateOf(linkCapability),
   );
   return [
-    `${which} ran at ${links} under load${can ? `, and can do ${best}` : ", slower than those of most of its like"}.`,
+    `${which} ran at ${links} under load${can ? `, and can do ${best}` : ", slower than most of its group"}.`,
   ];
 }
 

@@ -73,8 +73,8 @@ export function siteReferenceOf(
   const models = [...new Set(sound.flatMap(({ devices }) => devices.map(({ name }) => name)))];
   const listed = models.flatMap((gpu) => listedOf(gpu, sound, createdAt.slice(0, 10)) ?? []);
   if (listed.length > 0) return { listed };
-  throw new PinbenchError("usage", "no reference can be written: no healthy GPU has what it takes.", {
-    hint: "It takes pinned copies of 32 MiB or more, links that NVML reports, and nodes that are not slow.",
+  throw new PinbenchError("usage", "no reference can be written: no healthy GPU has the figures for it.", {
+    hint: "A reference needs pinned copies of 32 MiB or more, links that NVML reports, and nodes that are not slow.",
   });
 }
 

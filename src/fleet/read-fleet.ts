@@ -255,7 +255,7 @@ function joinHost(ofHost: readonly NodeFigures[]): NodeFigures[] {
     ...namesakes.map((one) => ({
       ...one,
       host: `${one.host}/${one.devices[0]?.uuid ?? one.runId}`,
-      notes: [...one.notes, `another machine with other GPUs is called ${one.host} as well`],
+      notes: [...one.notes, `another machine with other GPUs has the same name, ${one.host}`],
     })),
   ];
 }

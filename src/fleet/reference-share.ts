@@ -111,6 +111,6 @@ export function slowAsAWhole(
   const [from, to] = [cell.lowest, cell.highest].map((figure) => Math.round((100 * figure) / rate));
   const share = `${from === to ? from : `${from} to ${to}`} %`;
   return expectation.isOfKind === false
-    ? `${figures}, ${share} of what other GPUs fill of such a link (${expectation.source}).`
+    ? `${figures}, ${share} of what other GPUs reach over such a link (${expectation.source}).`
     : `${figures}, ${share} of what healthy machines reach (${expectation.source}).`;
 }

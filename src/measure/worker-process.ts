@@ -193,7 +193,7 @@ function notStarted(name: string, error: unknown): NativeError {
   return workerError(
     "WORKER_PROCESS_NOT_STARTED",
     `${name} did not start (${code ?? message}): the limit of processes (ulimit -u), of open files (ulimit -n) or of ` +
-      "memory may be too low for so many workers",
+      "memory may be too low for this many workers",
   );
 }
 

@@ -89,7 +89,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   ] as const) {
     const tooMany = counts.find((count) => count > mostCounts[what]);
     if (tooMany === undefined) continue;
-    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
+    throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} ${what} a pool.`, {
       hint: `Ask for at most ${mostCounts[what]} ${what}; more than there are CPUs seldom help.`,
     });
   }

@@ -46,7 +46,7 @@ export function poolSizes(
   if (asked !== null) {
     const tooSmall = asked.find((sizeBytes) => sizeBytes < leastPieceBytes);
     if (tooSmall !== undefined) {
-      throw new PinbenchError("usage", `A pool of ${formatSize(tooSmall)} is no pool.`, {
+      throw new PinbenchError("usage", `${formatSize(tooSmall)} is too small for a pool.`, {
         hint: `Ask for at least ${formatSize(leastPieceBytes)}; pinbench run times single buffers of any size.`,
       });
     }

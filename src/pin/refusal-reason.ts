@@ -30,7 +30,7 @@ export function refusalReason(refusal: Refusal): string {
     return "the system gives no more memory to this process: ulimit -v, the cgroup, or vm.overcommit_memory=2";
   }
   if (hadInPiecesBytes >= refusedBytes) {
-    return `the driver refuses so much in one call, and more calls that pin less each get it: obtain ${formatSizeRounded(hadInPiecesBytes)} in pieces`;
+    return `the driver refuses this much in one call, and grants it in several: obtain ${formatSizeRounded(hadInPiecesBytes)} in pieces`;
   }
   if (machine.virtualization === "wsl2") {
     return "Windows lets WSL pin little in all, 0.75 to 1 GiB on a machine with 63 GiB: use smaller pools";

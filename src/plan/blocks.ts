@@ -161,14 +161,14 @@ export function problemOfBlocks(cell: Cell): string | null {
   if (blockBytes === undefined || blockWay === undefined) return null;
   const isAlone = workerKind !== "process" && (together ?? peer ?? beside ?? chunks) === undefined;
   if (!isAlone || !canBeBlocks(cell)) {
-    return "blocks are copied by threads alone, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
+    return "blocks are copied only by threads, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
   }
   if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
     return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;
   }
   if (!waysOfMemory[memory]!.includes(blockWay)) return "a kernel copies only blocks of pinned memory";
   if (blockSms !== undefined && (blockWay !== "kernel" || blockSms === 0)) {
-    return "a kernel alone keeps to some of the multiprocessors, at least one";
+    return "only a kernel can keep to some of the multiprocessors, at least one";
   }
   return null;
 }

@@ -121,12 +121,12 @@ function isPipelined({ direction, memory, workers, mode, timer, cache }: Cell): 
 export function problemOfVariant(cell: Cell): string | null {
   const { workerKind, together, peer, beside, chunks } = cell;
   if ((cell.direction === "p2p") !== (peer !== undefined))
-    return "direction p2p goes to another device, and no other one does";
-  if (peer === cell.device) return "a device is no peer of its own";
+    return "direction p2p needs a peer, and no other direction has one";
+  if (peer === cell.device) return "a device cannot be its own peer";
   if (peer !== undefined && (workerKind ?? together ?? beside ?? chunks) !== undefined)
     return "direction p2p is measured by itself";
   if (workerKind === "process" && !isBetweenHostAndDevice(cell))
-    return "processes copy between host and device alone";
+    return "processes copy only between host and device";
   if (together !== undefined) {
     const isAscending = together.every((ordinal, i) => i === 0 || ordinal > together[i - 1]!);
     if (together.length < 2 || !isAscending) return "several devices, in ascending order, copy together";

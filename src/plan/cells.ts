@@ -109,7 +109,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
       return `the event timer sees only the device, and the host takes part in ${memory} copies`;
     }
     if (cell.workerKind === "process")
-      return "the event timer works in one process, and the workers are several";
+      return "the event timer works in one process, and the workers are several processes";
     if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
   }
   if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))

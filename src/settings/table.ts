@@ -255,7 +255,7 @@ export const judgingSettings = {
   significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
   strict: setting(
     "--strict",
-    "exit with 6 if a cell cannot be told or is missing, and with 1 if any is unsteady or uneven",
+    "exit with 6 if a cell is inconclusive or missing, and with 1 if any is unsteady or uneven",
     kind.trueOrFalse,
     { helpOfNo: "let those pass, even if the configuration is strict" },
   ),

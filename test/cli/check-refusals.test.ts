@@ -27,7 +27,7 @@ describe("another machine than the baseline's", () => {
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"]);
     expect(exitCode).toBe(5);
     expect(stderr).toBe(
-      `pinbench: ${baseline} was not updated: the machine is another one, and --allow-mismatch was not given.\n`,
+      `pinbench: ${baseline} was not updated: this is another machine, and --allow-mismatch was not given.\n`,
     );
     expect(comparison).toMatchObject({
       outcome: "not comparable",

@@ -88,7 +88,7 @@ describe("--deadline", () => {
       const { exitCode, stderr } = await started.finished;
       expect(exitCode).toBe(4);
       // Stopped only after it was asked to end.
-      if (pid === null || stderr.includes("it ended with what it had")) return null;
+      if (pid === null || stderr.includes("it stopped, and kept what it had measured")) return null;
       const sentence = `the deadline of ${seconds} s came: it no longer answered, and was ended by force.`;
       expect(stderr).toContain(sentence);
       return pid;

@@ -227,10 +227,10 @@ describe("errors of a device", () => {
 
   it("are no reason why the driver leaves GPUs out", () => {
     const excluded = (...names: string[]) => saysOf("gpus-excluded", { platform: { excludedGpus: names } });
-    expect(excluded("0000:ab:00.0")[0]!.summary).toBe("The driver was told to leave out a GPU.");
+    expect(excluded("0000:ab:00.0")[0]!.summary).toBe("The driver is configured to leave out a GPU.");
     expect(excluded("0000:ab:00.0", "0000:ac:00.0")).toMatchObject([
       {
-        summary: "The driver was told to leave out 2 GPUs.",
+        summary: "The driver is configured to leave out 2 GPUs.",
         evidence: [
           "0000:ab:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",
           "0000:ac:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",

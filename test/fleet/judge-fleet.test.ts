@@ -189,7 +189,7 @@ describe("places", () => {
     const fleet = judged(nodeResults(12, parts));
     expect(fleet.outliers).toEqual([]);
     expect(fleet.groups[0]!.slowPlaces.map(({ reason }) => reason)).toEqual([
-      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. The figures do not show whether they are built so; each is compared with its like.",
+      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. The figures do not show whether they are built so; each is compared with GPUs in the same place.",
     ]);
     const slower = judged(nodeResults(12, { ...parts, n04: { speed: pinnedAt(0.6, 1) } }));
     expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n04", 1]]);
@@ -278,7 +278,7 @@ describe("few nodes", () => {
     expect(eight.outliers.map(({ host, device }) => [host, device])).toEqual([["n00", 5]]);
     const one = judged([nodeResult("n00", { gpus: 1 })]);
     expect(one).toMatchObject({ outliers: [], suspects: [] });
-    expect(one.groups[0]!.tooFew).toBe("1 node of this kind is too few to tell which is slow.");
+    expect(one.groups[0]!.tooFew).toBe("1 node of this kind is too few to find which is slow.");
     expect(one.groups[0]!.cells.every(({ leastLoss }) => leastLoss === null)).toBe(true);
   });
 });

@@ -72,7 +72,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   try {
     sharing = await shareDevicesOfCells(settings, { command: "check", ownerPid: null });
     if (!(await beginOnDevices(sharing, flags, interruption.signal))) {
-      note("interrupted: nothing was compared, and the baseline is as it was.");
+      note("interrupted: nothing was compared, and the baseline is unchanged.");
       return interruption.exitCode ?? ExitCode.interrupted;
     }
     const request = {
@@ -89,7 +89,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       const { exitCode } = interruption;
       const soFar = exitCode === ExitCode.measurement ? measuring.compareSoFar(request) : null;
       if (soFar !== null) return deliverComparison(soFar, outputs, flags);
-      note("interrupted: nothing was compared, and the baseline is as it was.");
+      note("interrupted: nothing was compared, and the baseline is unchanged.");
       return exitCode ?? ExitCode.interrupted;
     }
     const isRecorded = await appendRecord(measuring.record(comparison), flags);

@@ -77,7 +77,7 @@ const exitCodes = {
   healthy: ExitCode.ok,
   costs: ExitCode.regression,
   faulty: ExitCode.regression,
-  "cannot tell": ExitCode.measurement,
+  inconclusive: ExitCode.measurement,
 } as const satisfies Record<Diagnosis["verdict"], ExitCode>;
 
 /** Of the formats whose readers have exit codes of their own. */

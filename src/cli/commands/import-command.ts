@@ -51,7 +51,7 @@ async function checkOutput(output: string, path: string): Promise<void> {
 }
 
 function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Imported): string[] {
-  const notes = [`the time of the run is the file's, ${document.run.startedAt}: nvbandwidth records none.`];
+  const notes = [`the run's time is that of the file, ${document.run.startedAt}: nvbandwidth records none.`];
   if (isBufferSizeAssumed) {
     const size = formatSize(bufferSizeBytes);
     notes.push(

@@ -29,7 +29,7 @@ export async function tuneCommand(
   if (operands.length > 0) {
     if (!call.argv.includes("--")) {
       // Flags of the command would be taken for those of pinbench.
-      throw new PinbenchError("usage", `What is ${operands[0]}?`, {
+      throw new PinbenchError("usage", `"${operands[0]}" is not an option of pinbench tune.`, {
         hint: `Write the training command after --: pinbench tune -- ${operands.join(" ")}.`,
       });
     }

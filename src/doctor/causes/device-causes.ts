@@ -228,7 +228,7 @@ export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] 
       cause: "gpus-excluded",
       device: null,
       weight: "risk",
-      summary: `The driver was told to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
+      summary: `The driver is configured to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
       evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
       cost: null,
       fix: "If that is not meant, take NVreg_ExcludedGpus out of the driver's options (/etc/modprobe.d).",

@@ -4,7 +4,7 @@ import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedT
 import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
- * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends could have. Where
+ * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends support. Where
  * several do, the slowest is the one that counts: one finding tells of all. A device that made no copies may have lowered
  * its link for rest. A guest does not see the slot: clouds have cards that are wired with fewer lanes than they have.
  */
@@ -26,8 +26,8 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           device: device.facts.ordinal,
           weight: "costs",
           summary: slowest.isDevices
-            ? `The device's PCIe link runs at ${now} while copies are made; ${isGuest ? "the card" : "card and slot"} could have ${best}.`
-            : `A link between the device and the CPU runs at ${now}; both its ends could have ${best}.`,
+            ? `The device's PCIe link runs at ${now} while copies are made; ${isGuest ? "the card supports" : "card and slot support"} ${best}.`
+            : `A link between the device and the CPU runs at ${now}; both its ends support ${best}.`,
           evidence: narrow.map(({ below, above, now, best }) =>
             above === null
               ? `${below}: ${speedText(now)} of ${speedText(best)}`
@@ -36,10 +36,10 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           cost: null,
           claim: claimOf(1 / gain, "limit"),
           fix: isGuest
-            ? "See on the host, or ask its maintainer, whether the slot has no more, or the link came up with less than it can."
+            ? "On the host, find out whether the slot is the limit, or the link came up slower than it can; or ask its maintainer."
             : slowest.isDevices
               ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
-              : "Have the board between card and CPU looked at (riser, backplane or switch): its link came up with less than it can.",
+              : "Have the board between card and CPU checked (riser, backplane or switch): its link came up slower than it can.",
           sureness: isGuest ? "likely" : "certain",
         },
       ];
@@ -74,7 +74,7 @@ export function slotNarrow({ devices }: Examination): Suspect[] {
           cause: "slot-narrow",
           device: device.facts.ordinal,
           weight: hasFewerLanes ? "costs" : "explains",
-          summary: `The card could have ${speedText(cardSpeed)}, its ${place} no more than ${speedText(narrowest.best)}.`,
+          summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
           evidence: [evidenceOfSlot(narrowest, path)],
           cost: null,
           // An expectation is for the slot as it is, and not for a bridge above it.
@@ -123,7 +123,7 @@ export function linkErrors({ devices }: Examination): Suspect[] {
           ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
-          ...(left === null ? [] : [`so many errors cost ${mostText(device, left)} at most`]),
+          ...(left === null ? [] : [`that many errors cost at most ${mostText(device, left)}`]),
         ],
         cost: null,
         ...(left !== null && { claim: claimOf(left, "at most") }),

@@ -32,7 +32,7 @@ export function payloadSmall({ devices }: Examination): Suspect[] {
         cause: "payload-small",
         device: device.facts.ordinal,
         weight: slow ? "costs" : "risk",
-        summary: `Packets carry at most ${maxPayloadBytes} bytes, where all ports of the path could do ${supported}.`,
+        summary: `Packets carry at most ${maxPayloadBytes} bytes, and all ports of the path support ${supported}.`,
         evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
         cost: null,
         ...(slow && { claim: claimOf(1 / gain, "limit") }),

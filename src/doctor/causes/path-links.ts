@@ -2,7 +2,7 @@ import { linkLimitGBps } from "../../results/device-facts.js";
 import type { DeviceExamination, DeviceMeasurements } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 
-/** One link of a device's path, with what it has now and what both its ends could have together. */
+/** One link of a device's path, with what it has now and what both its ends support together. */
 export interface PathLink {
   /** "0000:01:00.0" of the end that is nearer to the device. */
   below: string;

@@ -135,7 +135,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
   );
   notSeen(
     machine.nodes.length > 1 && known.some(({ numaNode }) => numaNode === null),
-    "NUMA node of the device: the firmware does not tell",
+    "NUMA node of the device: the firmware does not report it",
   );
   notSeen(host.governor === null, "CPU frequencies: the kernel does not set them here");
   notSeen(cpu.idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here");
@@ -143,7 +143,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
     machine.activity !== null && machine.activity.load.memoryPressureShare === null,
     "waiting for memory: the kernel does not count it (PSI)",
   );
-  notSeen(memory.swapUsedBytes === null, "swap: /proc/meminfo does not tell");
+  notSeen(memory.swapUsedBytes === null, "swap: /proc/meminfo does not show it");
   notSeen(machine.xidErrors === null, "Xid errors: this user may not read the kernel's log");
   return lines;
 }

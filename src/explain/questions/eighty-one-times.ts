@@ -52,7 +52,7 @@ export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
         holds === false
           ? `, and not ${claimedTimes}`
           : holds === null
-            ? `; whether that is ${claimedTimes} or more, the interval leaves open`
+            ? `; the interval leaves open whether that is ${claimedTimes} or more`
             : ""
       }.`,
       `The first use of CUDA takes ${figureText(start)}, whatever is copied then.`,

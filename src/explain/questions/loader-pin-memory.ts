@@ -17,7 +17,7 @@ export function concludeLoaderPinMemory(
   const making = medianFigure("an epoch without copying", "ns", uncopied);
   if (gpuMissing !== null || pinned.length === 0) {
     return {
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       figures: [making],
       sentences: [
         `Making the ${batches} batches of an epoch takes ${figureText(making)}, ${durationText(making.value / batches)} each, without copying any.`,
@@ -52,7 +52,7 @@ export function concludeLoaderPinMemory(
       savedText(saved, isGain),
       isAtLeast(copying, 0) === true
         ? `Copying is ${figureText(copying)} of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`
-        : "No copying shows in the time of an epoch without pin_memory: that goes into the making of batches in Python, which pinning cannot shorten.",
+        : "Copying takes no measurable part of an epoch without pin_memory: the time goes into making batches in Python, which pinning cannot shorten.",
     ],
   };
 }
@@ -65,8 +65,8 @@ function savedText(saved: MeasuredFigure, isGain: Known): string {
   if (isGain === true) return `That saves ${each} a batch: pinning pays off even for batches this small.`;
   if (isGain === null) {
     return isSaved === true
-      ? `That saves ${each} a batch; whether it is ${bound} of it, the interval leaves open.`
-      : "Whether that saves or costs anything, the interval leaves open.";
+      ? `That saves ${each} a batch; the interval leaves open whether it is ${bound} of it.`
+      : "The interval leaves open whether that saves or costs anything.";
   }
   const change =
     isSaved === null

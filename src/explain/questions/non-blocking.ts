@@ -48,7 +48,7 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
       ...Object.values(ways).flatMap(({ both, hiding }) => [both, hiding]),
     ],
     sentences: [
-      `${callSentence(`.to(device, non_blocking=True) of ${formatSize(overlap.bytes)} of pinned memory`, pinned)}; ${callSentence("of pageable memory it", pageable)}.`,
+      `${callSentence(`.to(device, non_blocking=True) for ${formatSize(overlap.bytes)} of pinned memory`, pinned)}; ${callSentence("for pageable memory it", pageable)}.`,
       `In torch's one stream, as a training loop has it, a computation of ${figureText(computing)} and then a pinned copy take ${figureText(pinnedOne.both)}: ${howItRuns(pinnedOne)}.`,
       `In a stream of its own (torch.cuda.stream()) both take ${figureText(pinnedOwn.both)}: ${howItRuns(pinnedOwn)}.`,
       `From pageable memory both take ${figureText(pageableOne.both)} in one stream (${howItRuns(pageableOne)}) and ${figureText(pageableOwn.both)} in two (${howItRuns(pageableOwn)}).`,
@@ -86,11 +86,11 @@ function callSentence(
   subject: string,
   { whole, call, returnsEarly }: { whole: MeasuredFigure; call: MeasuredFigure; returnsEarly: Known },
 ): string {
-  const times = `${figureText(call)}, of a copy of ${figureText(whole)}`;
+  const times = `${figureText(call)} of a copy that takes ${figureText(whole)}`;
   if (returnsEarly === null) return `${subject} returns after ${times}`;
   return returnsEarly
     ? `${subject} returns after ${times}, and does not wait`
-    : `${subject} returns after ${times}: it waits for most of it`;
+    : `${subject} returns after ${times}: it waits for most of the copy`;
 }
 
 function howItRuns({ overlaps, hiding }: Way): string {
@@ -110,7 +110,7 @@ function adviceOf(
   if (pinnedOne === null || pinnedOwn === null) return "So it is open whether they overlap here.";
   if (pinnedOwn === false) return "So no pinned copy overlaps with this computation here.";
   const stream = "So a copy needs a stream of its own to overlap";
-  if (pageableOwn === null) return `${stream}; whether pinned memory too, the intervals leave open.`;
+  if (pageableOwn === null) return `${stream}; the intervals leave open whether it also needs pinned memory.`;
   return pageableOwn
     ? `${stream}, pinned or not${freesTheCpu.pageable === false ? "; but from pageable memory the call keeps the CPU for most of the copy" : ""}.`
     : `So a copy needs both to overlap: pinned memory and a stream of its own.${freesTheCpu.pinned === true ? " In one stream non_blocking=True only lets the CPU go on." : ""}`;

@@ -85,7 +85,7 @@ function tellKind(memory: "pinned" | "pageable", { copy, inTurn, inChunks, compu
       ? `From ${memory} memory, copies run at the same time as kernels: a batch takes ${times}.`
       : overlaps === false
         ? `From ${memory} memory, copies and kernels wait for each other: a batch takes ${times}.`
-        : `Whether copies from ${memory} memory run at the same time as kernels, the intervals leave open: a batch takes ${times}.`;
+        : `The intervals leave open whether copies from ${memory} memory run at the same time as kernels: a batch takes ${times}.`;
   return { overlaps, figures: [copy, inTurn, inChunks, hidden], sentence };
 }
 

@@ -58,7 +58,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
       ...(registered === null ? [] : [registered, rise!]),
     ],
     sentences: [
-      `Where it was pinned, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
+      `In the process that pinned it, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
         isGained === false ? ": pinning gains nothing here, so nothing can be lost" : ""
       }.`,
       `In a process that it was sent to, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${
@@ -86,7 +86,7 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtB
   const which =
     isPinnedInChild === isPinnedInObject
       ? "is_pinned() is False there, with an object around the tensor and without one"
-      : `is_pinned() is False there of the tensor ${isPinnedInObject ? "by itself" : "inside the object"} alone`;
+      : `is_pinned() is False there only for the tensor ${isPinnedInObject ? "by itself" : "inside the object"}`;
   const sender = isPinnedAfter
     ? "in the sender it stays pinned"
     : "in the sender, too, is_pinned() is False from then on";

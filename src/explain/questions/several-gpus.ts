@@ -57,7 +57,7 @@ export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion
       return `From ${memory} memory all are fed at once: ${total}, and each keeps at least ${least(memory, known)} of its rate.`;
     return known === false
       ? `From ${memory} memory they hold each other up: ${total}, and one keeps ${least(memory, known)} of its rate.`
-      : `From ${memory} memory it is ${total}; whether each keeps ${keptShare * 100} % of its rate, the intervals leave open.`;
+      : `From ${memory} memory it is ${total}; the intervals leave open whether each keeps ${keptShare * 100} % of its rate.`;
   };
   return {
     verdict: verdictOf(isKept("pinned")),
@@ -92,7 +92,7 @@ export const severalGpus: Question = {
     if (ordinals.length < 2) {
       const why = `There is ${ordinals.length === 1 ? "one device" : "no device"} here, and the claim is about several.`;
       return {
-        verdict: "cannot be told",
+        verdict: "inconclusive",
         figures: [],
         sentences: [why],
         command: explainCommand({ name: "several-gpus", needs: "devices" }, tools),

@@ -19,7 +19,7 @@ export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): 
   const most = rates.at(-1);
   if (rates.length < 2 || most === undefined) {
     return {
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       figures,
       sentences: ["There are no two numbers of workers to compare.", ...without],
     };

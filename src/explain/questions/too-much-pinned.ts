@@ -88,14 +88,14 @@ export const tooMuchPinned: Question = {
     const command = explainCommand({ name: "too-much-pinned", needs: "device" }, tools);
     if (systemAvailableBytes() === null) {
       const why = "The system does not show how much memory is available (MemAvailable in /proc/meminfo).";
-      return { verdict: "cannot be told", figures: [], sentences: [why], command };
+      return { verdict: "inconclusive", figures: [], sentences: [why], command };
     }
     // In a container, what its limit leaves: beyond that the kernel ends processes.
     const availableBytes = memoryAvailableBytes();
     const poolBytes = Math.min(mostPoolBytes, Math.floor((availableBytes * shareOfAvailable) / MiB) * MiB);
     if (poolBytes < MiB) {
       const why = `Only ${formatSizeRounded(availableBytes, Math.floor)} are available, too little to try it without danger.`;
-      return { verdict: "cannot be told", figures: [], sentences: [why], command };
+      return { verdict: "inconclusive", figures: [], sentences: [why], command };
     }
     const { taken, returned, impossible } = await tools.inSession(async (session) => ({
       ...(await weighPools(session, poolBytes, tools.signal)),

@@ -62,7 +62,7 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
         ? `That is more than ${bound}: even so small a batch gains.`
         : matters === false
           ? `That is below ${bound}, and a smaller share still of a longer one: such a batch is too small to matter.`
-          : `Whether that is ${bound}, the interval leaves open.`,
+          : `The interval leaves open whether that is ${bound}.`,
       least === undefined
         ? `Even a batch of ${formatSize(told.at(-1)!.sizeBytes)} does not save that much for certain.`
         : `From ${formatSize(least.sizeBytes)} on it is more for certain: ${figureText(least.saving)} a batch${least === told.at(-1) ? "" : ` there, ${figureText(told.at(-1)!.saving)} of ${formatSize(told.at(-1)!.sizeBytes)}`}.`,

@@ -54,5 +54,5 @@ export function noGpu(reason: string): string {
 
 /** That nothing was concluded, and why. */
 function untold(sentences: string[]): Conclusion {
-  return { verdict: "cannot be told", figures: [], sentences };
+  return { verdict: "inconclusive", figures: [], sentences };
 }

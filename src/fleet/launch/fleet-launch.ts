@@ -186,7 +186,7 @@ export class FleetLaunch {
     if (this.#isGone(host) || this.#hasFailed()) {
       return { state: "failed", reason: `its process was killed, or the node went down${words}` };
     }
-    return { state: "late", reason: "it had started, and had not ended when its time was over" };
+    return { state: "late", reason: "it started, and did not end in time" };
   }
 
   #neverStarted(host: string, strangers: readonly string[]): Pick<LaunchedNode, "state" | "reason"> {

@@ -87,7 +87,7 @@ export async function removeLaunchFolder(folder: string): Promise<void> {
 export async function readOrder(folder: string): Promise<LaunchOrder> {
   const path = join(folder, orderName);
   const text = await readTextFile(path).catch((cause: unknown) => {
-    throw new PinbenchError("usage", `${path} cannot be read, which says what this node is to measure.`, {
+    throw new PinbenchError("usage", `cannot read ${path}, which lists what this node is to measure.`, {
       hint: "The folder of --output must be one that all nodes share, under the same path.",
       cause,
     });

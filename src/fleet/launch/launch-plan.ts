@@ -45,9 +45,9 @@ export function planOfLauncher(
   if (odd !== undefined) {
     throw new PinbenchError(
       "usage",
-      `"${odd}" may not reach a node as it is: launchers hand it to a shell.`,
+      `"${odd}" may not reach a node unchanged: launchers pass it to a shell.`,
       {
-        hint: "Use a path of letters, digits and the characters _ . / : = @ % + , - alone.",
+        hint: "Use a path of only letters, digits and the characters _ . / : = @ % + , -",
       },
     );
   }

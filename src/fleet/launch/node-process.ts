@@ -138,7 +138,10 @@ class NodeWatch {
       this.signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await sleep(patienceMs, undefined, { ref: false });
-    throw new PinbenchError("measurement", "What measured on it cannot be ended: the kernel holds it.");
+    throw new PinbenchError(
+      "measurement",
+      "The measuring process on it cannot be ended: it hangs in the kernel.",
+    );
   }
 
   /** How the node ended where its measuring did not come to its own end. */

@@ -74,7 +74,7 @@ async function askSlurm(list: string): Promise<string[]> {
   } catch (cause) {
     const isMissing = errorCode(cause) === "ENOENT";
     const message = isMissing
-      ? `"${list}" is a list as Slurm writes it, and there is no scontrol here that could expand it.`
+      ? `"${list}" is a list of Slurm, and there is no scontrol here to expand it.`
       : `Slurm does not understand the list of nodes "${list}".`;
     const hint = isMissing ? "Write the nodes with commas: n01,n02." : "Write for example --nodes n[01-04].";
     throw new PinbenchError("usage", message, { hint, cause });
@@ -184,7 +184,7 @@ async function checkSlurm(): Promise<void> {
     await call("srun", ["--version"], { timeout: callMs });
   } catch (cause) {
     if (errorCode(cause) !== "ENOENT") return;
-    throw new PinbenchError("unavailable", "there is no srun here, with which nodes are started.", {
+    throw new PinbenchError("unavailable", "there is no srun here to start the nodes with.", {
       hint: "Name another program that starts one process a node, such as --launcher 'mpirun --map-by ppr:1:node'.",
       cause,
     });

@@ -19,7 +19,7 @@ export type KnownNodes = ReadonlySet<string> | null;
 
 /** Why a name cannot stand in a list for Slurm; null if it can. */
 function whyNotListed(host: string, known: KnownNodes): string | null {
-  if (!isListable(host)) return "it is no name of one host";
+  if (!isListable(host)) return "it is not the name of one host";
   return known === null || known.has(host) ? null : "Slurm knows no node of this name";
 }
 
@@ -71,7 +71,7 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
           `# ${drainLine(parts, "slower part of its group")}`,
         ]),
     ...unlistedHosts(document, known).map(({ host, reason }) => comment(`left out, as ${reason}: ${host}`)),
-    ...(bad.length + parts.length === 0 ? [comment("no node is to be drained")] : []),
+    ...(bad.length + parts.length === 0 ? [comment("no node needs to be drained")] : []),
   ]
     .map((line) => `${line}\n`)
     .join("");

@@ -89,7 +89,7 @@ function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: N
 function noneSlow(document: FleetDocument, judged: number): string {
   const few = document.groups.filter(({ tooFew }) => tooFew !== null);
   if (few.length === document.groups.length) {
-    return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to tell`;
+    return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
   }
   const gpus = counted(countGpus(document), "GPU");
   // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
@@ -97,7 +97,7 @@ function noneSlow(document: FleetDocument, judged: number): string {
     ({ slowAsAWhole, slowPart, slowPlaces }) =>
       slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,
   );
-  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than its like" : "slow"}`;
+  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than those like it" : "slow"}`;
 }
 
 function lackingNotes(document: FleetDocument): Note[] {
@@ -203,7 +203,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
   const isConfirming = outliers.some(({ confirmed }) => confirmed !== null);
   return [
     {
-      caption: "Slower than nodes that are like it",
+      caption: "Slower than nodes like it",
       columns: [
         wordColumn("node"),
         wordColumn("GPU"),
@@ -218,7 +218,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
       ],
       keepsRepeats: true,
       rows: outliers.map((outlier) => outlierRow(outlier, document, isConfirming, nameOf)),
-      footnote: "cells: how many of the group's cells are slow there, of which the row shows the slowest",
+      footnote: "cells: number of the group's cells that are slow there; the row shows the slowest",
     },
   ];
 }

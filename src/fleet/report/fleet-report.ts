@@ -181,7 +181,7 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_outlier",
-      help: "1 where a GPU, or all of its node, is slower than those that are like it.",
+      help: "1 if a GPU, or its whole node, is slower than those like it.",
       samples: nodes.flatMap(({ host, group, devices }) =>
         group === null
           ? []
@@ -193,12 +193,12 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_node_state",
-      help: "What became of a node: 1 with the state that it is in.",
+      help: "1 for the state of a node.",
       samples: nodes.map(({ host, state }) => ({ labels: { host, state }, value: 1 })),
     },
     {
       name: "pinbench_fleet_nodes",
-      help: "Nodes by what became of them.",
+      help: "Number of nodes by state.",
       samples: nodeStates.map((state) => ({
         labels: { state },
         value: nodes.filter((node) => node.state === state).length,
@@ -206,12 +206,12 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_groups",
-      help: "Groups of nodes that are alike.",
+      help: "Number of groups of like nodes.",
       samples: [{ labels: {}, value: groups.length }],
     },
     {
       name: "pinbench_fleet_emulated",
-      help: "1 where devices were emulated, whose figures say nothing of a GPU.",
+      help: "1 if devices were emulated: their figures do not describe a GPU.",
       samples: [{ labels: {}, value: Number(document.notice !== null) }],
     },
     {

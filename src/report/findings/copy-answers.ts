@@ -113,7 +113,7 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
     const compared = cells.filter(
       ({ mode, memory }) => mode === "throughput" && (memory === "pinned" || memory === "pageable"),
     );
-    const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: ${whyOpen(compared)}`;
+    const text = `it is open whether pinned memory copies faster than ${ordinary}${at}: ${whyOpen(compared)}`;
     return [{ text, covers }];
   }
   const copies = decided.map(({ main }) => copiesText(main!));
@@ -355,7 +355,7 @@ function quickestOf(observed: readonly Observation[]): Observation {
 }
 
 function openLatency({ sizeBytes }: Pair, where: string): string {
-  return `whether a copy of ${formatSize(sizeBytes)} takes longer with ${ordinary} than with pinned memory, ${where}, cannot be told here: the times vary too much`;
+  return `the times vary too much to show whether a copy of ${formatSize(sizeBytes)} takes longer with ${ordinary} than with pinned memory, ${where}`;
 }
 
 function latencyText(pair: Pair, where: string): string {

@@ -56,7 +56,7 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   }
   const variesWorkers = new Set(rates.map((rate) => rate.workers)).size > 1;
   const workers = variesWorkers ? `, with ${counted(pairs[0]!.workers, "worker")}` : "";
-  const open = `at these intervals, pinned and pageable cannot be told apart ${sizes(pairs)}`;
+  const open = `these intervals do not show whether pinned or pageable is faster ${sizes(pairs)}`;
   return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
@@ -76,7 +76,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
     return `staging gains nothing over the driver's own pageable copies at ${size}`;
   }
   if (againstPageable === "open") {
-    return `at these intervals, staging and the driver's own pageable copies cannot be told apart at ${size}`;
+    return `these intervals do not show whether staging or the driver's own pageable copies are faster at ${size}`;
   }
   const workers = counted(best.workers, "staging worker");
   const verb = best.workers === 1 ? "reaches" : "reach";
@@ -85,7 +85,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
       return `${workers} ${verb} the rate of pinned from pageable memory at ${size}`;
     case "open":
       return pageable === null
-        ? `at these intervals, staging and pinned cannot be told apart at ${size}`
+        ? `these intervals do not show whether staging or pinned is faster at ${size}`
         : `${workers} ${verb} ${ratioRange([ratioInterval(best.estimate, pageable.estimate)])} the rate of the driver's own pageable copies at ${size}`;
     default:
       return `${workers} ${verb} ${shareRange(ratioInterval(best.estimate, pinned.estimate))} of pinned from pageable memory at ${size}`;
@@ -111,7 +111,7 @@ export function workersOnPageable(kind: WorkerKind, noun: string, nouns = `${nou
       case "equal":
         return `pageable does not get faster with ${nouns} at ${size}`;
       case "open":
-        return `at these intervals, pageable with ${fewest.workers} and with ${counted(best.workers, noun, nouns)} cannot be told apart at ${size}`;
+        return `these intervals do not show whether pageable is faster with ${fewest.workers} or with ${counted(best.workers, noun, nouns)} at ${size}`;
       case "below":
         return `pageable gets slower with ${nouns} at ${size}: ${ratio} with ${best.workers}`;
     }
@@ -135,7 +135,9 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
       : [`${memory} reaches ${shareRange(pair.ratio)} of pinned at ${size}`];
   });
   if (clauses.length > 0) return listed(clauses);
-  return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told apart from pinned`;
+  return open.length === 0
+    ? null
+    : `these intervals do not show whether pinned is faster than ${listed(open)}`;
 };
 
 /** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
@@ -145,7 +147,7 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   const size = formatSize(pair.sizeBytes);
   const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
   if (pair.order === "open") {
-    return `at these intervals, a copy of ${size} from pinned and one from pageable memory cannot be told apart`;
+    return `these intervals do not show whether a copy of ${size} is faster from pinned or from pageable memory`;
   }
   return pair.order === "equal"
     ? `a copy of ${size} takes as long from pinned as from pageable memory`

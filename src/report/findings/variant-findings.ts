@@ -340,7 +340,7 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
         ? `slowest is ${slowestRate}, ${shareRange(ratioInterval(slowest.rate, fastest.rate))} of ${pairOf(fastest.cell)}`
         : order === "equal"
           ? `all pairs are alike, at least ${formatGBps(slowest.rate.median)} GB/s`
-          : "at these intervals, no pair is slower for certain";
+          : "these intervals do not show which pair is slowest";
   const gains = rates.flatMap(({ cell, rate }) => {
     const other = measured.find((one) => one.path === "through-host" && pairOf(one) === pairOf(cell));
     const throughHost = isThroughHost || other === undefined ? null : rateOf(other);
