@@ -17,15 +17,15 @@ import {
 } from "./help-layout.js";
 import { columnsOf, writeHelp } from "./output/terminal.js";
 
-/** A command: what help says of it, which settings it takes, and where it is carried out. */
+/** A command: its help, its settings, and the function that runs it. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
   summary: string;
   operands?: readonly Argument[];
   /** Printed below the flags. */
   help?: string;
-  /** Other programs call it, not people. */
+  /** Called by other programs, not by people. */
   isHidden?: true;
-  /** Loads what the command needs when it runs, so that help and errors are quick. */
+  /** Loads the command's code only when it runs, so that help and errors are quick. */
   load: () => Promise<
     (flags: CommandSettings<Name>, invocation: Invocation, program: Command) => Promise<ExitCode>
   >;
@@ -193,7 +193,7 @@ Examples:
   explain: {
     summary: "test what articles claim about pinned memory, by experiments on this machine",
     operands: [
-      // For completion alone: what is no question is said in our own words.
+      // Choices are for completion only: we word the error for an unknown question ourselves.
       Object.assign(new Argument("[question...]", "the questions to answer; without any, list them"), {
         argChoices: [...questionNames],
       }),
@@ -253,18 +253,18 @@ Examples:
   },
 };
 
-/** The command line, with `setExitCode` told what each command came to. */
+/** The command line. `setExitCode` gets the exit code of each command. */
 export function createProgram(setExitCode: (code: ExitCode) => void): Command {
   const program = new Command("pinbench")
     .description("How fast data moves between host memory and a GPU, from pageable and from pinned memory.")
     .version(packageVersion(), "-V, --version", "print the version; with --json also how it was built")
     .helpOption("-h, --help", "show help")
     .exitOverride()
-    // What stands behind a command's name is that command's, also where the one above has a flag of that name.
+    // Flags after a command's name belong to that command, even if its parent has a flag of the same name.
     .enablePositionalOptions()
-    // Errors are thrown to main(), which prints them in our own words.
+    // Errors are thrown to main(), which words them itself.
     .configureOutput({ outputError: () => undefined, writeOut: writeHelp, getOutHelpWidth: helpColumns })
-    // Without "[options]", which all of them have, and which leaves the summaries too little room.
+    // Without "[options]", which all commands have, and which would leave too little room for summaries.
     .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf });
   program.helpInformation = () => overview;
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
@@ -273,30 +273,30 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
   return program;
 }
 
-/** A command in the list of commands: its name, and what it needs. */
+/** The entry of a command in the list of commands: its name and arguments. */
 function termOf(command: Command): string {
   return [command.name(), ...command.registeredArguments.map(nameOfArgument)].join(" ");
 }
 
-/** As usage has it: "<file...>", "[command...]". */
+/** As in the usage line: "<file...>", "[command...]". */
 function nameOfArgument(argument: Argument): string {
   const name = argument.name() + (argument.variadic ? "..." : "");
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-/** As wide as the screen; of a pipe nobody says how wide it is. */
+/** As wide as the screen; the width of a pipe is unknown. */
 function helpColumns(): number {
   return columnsOf(process.stdout, usualHelpColumns);
 }
 
 const usualHelpColumns = 80;
 
-/** A line of an example: the command, two blanks or more, and what it does. */
+/** A line of an example: the command, two or more blanks, and what it does. */
 const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
 
 /**
- * What stands below the flags, in lines that fit the screen: in a block that has one too wide, what each example does is
- * said below it. The examples themselves are not broken, so that they can be copied.
+ * Help below the flags, in lines that fit the screen. In a block with too wide a line, the description of each example
+ * moves below it. Examples are never broken, so that they can be copied.
  */
 function fitted(command: Command, help: string): string {
   const helper = command.createHelp();
@@ -332,7 +332,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
     for (const option of optionsOf(setting, table))
       command.addOption(isGrouped ? option.helpGroup(headingOf(key)) : option);
   }
-  // In our own words, which say what to do.
+  // Our own error says what to do.
   command.allowExcessArguments();
   command.action(async () => {
     refuseFlagsAbove(command, name);
@@ -353,7 +353,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
   });
 }
 
-/** The command that another one stands below: one that does something itself, as `fleet`, or a heading. */
+/** The parent of a command: a command itself, like `fleet`, or a heading. */
 function groupOf(program: Command, name: string): Command {
   const known = program.commands.find((one) => one.name() === name);
   if (known !== undefined) return known;

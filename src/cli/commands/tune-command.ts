@@ -28,7 +28,7 @@ export async function tuneCommand(
 ): Promise<ExitCode> {
   if (operands.length > 0) {
     if (!call.argv.includes("--")) {
-      // Flags of the command would be taken for those of pinbench.
+      // pinbench would take the command's flags for its own.
       throw new PinbenchError("usage", `"${operands[0]}" is not an option of pinbench tune.`, {
         hint: `Write the training command after --: pinbench tune -- ${operands.join(" ")}.`,
       });
@@ -55,7 +55,7 @@ export async function tuneCommand(
       beginOnDevices(sharing, flags, interruption.signal),
     );
     const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
-    // A grid takes as long as it takes.
+    // A grid has no time limit.
     const endNs = flags.exhaustive ? null : nowNs() + budgetNs;
     tuning = await tuneLoader(
       probe,
@@ -75,7 +75,7 @@ export async function tuneCommand(
   } finally {
     line.clear();
     const closing = probe?.close();
-    // What was found must not wait for a device that hangs.
+    // The results must not wait for a hanging device.
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
@@ -90,7 +90,7 @@ export async function tuneCommand(
   return tuningExitCode(tuning);
 }
 
-/** What the user's own program uses is its own affair. */
+/** pinbench does not check which devices the user's own program uses. */
 function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: string): void {
   if (!wait && waitAtMostNs === null) return;
   throw new PinbenchError("usage", `${wait ? "--wait" : "--wait-at-most"} has no effect ${where}.`, {
@@ -98,7 +98,7 @@ function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: s
   });
 }
 
-/** The search ends before its budget does where it has found what it looks for. */
+/** The search ends before its budget if it is done. */
 function progress(setting: LoaderSetting, best: Measured | null, endNs: number | null): ProgressState {
   return {
     leftNs: endNs === null ? null : endNs - nowNs(),

@@ -161,7 +161,7 @@ function describeObstacle(comparison: Comparison): string {
   return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
 }
 
-/** The number of cells by verdict: "3 cannot be told, 57 not slower". */
+/** The number of cells by verdict: "3 inconclusive, 57 not slower". */
 function tally({ counts }: Comparison): string {
   return verdictOrder
     .filter((verdict) => counts[verdict] > 0)
