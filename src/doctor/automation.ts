@@ -7,12 +7,12 @@ import type { Diagnosis, Finding } from "./diagnosis.js";
  * What programs that watch nodes read of a diagnosis: one line with a state, or gauges.
  */
 
-/** What a node's state is to programs that watch it. */
+/** The state of a node for monitoring programs. */
 export type NodeState = "ok" | "warning" | "critical" | "unknown";
 
 /**
- * Critical if a finding asks to isolate the node or to reset a device; unknown if its copies cannot be judged; a warning if
- * something costs bandwidth without being the node's fault, or is to be watched.
+ * Critical if a finding asks to isolate the node or to reset a device; unknown if its copies cannot be judged; a
+ * warning if something costs bandwidth without being the node's fault, or needs watching.
  */
 export function nodeState({ findings, verdict }: Pick<Diagnosis, "findings" | "verdict">): NodeState {
   const isAsked = (...actions: Finding["action"][]) =>
@@ -28,24 +28,24 @@ export const nagiosCodes = { ok: 0, warning: 1, critical: 2, unknown: 3 } as con
   number
 >;
 
-/** Of Node Health Check: a node is drained for 1 alone. */
+/** Exit codes for Node Health Check, which drains a node only for 1. */
 export const healthCheckCodes = { ok: 0, warning: 0, critical: 1, unknown: 4 } as const satisfies Record<
   NodeState,
   number
 >;
 
-/** Longer lines some schedulers cut off, or do not take for a reason. */
+/** Some schedulers cut off longer lines, or do not accept them as a reason. */
 const mostReasonCharacters = 240;
 
 function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   const { findings, reason } = diagnosis;
   const asks = findings.find(({ action }) => action === "isolate" || action === "reset");
-  // What is to be done with the node counts here, which another finding than the first may say.
+  // The action for the node counts here; it may come from another finding than the first.
   const text = shownText(asks === undefined || asks === findings[0] ? reason : asks.summary, screen);
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
 }
 
-/** One line as LBNL's Node Health Check writes it, which Slurm can give as the reason of a drained node. */
+/** One line in the format of LBNL's Node Health Check, which Slurm can use as the reason of a drained node. */
 export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   const reason = shortReason(diagnosis, screen);
   const state = nodeState(diagnosis);
@@ -54,14 +54,14 @@ export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   return `WARNING:  pinbench doctor:  ${reason}\n`;
 }
 
-/** One line as Nagios and what is like it read it, with the rates behind the bar. */
+/** One line for Nagios and compatible programs, with the rates behind the bar. */
 export function nagiosLine(diagnosis: Diagnosis, screen: Screen): string {
-  // The bar begins the figures.
+  // The bar separates the figures.
   const reason = shortReason(diagnosis, screen).replaceAll("|", "/");
   return `PINBENCH ${nodeState(diagnosis).toUpperCase()} - ${reason} | ${performanceData(diagnosis)}\n`;
 }
 
-/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, for which the format has no unit. */
+/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, which the format does not know as a unit. */
 function performanceData({ devices }: Diagnosis): string {
   return devices
     .flatMap(({ ordinal, rates }) =>

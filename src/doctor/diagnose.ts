@@ -15,17 +15,17 @@ import {
 } from "./examination.js";
 import { unseenFacts } from "./facts/machine-facts.js";
 
-/** What a diagnosis says beside what the examination shows. */
+/** Facts for a diagnosis besides the examination. */
 export interface DiagnosisContext {
   backend: Diagnosis["backend"];
-  /** Of the copies that were measured. */
+  /** Size of the measured copies. */
   sizeBytes: number;
   createdAt: Date;
   wallNs: number;
   labels: Readonly<Record<string, string>>;
 }
 
-/** What an examination comes to. Pure. */
+/** The diagnosis of an examination. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [] } = examination;
   const shared = findCauses(examination);
@@ -33,7 +33,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
   const { causes, rest } = blameSharing(shared.findings, slow);
   const known = causes.map((finding) => (devices.length > 1 ? named(finding) : finding));
   const found: Found[] = [
-    // What cannot be worked around comes before all costs.
+    // Findings that nothing can work around come before all costs.
     ...devices.flatMap(wrongData),
     ...devices.flatMap(deviceFails),
     ...byWeight([
@@ -70,7 +70,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
   };
 }
 
-/** A finding that says which of several devices it speaks of. */
+/** A finding that names its device, if there are several. */
 function named(finding: Found): Found {
   const { device, summary } = finding;
   if (device === null || /\bdevice \d/i.test(summary)) return finding;
@@ -114,12 +114,12 @@ function deviceFails(device: DeviceExamination): Found[] {
   ];
 }
 
-/** Devices that are slower at the same time than on other machines, where they share no bridge that sysfs shows. */
+/** Devices that are slower together than on other machines, although sysfs shows no shared bridge. */
 function slowTogether(device: DeviceExamination, known: readonly Found[]): Found[] {
   const { measured, expectedTogether, facts } = device;
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
   if (isToldOf) return [];
-  // In a virtual machine they may share a bridge that is not shown: then that is how the machine is built.
+  // In a virtual machine they may share a hidden bridge: then the machine is built that way.
   const isWaySeen = device.path.ports.length > 1;
   const losses = linkDirections.flatMap((way) => {
     const lost = shortfallTogetherGBps(device, way);
@@ -147,7 +147,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
   ];
 }
 
-/** What is left of a shortfall once the costs of all causes are taken off it. */
+/** The loss that remains after the costs of all causes. */
 function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
@@ -171,7 +171,7 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       cost: costOf(rest, "measured"),
       fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to find out which one is slow.",
       sureness: isOfKind(device) ? "certain" : "possible",
-      // Other kinds of GPU are no reason to take this one out of use.
+      // A comparison with other kinds of GPU is no reason to take this one out of use.
       ...(!isOfKind(device) && { action: "monitor" }),
     },
   ];
@@ -181,7 +181,7 @@ function isOfKind({ reference }: Pick<DeviceExamination, "reference">): boolean 
   return reference?.isOfKind !== false;
 }
 
-/** Findings after which no figure of the machine is to be trusted. */
+/** Findings after which no figure of the machine can be trusted. */
 const beforeAll: readonly string[] = ["wrong-data", "device-fails"];
 
 function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {
@@ -215,14 +215,14 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   };
 }
 
-/** What is said of links that copies refute: it is left out of all causes. */
+/** Reported links that copies refute, which all causes ignore. */
 function refutedLinks(device: DeviceExamination): string[] {
   return linksOf(device).refuted.map(
     (text) => `link of device ${device.facts.ordinal}, as ${text}: copies were faster, so that is wrong`,
   );
 }
 
-/** What NVML did not tell. */
+/** Facts that NVML did not report. */
 function unseenHealth(devices: readonly DeviceExamination[]): string[] {
   const lines: string[] = [];
   const say = (isUnseen: boolean, line: string) => {
@@ -248,7 +248,7 @@ function unseenHealth(devices: readonly DeviceExamination[]): string[] {
   return lines;
 }
 
-/** What is bad, what cannot be told, or that all is well: in this order, what comes first decides. */
+/** The verdict: faults first, then doubts, then a healthy machine; the first that applies decides. */
 function verdictOf(
   { emulated, devices }: Examination,
   findings: readonly Finding[],
@@ -317,7 +317,7 @@ function isAsExpected(device: DeviceExamination): boolean {
   );
 }
 
-/** One sentence on a device of whose kind nothing was recorded. */
+/** One sentence on a device without a reference for its kind. */
 function withoutReference({ facts, limitGBps, measured }: DeviceExamination): string {
   const rates = linkDirections.map((way) => gigabytes(measured.pinned[way]!)).join(" and ");
   const allowed = limitGBps === null ? "" : ` The link alone allows ${gigabytes(limitGBps)}.`;

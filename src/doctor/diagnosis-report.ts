@@ -34,7 +34,7 @@ export const diagnosisKind: DocumentKind<Diagnosis> = {
   },
 };
 
-/** What the findings of a weight are called together. */
+/** Heading of the findings of each weight. */
 const titles: Readonly<Record<Finding["weight"], string>> = {
   costs: "What costs bandwidth",
   risk: "What may cost bandwidth at other sizes, or with other users",
@@ -71,7 +71,7 @@ function entryOf(finding: Finding): Block {
   return { type: "entry", text: finding.summary, facts: aboutFinding(finding) };
 }
 
-/** What is said of a finding below its summary; a further line of evidence has no label of its own. */
+/** The facts below a finding's summary; only the first line of evidence has a label. */
 function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[] {
   return [
     ...(cost === null ? [] : [["costs", costText(cost)] as const]),
@@ -82,7 +82,7 @@ function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[
   ];
 }
 
-/** What to do with a node, in words. */
+/** The action for a node, in words. */
 const actionWords: Readonly<Record<Finding["action"], string>> = {
   isolate: "isolate: take it out of use until that is done",
   reset: "reset: drain it and reset the device",
@@ -137,7 +137,7 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   ];
 }
 
-/** How many copies were compared, and what share of wrong ones would have been seen (the rule of three). */
+/** The number of compared copies, and the share of wrong ones that would have been seen (rule of three). */
 function provenText(devices: Diagnosis["devices"]): Fact[] {
   const counts = devices.flatMap(({ copies }) => copies ?? []);
   const [made, proven] = (["made", "proven"] as const).map((key) =>
@@ -148,7 +148,7 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
   return [["Data", `${proven === made ? `all ${made}` : `${proven} of ${made}`} copies compared: ${seen}`]];
 }
 
-/** Rates beside what is expected; rates together where there are several devices. */
+/** Measured and expected rates; with several devices also the rates together. */
 function rateGrid({ devices, sizeBytes }: Diagnosis): Grid {
   const hasTogether = devices.some(({ rates }) => rates.some(({ together }) => together));
   const optional = (text: string | null) => (text === null ? figure("-") : figure(text));

@@ -4,11 +4,11 @@ import { type DeviceExamination, type Examination, shortfallGBps } from "../exam
 import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
 import { claimOf, type Suspect } from "./share-loss.js";
 
-/** Below these a device is idle, but for what NVML's own sampling shows. */
+/** Utilisation below which a device counts as idle: NVML's own sampling causes some. */
 const idleComputePercent = 5;
 const idleLinkShare = 0.01;
 
-/** Another process uses the device, or its link. One that only has it open costs nothing. */
+/** Another process uses the device or its link. One that only has it open costs nothing. */
 export function deviceShared({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const others = device.others ?? [];
@@ -31,7 +31,7 @@ export function deviceShared({ devices }: Examination): Suspect[] {
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
         ],
         cost: null,
-        // One that was not seen at work takes its turn at most.
+        // A process that was not seen working can take at most its turn.
         ...(slow && { claim: claimOf(busy.length > 0 ? 0 : 1 / (1 + others.length), "open") }),
         fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
         sureness: busy.length > 0 ? "likely" : "possible",
@@ -40,7 +40,9 @@ export function deviceShared({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Copies were slow, and no longer when they were measured again: no fault of the device, but something disturbs the machine. */
+/**
+ * Copies were slow at first but not in the second measurement: the device is fine, but something disturbs the machine.
+ */
 export function slowAtFirst({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const { facts, measured } = device;
@@ -66,7 +68,7 @@ export function slowAtFirst({ devices }: Examination): Suspect[] {
   });
 }
 
-/** A list of more is no reading. */
+/** Longer lists are not readable. */
 const mostProcesses = 5;
 
 function busyText({ activityBefore, limitGBps }: DeviceExamination): string[] {
@@ -86,7 +88,7 @@ function busyText({ activityBefore, limitGBps }: DeviceExamination): string[] {
   ];
 }
 
-/** Reasons, in NVML's words, for which a device runs slower than it wants to; idling and settings are none. */
+/** NVML's reasons for lower clocks that indicate a fault; idling and settings do not. */
 const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-thermal-slowdown", "it is too hot"],
   ["sw-thermal-slowdown", "it is too hot"],
@@ -95,7 +97,7 @@ const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-slowdown", "of heat or power"],
 ]);
 
-/** The device lowers its clocks under the load of copies alone. */
+/** The device lowers its clocks although only copies run. */
 export function clocksHeld({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const health = device.health.underLoad;
@@ -105,7 +107,7 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
     const slow = isSlow(device);
     const isPower = /power/.test(first[0]);
     const clock = health.link?.smClockMHz ?? null;
-    // Copies are slower by no more than clocks are, and by how much those are, NVML tells.
+    // Copies slow down at most as much as the clocks, whose loss NVML reports.
     const left = clock === null || !health.maxSmClockMHz ? 1 : Math.min(1, clock / health.maxSmClockMHz);
     return [
       {
@@ -134,10 +136,13 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Of the highest clock; what is below it under load is no rounding. */
+/** Share of the highest clock; less under load is no rounding error. */
 const lowClockShare = 0.9;
 
-/** The memory's clock stays low while copies run, as after nvidia-smi --lock-memory-clocks: kernels and copies within the device are slower. */
+/**
+ * The memory clock stays low during copies, as after nvidia-smi --lock-memory-clocks: kernels and copies within the
+ * device are slower.
+ */
 export function memoryClockLow({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const health = device.health.underLoad;
@@ -161,7 +166,7 @@ export function memoryClockLow({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Errors of the device's memory: it is to be reset, or replaced. */
+/** Errors of the device's memory: it needs a reset or a replacement. */
 export function memoryErrors({ devices }: Examination): Suspect[] {
   return devices.flatMap(({ facts, health: { before, after } }): Suspect[] => {
     const health = after ?? before;
@@ -188,10 +193,10 @@ export function memoryErrors({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Kinds that a program's own fault can cause: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
+/** Kinds that a program can cause itself: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
 const programsOwnXids: ReadonlySet<number> = new Set([13, 31, 43, 45]);
 
-/** Errors that the driver wrote to the kernel's log since boot, but for those of programs. */
+/** Errors that the driver has logged since boot, except those of programs. */
 export function xidErrors({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap(({ facts }): Suspect[] => {
     const errors = (machine.xidErrors ?? []).filter(
@@ -217,10 +222,10 @@ export function xidErrors({ machine, devices }: Examination): Suspect[] {
   });
 }
 
-/** Of a line of the log. */
+/** Longest part of a log line that is shown. */
 const mostCharacters = 120;
 
-/** GPUs that the driver was told to leave out: CUDA does not list them. */
+/** GPUs that the driver is configured to leave out: CUDA does not list them. */
 export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] {
   if (platform.excludedGpus.length === 0) return [];
   return [

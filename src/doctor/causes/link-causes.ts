@@ -4,9 +4,9 @@ import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedT
 import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
- * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends support. Where
- * several do, the slowest is the one that counts: one finding tells of all. A device that made no copies may have lowered
- * its link for rest. A guest does not see the slot: clouds have cards that are wired with fewer lanes than they have.
+ * A link of the path with fewer lanes or a lower generation, during copies, than both its ends support. If there are
+ * several, one finding names all, and the slowest counts. A device without copies may have lowered its link to rest. A
+ * guest does not see the slot, and clouds have cards wired with fewer lanes than they support.
  */
 export function linkNarrow({ devices, machine }: Examination): Suspect[] {
   const isGuest = machine.host.virtualization !== null;
@@ -56,8 +56,8 @@ function isTrainedDown({ now, best }: PathLink): boolean {
 }
 
 /**
- * A slot, or a bridge further up, that can do less than the card. Fewer lanes cost bandwidth that another slot may give
- * back; an older generation is what the machine is. Not told beside a link that has trained down further.
+ * A slot, or a bridge above it, that supports less than the card. Fewer lanes cost bandwidth that another slot may give
+ * back; an older generation cannot be changed. Not reported if a link has trained down further.
  */
 export function slotNarrow({ devices }: Examination): Suspect[] {
   return devices
@@ -77,7 +77,7 @@ export function slotNarrow({ devices }: Examination): Suspect[] {
           summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
           evidence: [evidenceOfSlot(narrowest, path)],
           cost: null,
-          // An expectation is for the slot as it is, and not for a bridge above it.
+          // The expectation is for this slot; it does not know the bridges above it.
           ...(hasFewerLanes
             ? { claim: claimOf(best / card, "limit") }
             : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
@@ -95,16 +95,16 @@ function evidenceOfSlot({ below, above, best }: PathLink, { cardSpeed }: PathLin
   return `${where}: ${speedText(best)} at most; the card alone: ${speedText(cardSpeed)}`;
 }
 
-/** So many errors during an examination are no chance: most links of healthy machines have none in days. */
+/** More errors during an examination are not chance: most links of healthy machines have none in days. */
 const mostChanceErrors = 10;
 
 /**
- * What one error costs at most, in symbols of each lane: the sender waits for its replay timer (REPLAY_TIMER Limits of the
- * PCI Express Base Specification, section 3.6.2.1: 31 000 symbol times), and sends again what it has sent meanwhile.
+ * Largest cost of one error, in symbols of each lane: the sender waits for its replay timer (31 000 symbol times,
+ * REPLAY_TIMER Limits in section 3.6.2.1 of the PCI Express Base Specification), and repeats what it sent meanwhile.
  */
 const mostSymbolsOfError = 2 * 31_000;
 
-/** Packets that were sent again, or errors that the ports corrected, while copies ran. */
+/** Packets were sent again, or ports corrected errors, during copies. */
 export function linkErrors({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const replays = replaysOf(device);
@@ -134,7 +134,10 @@ export function linkErrors({ devices }: Examination): Suspect[] {
   });
 }
 
-/** The share of a rate that this number of errors leaves, by the bytes that the link carried meanwhile; null if these are not known. */
+/**
+ * The share of the rate that this number of errors leaves, given the bytes that the link carried; null if these are
+ * unknown.
+ */
 function leftByErrors({ health, copied }: DeviceExamination, errors: number): number | null {
   const width = health.underLoad?.link?.width ?? null;
   if (copied === undefined || width === null) return null;
@@ -150,7 +153,7 @@ function replaysOf({ health: { before, after } }: DeviceExamination): number {
   return Math.max(0, after.replays - before.replays);
 }
 
-/** Errors since boot that no retransmission could mend. */
+/** Errors since boot that retransmission could not correct. */
 export function linkUncorrected({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const evidence = device.path.ports.flatMap(({ name, errors }) =>
