@@ -39,7 +39,7 @@ export const explanationKind: DocumentKind<Explanation> = {
   report: explanationReport,
 };
 
-/** The questions that can be asked. */
+/** The list of questions. */
 export function renderQuestions(questions: readonly QuestionText[], format: string, screen: Screen): string {
   if (format === "json") {
     return jsonReport(questions.map(({ name, title, claim, needs }) => ({ name, title, claim, needs })));
@@ -110,12 +110,12 @@ function answerSection(answer: ExplainedAnswer): Block {
   ]);
 }
 
-/** All verdicts at a glance. */
+/** All verdicts in one table. */
 function overview(answers: readonly ExplainedAnswer[]): Block {
   return facts(answers.map(({ question, verdict }): Fact => [question, verdictWords[verdict]]));
 }
 
-/** What must be read before any answer. */
+/** Alerts before any answer. */
 function alertsOf({ notice, asked, answers }: Explanation): Note[] {
   const isCutShort = answers.length < asked.length;
   return [

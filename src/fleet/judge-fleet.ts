@@ -41,22 +41,22 @@ import {
 } from "./reference-share.js";
 import { sharedTraits, slowPlaces } from "./slow-places.js";
 
-/** All that a fleet is judged by. */
+/** The input of a judgement. */
 export interface FleetRequest {
-  /** Of pinbench. */
+  /** Version of pinbench. */
   version: string;
   /** ISO 8601. */
   createdAt: string;
-  /** Each host once. */
+  /** One for each host. */
   nodes: readonly NodeFigures[];
-  /** What fresh processes measured on suspects; empty where none did. */
+  /** Figures of fresh processes on suspects; empty without any. */
   fresh: readonly NodeFigures[];
   rule: FleetRule;
-  /** What healthy machines reach; null where nothing is known of any. */
+  /** The rates of healthy machines; null if none are known. */
   referenceOf: ReferenceOf | null;
 }
 
-/** Says which nodes and GPUs are slower than those that are like them. */
+/** Finds the nodes and GPUs that are slower than those like them. */
 export function judgeFleet(request: FleetRequest): FleetDocument {
   const { version, createdAt, rule } = request;
   const hasFigures = ({ devices }: NodeFigures) => devices.some(({ figures }) => figures.size > 0);
@@ -101,7 +101,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   };
 }
 
-/** A node whose fresh process copied wrong data is no healthy one, whatever its first one did. */
+/** A node whose fresh process copied wrong data is not healthy, whatever its first process did. */
 function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason" | "action">> {
   if (fresh?.state !== "wrong data") return {};
   return {
@@ -111,7 +111,7 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** What the node lacks of what most of its group have. */
+/** What the node lacks and most of its group have. */
 function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): string[] {
   const most = Math.max(...cells.map(({ figures }) => figures));
   return wording.lacking(node, facts, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
@@ -129,7 +129,7 @@ function nodeOf(node: NodeFigures, group: number | null, lacking: readonly strin
   };
 }
 
-/** `inOrder` are the group's nodes as the document has them one after the other. */
+/** `inOrder`: the group's nodes in the document's order. */
 function describeGroup(
   group: NodeGroup,
   inOrder: readonly NodeFigures[],
@@ -156,7 +156,7 @@ function describeGroup(
       cells.map((cell, i) => ({ cell, levels: levels[i]! })),
       reference,
     ),
-    // What is known of the kind tells of any number of nodes, but for what may be noise.
+    // A reference judges any number of nodes, except for what may be noise.
     tooFew:
       judgement.known.length > 0
         ? wording.cannotTell(judgement.suspects, nodes)
@@ -167,7 +167,10 @@ function describeGroup(
   };
 }
 
-/** Whether a cell has a slow part: not if the median of its slower nodes is what is known of their kind, and the others' is above it. */
+/**
+ * Whether a cell has a slow part: not if the median of its slower nodes matches the reference, and the others are above
+ * it.
+ */
 function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReference): boolean {
   if (parts === null) return false;
   const slow = new Set(parts.slow);
@@ -180,7 +183,7 @@ function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReferen
   return median(above.slow) < -1 || median(above.fast) <= 1;
 }
 
-/** How clearly two parts are apart: in standard deviations. */
+/** The gap between two parts, in standard deviations. */
 function gapOf({ parts, gpuNoise }: CellLevels): number {
   return parts === null ? 0 : (parts.fastCentre - parts.slowCentre) / deviationOf(gpuNoise);
 }
@@ -237,15 +240,15 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
   };
 }
 
-/** The least loss of a GPU that is found in a cell; null if none is. */
+/** The smallest loss of a GPU that is found in a cell; null if none is. */
 function lossFound(levels: CellLevels, levelOf: GroupJudgement["levelOf"]): number | null {
   if (testsOf(levels) === 0) return null;
   return leastLossFound(levels.gpuNoise, levelOf(levels), -Math.expm1(-levels.namedFrom));
 }
 
-/** The losses that are found, by kind of memory. */
+/** The smallest losses that are found, by kind of memory. */
 function lossesFound({ levels, together, known, levelOf }: GroupJudgement): FleetGroup["found"] {
-  // What is said of any cell, is true of the noisiest one.
+  // A statement on any cell must be true for the noisiest one.
   const largest = (ones: readonly CellLevels[]) => {
     const losses = ones.map((one) => lossFound(one, levelOf));
     return losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
@@ -263,7 +266,7 @@ function lossesFound({ levels, together, known, levelOf }: GroupJudgement): Flee
   });
 }
 
-/** What cells have shown together, where none has by itself: of the kind that has lost most. */
+/** The combined cells of the kind with the largest loss, if no single cell shows it. */
 function togetherOf({ cells }: SlowOne): FleetOutlier["together"] {
   if (cells.some(({ together }) => together === null)) return null;
   const [most] = cells.flatMap(({ together }) => together ?? []).sort((a, b) => b.drop - a.drop);
@@ -272,10 +275,10 @@ function togetherOf({ cells }: SlowOne): FleetOutlier["together"] {
   return { memory: kindName(levels), cells: levels.members.length, change: Math.expm1(-drop) };
 }
 
-/** A loss from which on jobs are not to go there. */
+/** From this loss on, jobs should avoid the node. */
 const isolatedFrom = 0.1;
 
-/** What to do about a slow GPU or node: one whose link has trained down comes back by a reset. */
+/** The action for a slow GPU or node: a link that has trained down recovers by a reset. */
 export function actionOnOutlier({
   cells,
   confirmed,
@@ -287,23 +290,23 @@ export function actionOnOutlier({
   return most >= isolatedFrom ? "isolate" : "monitor";
 }
 
-/** What to do about a node by what became of it. */
+/** The action for a node in this state. */
 export function actionOnNode(state: FleetNode["state"]): Action {
   if (state === "wrong data") return "isolate";
   if (state === "failed" || state === "late" || state === "missing") return "reset";
   return state === "unreadable" ? "monitor" : "none";
 }
 
-/** So much of a group has a fact in common, for one that differs to be told. */
+/** A fact that differs is reported if at least this share of the group agrees in it. */
 const usualShare = 0.75;
 
 /**
- * What an outlier's result tells besides, a sentence each: links that are slower than they can be, and facts in which its
- * node differs from most of its group. It is no proof, and where to look first. `device` is null for a node as a whole.
+ * Further evidence from an outlier's result, a sentence each: links below their best, and facts that differ from most
+ * of its group. It is no proof, but shows where to look first. `device` is null for a whole node.
  */
 export function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { nodes }: NodeGroup): string[] {
   const usualOnes = tellingFacts
-    // The links are told GPU by GPU.
+    // Links are reported by GPU.
     .filter((fact) => fact !== "linkUnderLoad")
     .flatMap((fact) => {
       const own = node.facts[fact] ?? null;
@@ -315,7 +318,7 @@ export function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { no
   return [...linkEvidence(node, device, nodes), ...usualOnes];
 }
 
-/** Whether a link of the GPU, or of the node, ran at less than card and slot can do. */
+/** Whether a link of the GPU, or of the node, ran below the best of card and slot. */
 export function isTrainedDown(node: NodeFigures, device: DeviceFigures | null): boolean {
   return (device === null ? node.devices : [device]).some(
     ({ link, linkCapability }) =>
@@ -345,7 +348,7 @@ function linkEvidence(
   ];
 }
 
-/** The rate of most GPUs' links, in the unit of `rateOf()`; 0 where none is known. */
+/** The rate of most GPUs' links, in the unit of `rateOf()`; 0 if none is known. */
 function usualLink(nodes: readonly NodeFigures[]): number {
   const counts = new Map<number, number>();
   for (const { link } of nodes.flatMap(({ devices }) => devices)) {
@@ -354,7 +357,7 @@ function usualLink(nodes: readonly NodeFigures[]): number {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
 }
 
-/** Proportional to what a link can carry: a generation doubles the rate of a lane. */
+/** Proportional to a link's capacity: each generation doubles the rate of a lane. */
 function rateOf({ generation, width }: Link): number {
   return 2 ** generation * width;
 }

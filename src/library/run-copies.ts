@@ -7,34 +7,34 @@ import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
 import { runSettings, saidByCellIds } from "../settings/table.js";
 
-/** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
+/** What to measure and how: keys, values and defaults as in `plan` of pinbench.config.json. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
-/** What to measure, how to end it early, and whom to tell how far it is. */
+/** What to measure, a signal, and a listener for the progress. */
 export interface RunOptions extends PlanOptions {
-  /** Exactly these cells, by the ids that results have. */
+  /** Exactly these cells, by their ids in results. */
   cells?: readonly string[];
-  /** Ends the run with what it has measured: the status of its document is then "aborted". */
+  /** Ends the run early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
   /** Called before each visit of a cell. */
   onProgress?: (progress: RunProgress) => void;
 }
 
-/** How far a run has come. */
+/** The progress of a run. */
 export interface RunProgress {
-  /** Id of the cell that is measured. */
+  /** Id of the cell that is being measured. */
   cell: string;
-  /** From 1. */
+  /** Counted from 1. */
   round: number;
-  /** Cells whose interval is as narrow as asked. */
+  /** Number of cells whose interval is narrow enough. */
   convergedCells: number;
   totalCells: number;
 }
 
 /**
- * Measures as `pinbench run` does, and returns the document that its --json prints. It prints nothing, and reads no
- * configuration and no arguments. A cell that fails does not reject: see its `outcome`. What is wrong with the options
- * or the machine rejects as a PinbenchError.
+ * Measures copies as `pinbench run` does, and returns the document of its --json. It prints nothing, and reads no
+ * configuration and no arguments. A cell that fails does not reject: see its `outcome`. Wrong options or an unusable
+ * machine reject as a PinbenchError.
  */
 export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {}): Promise<ResultDocument> {
   const call = callNow();
@@ -56,7 +56,7 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
       ...(cells === undefined ? {} : { cells: readGiven("cells", runSettings.cells.kind, cells) }),
     },
   });
-  // Nobody gets the emulated device's figures for those of a GPU who did not ask for them.
+  // Callers get figures of the emulated device only if they ask for it.
   const prepared = await prepareRun({ ...settings, backend: given.backend ?? "cuda" });
   const running = await announced(prepared, async (sharing) => {
     const begun = new Run({ ...call, ...prepared, sharing });
@@ -79,8 +79,8 @@ async function follow(running: Run, signal: RunOptions["signal"], onProgress: Ru
 }
 
 /**
- * The function for callers who may have no types: without an argument it refuses as with none of its options, and the
- * message of its errors ends with their hint, which the command line prints by itself.
+ * The function for callers without types: without an argument it behaves as with empty options, and the messages of its
+ * errors end with their hint, which the command line prints separately.
  */
 export function forCallers<Work extends (options: never) => Promise<unknown>>(work: Work): Work {
   const called = async (options: unknown = {}) => {
@@ -99,8 +99,8 @@ export function forCallers<Work extends (options: never) => Promise<unknown>>(wo
 }
 
 /**
- * Measures on devices as a program that others on them are told of, from before the first call until it settles; `sharing`
- * is null where nobody else can use them. The library waits for nobody.
+ * Measures while this process is announced to other users of the devices, from before the first call until it settles;
+ * `sharing` is null if there cannot be any. The library waits for nobody.
  */
 export async function announced<Measured>(
   prepared: Parameters<typeof shareDevices>[0],

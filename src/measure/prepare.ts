@@ -19,14 +19,14 @@ import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
-/** A run that is ready to be measured. */
+/** A run that is ready to measure. */
 export interface PreparedRun {
   plan: Plan;
   backend: Backend;
   build: BuildInfo;
   createRendezvous: NativeAddon["createRendezvous"];
   host: HostRecord;
-  /** Compiled modules that are there and do not load. */
+  /** Compiled modules that exist but do not load. */
   passedOver: readonly FailedCandidate[];
   /** The devices that the plan measures. */
   devices: DeviceFacts[];
@@ -34,16 +34,18 @@ export interface PreparedRun {
 
 /** How a run is prepared. */
 export interface PrepareOptions {
-  /** Whether somebody will read how long it takes, for which an emulated device's host may be measured for 40 ms. */
+  /**
+   * Whether an estimate of the duration is needed; for an emulated device, that measures the host's memory for 40 ms.
+   */
   isTimed: boolean;
 }
 
-/** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
+/** Prepares a run, and finds all errors in its settings. Throws PinbenchError. */
 export async function prepareRun(
   settings: RunSettings,
   { isTimed }: PrepareOptions = { isTimed: false },
 ): Promise<PreparedRun> {
-  // What is no id is wrong on any machine.
+  // An invalid id is an error on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
@@ -61,7 +63,7 @@ export async function prepareRun(
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices };
 }
 
-/** What tells who else uses the devices of a run; null where nobody else can. */
+/** Finds other users of a run's devices; null if there cannot be any. */
 export function shareDevices(
   { backend, devices }: { backend: PreparedRun["backend"]; devices: readonly DeviceFacts[] },
   options: SharingOptions,
@@ -70,7 +72,7 @@ export function shareDevices(
   return shared.length === 0 ? null : new DeviceSharing(shared, options);
 }
 
-/** The same, of settings that name their cells, for a process that has others measure them. Throws PinbenchError. */
+/** The same for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
 export async function shareDevicesOfCells(
   { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
   options: SharingOptions,
@@ -81,7 +83,7 @@ export async function shareDevicesOfCells(
   return shareDevices({ backend, devices }, options);
 }
 
-/** Worker processes that the machine has no room for would hang, or fail where it no longer shows why. */
+/** Without room on the machine, worker processes would hang, or fail without a visible reason. */
 function refuseWithoutProcesses({ processArenas }: Plan): void {
   const count = processArenas.length;
   if (count === 0) return;
@@ -95,7 +97,7 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
-/** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */
+/** A cold pool sized by a wrong cache is either not cold or needlessly large. */
 function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<HostRecord> {
   if (lastLevelCacheBytes === null) return {};
   const isConfigured = origins.lastLevelCacheBytes === "configuration";
@@ -103,8 +105,8 @@ function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<Hos
 }
 
 /**
- * What the plan is made from: known without opening a device, so that a dry run touches none. Whether a driver
- * really loads the kernels shows when its context is open; cells that it cannot serve are skipped then.
+ * The facts for the plan that are known without opening a device, so that a dry run opens none. Only an open context
+ * shows whether a driver loads the kernels; cells that need them may be skipped then.
  */
 function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<PlanFacts, "memorySpeed"> {
   const { devices, emulated, initNs } = backend.facts;
@@ -121,28 +123,28 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<P
   };
 }
 
-/** Of the host that plays the device; a GPU's run takes most of its time on the GPU. */
+/** Speed of the host that emulates the device; a GPU's run spends most of its time on the GPU. */
 function memorySpeedOf({ facts }: Backend): MemorySpeed | null {
   return facts.emulated ? measureMemorySpeed() : null;
 }
 
-/** Why this build has no kernels; null where it has, or needs none. */
+/** Why this build has no kernels; null if it has, or needs none. */
 export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null {
   if (facts.emulated || build.kernels) return null;
   return "this build has no kernels: nvcc was not found when it was compiled";
 }
 
-/** Why the event timer cannot be used with this driver; null where it can. */
+/** Why the event timer cannot be used with this driver; null if it can. */
 export function eventTimerOff({ facts }: Backend): string | null {
   return facts.missingSymbols.includes("cuStreamWaitValue32_v2")
     ? "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued"
     : null;
 }
 
-/** Either is enough: that of CUDA 12.8 and that of 13.0, which says nothing of where it failed. */
+/** Either is enough: that of CUDA 12.8, or that of 13.0, which does not report where it failed. */
 const batchCalls = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
 
-/** Why this driver cannot copy blocks by one call; null where it can. */
+/** Why this driver cannot copy blocks with one call; null if it can. */
 export function batchCopiesOff({ facts }: Backend): string | null {
   return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"

@@ -12,7 +12,7 @@ interface ChartText {
   title: string;
   /** A sentence or two on what the chart shows, for readers who cannot see it. */
   description: string;
-  /** A page shows it when it is asked for: one that few readers need. */
+  /** A page shows it only on request, because few readers need it. */
   isFolded?: true;
 }
 

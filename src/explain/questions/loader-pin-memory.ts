@@ -6,10 +6,13 @@ import { answerWithTorch, gpuHint, noGpu } from "../torch/torch-answer.js";
 
 const options = { rows: 10_000, columns: 256, batch: 128, rounds: 25 };
 
-/** An epoch that is shorter by this share has gained. */
+/** An epoch that is shorter by this share counts as faster. */
 const worthwhile = 0.02;
 
-/** What epochs of the loader, in turns, make of the claim; `gpuMissing` says why no batch was copied, null where they were. */
+/**
+ * The verdict from epochs of the loader, with and without pinning in turns; `gpuMissing` says why no batch was copied,
+ * null if they were.
+ */
 export function concludeLoaderPinMemory(
   { batches, pinned, unpinned, uncopied }: Experiments["loader"]["figures"],
   gpuMissing: string | null,
@@ -28,7 +31,7 @@ export function concludeLoaderPinMemory(
   }
   const withPinning = medianFigure("an epoch with pin_memory", "ns", pinned);
   const without = medianFigure("an epoch without pin_memory", "ns", unpinned);
-  // Of each round, whose epochs ran one after the other.
+  // Differences within each round, whose epochs ran one after the other.
   const savedNs = unpinned.map((ns, round) => (ns - pinned[round]!) / batches);
   const saved = medianFigure("saved by pinning, a batch", "ns", savedNs);
   const gain = medianFigure(
@@ -57,7 +60,7 @@ export function concludeLoaderPinMemory(
   };
 }
 
-/** What pinning does to a batch, as far as the intervals tell. */
+/** The effect of pinning on a batch, as far as the intervals show it. */
 function savedText(saved: MeasuredFigure, isGain: Known): string {
   const each = durationText(Math.abs(saved.value));
   const isSaved = isAtLeast(saved, 0);
@@ -77,7 +80,7 @@ function savedText(saved: MeasuredFigure, isGain: Known): string {
   return `${change}: batches this small gain nothing.`;
 }
 
-/** "10 000", as people write it. */
+/** "10 000". */
 function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, " ");
 }

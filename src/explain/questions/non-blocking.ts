@@ -7,18 +7,18 @@ import { answerOnGpu } from "../torch/torch-answer.js";
 
 const options = { bytes: 64 * MiB, rounds: 15 };
 
-/** A copy of which this share is hidden behind the computation overlaps with it. */
+/** A copy overlaps with the computation if at least this share of it is hidden. */
 const overlapping = 0.5;
-/** Where not even this share of it is hidden, one runs after the other. */
+/** If less than this share is hidden, one runs after the other. */
 const inTurn = 0.2;
-/** A call that takes this share of its copy's time, or more, waits for it. */
+/** A call that takes at least this share of its copy's time waits for the copy. */
 const waiting = 0.5;
 
-/** What the times of copies, of a computation and of both together make of the claim. */
+/** The verdict from the times of copies, of a computation, and of both together. */
 export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]): Conclusion {
   const { compute, pinnedCopy, pageableCopy } = overlap;
   const time = (name: string, timesNs: readonly number[]) => medianFigure(name, "ns", timesNs);
-  // Each by its round, in which all of them ran one after the other.
+  // Shares within each round, whose parts ran one after the other.
   const share = (name: string, shareOf: (round: number) => number) =>
     medianFigure(
       name,
@@ -116,7 +116,7 @@ function adviceOf(
     : `So a copy needs both to overlap: pinned memory and a stream of its own.${freesTheCpu.pinned === true ? " In one stream non_blocking=True only lets the CPU go on." : ""}`;
 }
 
-/** Whether non_blocking=True lets a copy run beside a computation, as a torch user sees it. */
+/** Whether non_blocking=True lets a copy overlap with a computation, for a torch user. */
 export const nonBlocking: Question = {
   name: "non-blocking",
   title: "does non_blocking=True let a copy overlap with computing?",

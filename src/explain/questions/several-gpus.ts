@@ -23,17 +23,17 @@ const request = {
   budgetNs: 4e9,
 } as const satisfies RunRequest;
 
-/** Rates of one device by itself and while all copy. */
+/** Rates of one device alone, and while all copy. */
 export interface DeviceRates {
   device: number;
   pinned: { alone: MeasuredFigure; together: MeasuredFigure };
   pageable: { alone: MeasuredFigure; together: MeasuredFigure };
 }
 
-/** Share of its rate alone that a device must keep to count as not slowed. */
+/** A device that keeps this share of its own rate counts as not slowed. */
 const keptShare = 0.9;
 
-/** What the rates make of the claim. */
+/** The verdict on the claim. */
 export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion {
   const keptOf = (memory: "pinned" | "pageable") =>
     devices.map(({ device, [memory]: { alone, together } }) => ({
@@ -45,7 +45,7 @@ export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion
     allOf(...kept[memory].map((one) => isAtLeast(one, keptShare)));
   const sum = (memory: "pinned" | "pageable") =>
     devices.reduce((total, one) => total + one[memory].together.value, 0);
-  /** The least that one keeps, of those that are known to keep enough, or not to. */
+  /** Lowest share of its solo rate, over the devices with a conclusive verdict. */
   const least = (memory: "pinned" | "pageable", known: boolean) => {
     const alike = kept[memory].filter((one) => isAtLeast(one, keptShare) === known);
     return figureText({ unit: "share", value: Math.min(...alike.map(({ value }) => value)) });

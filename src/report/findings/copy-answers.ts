@@ -65,7 +65,7 @@ type Sentence = Omit<CopyAnswer, "device">;
 export const oneWay = ["h2d", "d2h"] as const;
 export type OneWay = (typeof oneWay)[number];
 
-/** Where bytes go, in a sentence about one direction. */
+/** Directions in a sentence. */
 const way: Readonly<Record<OneWay | "bidir" | "d2d", string>> = {
   h2d: "to the device",
   d2h: "from the device",

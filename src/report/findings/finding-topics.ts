@@ -26,9 +26,9 @@ import {
 } from "./finding-evidence.js";
 
 /**
- * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.
- * Ratios are ranges in which other processes find them too. Where neither a difference nor equality (intervals up to
- * the relative half-width `equalWidth`) can be claimed of any cell, the clause says that much.
+ * One clause on what the cells show about one question in one direction; null without figures. Ratios are ranges that
+ * other processes also find. If no cell shows a difference or equality (intervals up to the relative half-width
+ * `equalWidth`), the clause says so.
  */
 export type Topic = (
   cells: readonly CellResult[],
