@@ -15,8 +15,8 @@ const readable =
   "what a command of pinbench wrote with --output or printed with --json, a folder of runs, or a history";
 
 /**
- * Reads what pinbench has written, of whatever kind: a document, a folder of runs, or a history's folder or file. A folder
- * may hold several documents. Rejects with a usage error that names the path, and what is wrong with it.
+ * Reads any output of pinbench: a document, a folder of runs, or a history's folder or file. A folder may hold several
+ * documents. Rejects with a usage error that names the path and its fault.
  */
 export async function readDocuments(path: string): Promise<FoundDocument[]> {
   const info = await stat(path).catch(() => null);

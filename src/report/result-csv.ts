@@ -6,7 +6,7 @@ import type { ResultDocument } from "../results/schema.js";
 interface Row {
   document: ResultDocument;
   cell: CellResult;
-  /** Null for a cell that has no figures. */
+  /** Null for a cell without figures. */
   stats: CellStats | null;
 }
 
@@ -23,7 +23,7 @@ const columns: readonly Column[] = [
     ({ document, cell }) => document.devices.find(({ ordinal }) => ordinal === cell.device)?.name ?? null,
   ],
   ["direction", ({ cell }) => cell.direction],
-  // Of a bidir cell: h2d, d2h or their sum.
+  // For a bidir cell: h2d, d2h or their sum.
   ["moved", ({ stats }) => stats?.direction ?? null],
   ["memory", ({ cell }) => cell.memory],
   ["size_bytes", ({ cell }) => cell.sizeBytes],
@@ -33,7 +33,7 @@ const columns: readonly Column[] = [
   ["cache", ({ cell }) => cell.cache],
   ["outcome", ({ cell }) => cell.outcome],
   ["samples", ({ stats }) => stats?.samples ?? 0],
-  // More than one: low and high are the interval between them.
+  // If above 1, low and high are the interval between the processes.
   ["processes", ({ stats }) => stats?.bandwidthGBps.processMedians?.length ?? 1],
   ["copies_per_sample", ({ cell }) => cell.copiesPerSample],
   ...distributionColumns("bandwidth_gbps", (stats) => stats.bandwidthGBps),
@@ -45,27 +45,27 @@ const columns: readonly Column[] = [
   ["skip_reason", ({ cell }) => cell.skipReason],
   ["error", ({ cell }) => cell.error?.message ?? null],
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
-  // Later columns stand behind those before them, which keep their place. Of plain cells those up to chunks are empty.
+  // Later columns are appended, so that earlier ones keep their place. For plain cells, those up to chunks are empty.
   ["worker_kind", ({ cell }) => cell.workerKind],
   ["together", ({ cell }) => cell.together?.join(" ") ?? null],
   ["peer", ({ cell }) => cell.peer ?? null],
   ["path", ({ cell }) => cell.path ?? null],
   ["beside", ({ cell }) => cell.beside ?? null],
   ["chunks", ({ cell }) => cell.chunks ?? null],
-  // Of the load beside the copies, in load_unit.
+  // The load's rates, in load_unit.
   ["load_unit", ({ cell }) => cell.load?.unit ?? null],
   ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
   ["load_during_median", ({ cell }) => cell.load?.during.median ?? null],
   ...(["median", "low", "high"] as const).map(
     (key): Column => [`load_kept_share_${key}`, ({ cell }) => cell.load?.keptShare[key] ?? null],
   ),
-  // What the kernels of one copy take, of a pipeline.
+  // Time of a pipeline's kernels for one copy.
   ["compute_ns", ({ cell }) => cell.computeNs ?? null],
   ["host", ({ document }) => document.host?.hostname ?? null],
   ["run_id", ({ document }) => document.run.id],
   ["started_at", ({ document }) => document.run.startedAt],
   ["labels", ({ document }) => labelsLine(document)],
-  // Of scattered blocks; what a block costs the CPU of a worker.
+  // For scattered blocks; with a worker's CPU time per block.
   ["block_bytes", ({ cell }) => cell.blockBytes ?? null],
   ["block_way", ({ cell }) => cell.blockWay ?? null],
   ["block_sms", ({ cell }) => cell.blockSms ?? null],
@@ -74,7 +74,7 @@ const columns: readonly Column[] = [
   ),
 ];
 
-/** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
+/** One row per cell and direction, also for a cell without figures; the first row has the names of the columns. */
 export function resultRows(document: ResultDocument): CsvValue[][] {
   const rows = document.cells.flatMap((cell) => {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;

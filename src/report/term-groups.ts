@@ -1,11 +1,11 @@
-/** A word of the tables, and what it means in one sentence for somebody who has never met it. */
+/** A word of the tables with its meaning, in one sentence for a newcomer. */
 export interface Term {
-  /** What it is listed by, and all that the tables call it. */
+  /** All names in the tables; the first is the heading. */
   names: readonly string[];
   meaning: string;
 }
 
-/** Terms that belong together, in the order in which a reader meets them. */
+/** Terms that belong together, in the order of reading. */
 export interface TermGroup {
   title: string;
   terms: readonly Term[];

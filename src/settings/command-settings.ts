@@ -20,7 +20,7 @@ import {
 } from "./table.js";
 import { tuneSettings } from "./tune-settings.js";
 
-/** How `fleet run` starts one process a node, and how long it waits for them. */
+/** How `fleet run` starts one process per node, and how long it waits for them. */
 const launchSettings = {
   nodes: setting(
     "--nodes <count|list>",
@@ -73,7 +73,7 @@ const ids = kind.onDemand("--ids", "call cells by their ids, as --cells takes th
 const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
 const debug = kind.onDemand("--debug", "show where an error came from");
 
-/** Null searches for the nearest, false reads none. */
+/** Null searches for the nearest file, false reads none. */
 const config = setting(
   "--config <file>",
   "read this configuration instead of the nearest pinbench.config.json",
@@ -104,7 +104,7 @@ const output = (formats: Formats) =>
 const chart = (example: string) =>
   setting("--chart <name>", `chart for an .svg file, such as ${example}`, kind.text);
 
-/** What a command's document is printed and written as. */
+/** The formats of a command's document, printed and written. */
 const written = <const Name extends DocumentName>(name: Name) =>
   ({
     format: setting("--format <name>", "what to print", kind.choice(formatNames(name))),
@@ -125,7 +125,7 @@ const fleetReport = {
   debug,
 } as const;
 
-/** The flags of each command in the order of its help. */
+/** The flags of each command, in the order of its help. */
 export const commandSettings = {
   run: {
     ...runSettings,
@@ -150,7 +150,7 @@ export const commandSettings = {
   },
   /** It takes its settings as JSON. */
   measure: {},
-  /** It is asked over its IPC channel. */
+  /** It gets its calls over its IPC channel. */
   worker: {},
   baseline: {
     ...baselineSettings,
@@ -364,7 +364,7 @@ export const commandSettings = {
   },
 } as const satisfies Record<string, SettingTable>;
 
-/** The settings of a command, as they were given or are by default. */
+/** The settings of a command, given or default. */
 export type CommandSettings<Name extends keyof typeof commandSettings> = Values<
   (typeof commandSettings)[Name]
 >;

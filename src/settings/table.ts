@@ -36,7 +36,7 @@ const backend = setting(
   { default: "auto", showsDefault: true },
 );
 
-/** What the ids of `cells` say; none of these goes together with it. */
+/** Settings that the ids in `cells` contain; none of these can be given together with it. */
 export const saidByCellIds = [
   "devices",
   "preset",
@@ -57,7 +57,7 @@ export const saidByCellIds = [
   "blockSms",
 ] as const;
 
-/** What to measure: what is null is for the preset to say, or has a default in the plan. */
+/** What to measure: null leaves it to the preset, or to a default of the plan. */
 export const cellSettings = {
   backend,
   devices: setting(
@@ -118,13 +118,13 @@ export const cellSettings = {
     "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
     kind.blockSizes,
   ),
-  /** Null is for the plan to say. */
+  /** Null leaves it to the plan. */
   blockCounts: setting(
     "--block-count <list>",
     "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
     kind.counts("blocks"),
   ),
-  /** Null takes the usual ones. */
+  /** Null takes the default ones. */
   blockWays: setting(
     "--block-ways <list>",
     `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
@@ -143,7 +143,7 @@ export const cellSettings = {
   ),
 } as const;
 
-/** How to measure it: what repetitions of a run share with it. */
+/** How to measure it: repetitions of a run share these. */
 export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
@@ -156,7 +156,7 @@ export const measuringSettings = {
       isWhole: false,
     },
   }),
-  /** Null takes the preset's. */
+  /** Null takes that of the preset. */
   budgetNs: setting(
     "--budget <time>",
     "time for measuring the whole sweep (8s; quick 250ms)",
@@ -188,7 +188,7 @@ export const measuringSettings = {
     "--staging-slots <count>",
     "slots of a ring (3)",
     kind.wholeNumber("number of staging slots"),
-    // With one slot there is nothing for a copy to overlap with.
+    // With one slot a copy could not overlap with anything.
     { default: 3, bounds: wholeFrom("number of staging slots", 2, 64, "from 2 to 64") },
   ),
   verify: setting(
@@ -204,14 +204,14 @@ export const measuringSettings = {
     default: 1,
     bounds: wholeFrom("seed", 0, Number.MAX_SAFE_INTEGER, "from 0 to 2^53 - 1"),
   }),
-  /** Null is a quarter of the memory available. */
+  /** Null is a quarter of the available memory. */
   maxPinnedBytes: setting(
     "--max-pinned <size>",
     "most memory to pin (a quarter of the available memory)",
     kind.size,
     { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
   ),
-  /** Null is what the system says. */
+  /** Null is the size that the system reports. */
   lastLevelCacheBytes: setting(
     "--llc <size>",
     "size of the last-level cache, if the system misreports it (as VMs do)",
@@ -226,27 +226,30 @@ export const measuringSettings = {
 /** What to measure and how. */
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
-/** Where a value may have come from that is no default. */
+/** Sources of values other than defaults. */
 export const origins = ["flag", "configuration", "caller"] as const;
 export type Origin = (typeof origins)[number];
 
 /**
- * What the user asked of a run: the one object that flags, configuration or a caller fill, that the plan and the result
- * carry, and that other processes get as JSON.
+ * The user's request for a run: one object, filled by flags, configuration or a caller, that the plan and the result
+ * contain, and that other processes get as JSON.
  */
 export type RunSettings = Values<typeof runSettings> & {
   origins: Partial<Record<keyof typeof runSettings, Origin>>;
 };
 
-/** Chosen by `npm run bench:regress`: with it less than 1 % of comparisons of equals raise a false alarm. */
+/** Chosen with `npm run bench:regress`: less than 1 % of comparisons of equals raise a false alarm. */
 export const defaultSignificance = 0.003;
 
-/** Fresh processes that a check measures with. */
+/** Number of fresh processes of a check. */
 export const defaultCheckRuns = 5;
 
-/** How `compare` and `check` judge, and which cells they show; what is null is for the configuration to say, before the defaults above. */
+/**
+ * How `compare` and `check` judge, and which cells they show; null leaves it to the configuration, and then to the
+ * defaults above.
+ */
 export const judgingSettings = {
-  /** Each over those before it. */
+  /** Later ones override earlier ones. */
   thresholds: repeatable(
     "--threshold <rule>",
     "smallest drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
@@ -266,7 +269,7 @@ export const judgingSettings = {
   showsAll: kind.onDemand("--all", "show all cells, not only those that need attention"),
 } as const;
 
-/** By what the nodes of a fleet are judged. */
+/** The rule for a fleet's nodes. */
 export const fleetSettings = {
   threshold: setting(
     "--threshold <share>",
@@ -320,7 +323,7 @@ export const checkSettings = {
   ),
 } as const;
 
-/** What `baseline` adds to a run. */
+/** Settings of `baseline` in addition to those of a run. */
 export const baselineSettings = {
   runs: setting(
     "--runs <count>",

@@ -60,7 +60,7 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
-/** How near pageable memory that is staged by pinbench comes to pinned, at the largest size. */
+/** How close pageable memory staged by pinbench comes to pinned, at the largest size. */
 export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = observe(cells, direction, "throughput");
   const sizeBytes = sharedSizes(ofMemory(rates, "staged"), ofMemory(rates, "pinned")).at(-1);
@@ -118,7 +118,7 @@ export function workersOnPageable(kind: WorkerKind, noun: string, nouns = `${nou
   };
 }
 
-/** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
+/** Registered, write-combined and mapped memory compared with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = observe(cells, direction, "throughput");
   const open: string[] = [];
@@ -140,7 +140,7 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
     : `these intervals do not show whether pinned is faster than ${listed(open)}`;
 };
 
-/** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
+/** The time of a small copy from pinned and from pageable memory, at the smallest size. */
 export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   const [pair] = pairUp(observe(cells, direction, "latency"), "pinned", "pageable", equalWidth);
   if (pair === undefined) return null;
@@ -155,7 +155,7 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
 };
 
 /**
- * How the fastest cell that copies both ways at once compares with each direction alone; null where one of the three
+ * The fastest cell that copies in both directions at once, compared with each direction alone; null if one of the three
  * was not measured.
  */
 export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
@@ -177,7 +177,7 @@ export function bothDirections(cells: readonly CellResult[], equalWidth: number)
   );
 }
 
-/** From the least to the greatest that one of these ratios may be: "2.0× to 3.0×", or "2.0×" where both look the same. */
+/** The range of these ratios: "2.0× to 3.0×", or "2.0×" if both ends look the same. */
 export function ratioRange(ratios: readonly IntervalEstimate[]): string {
   const least = Math.min(...ratios.map(({ low }) => low));
   return range(least, Math.max(...ratios.map(({ high }) => high)), formatRatio);
@@ -188,16 +188,16 @@ export function shareRange({ low, high }: IntervalEstimate): string {
   return range(low, high, formatWholeShare);
 }
 
-/** Outwards: a range that was rounded inwards would leave out what another process may find. */
+/** Rounded outwards: an inward-rounded range would exclude figures that another process may find. */
 function range(low: number, high: number, format: (value: number, round?: typeof roundUp) => string): string {
   const [least, most] = [format(low), format(high, roundUp)];
   return least === most ? least : `${least} to ${most}`;
 }
 
-/** More than this many are counted instead of named. */
+/** Most sizes that are named; more are counted. */
 const mostNamed = 3;
 
-/** Which of the measured sizes these are, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
+/** The sizes among the measured ones, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
 function describeSizes(some: readonly number[], all: readonly number[]): string {
   const named = `at ${listed(some.map(formatSize))}`;
   if (some.length === 1) return named;
@@ -213,38 +213,38 @@ function describeSizes(some: readonly number[], all: readonly number[]): string 
  * What a question on cells that are not plain is answered with.
  */
 
-/** A line on cells that are not plain. */
+/** A line on variants. */
 export interface VariantFinding {
   text: string;
-  /** The cells whose devices it speaks of; none where its text names them, null where it has no figures of any. */
+  /** The cells whose devices it is about; empty if its text names them, null if it has no figures. */
   cells: readonly CellResult[] | null;
 }
 
-/** The lines on one question that was asked, and the one of them that matters most. */
+/** The lines on one question, and the most important one. */
 export interface Question {
   lines: readonly VariantFinding[];
   main: VariantFinding | undefined;
 }
 
-/** The question of these lines, of which the first matters most. */
+/** The question with these lines, the most important first. */
 export function firstOf(lines: readonly VariantFinding[]): Question {
   return { lines, main: lines[0] };
 }
 
-/** What the answers rest on beside the cells themselves. */
+/** The basis of the answers besides the cells. */
 export interface Terms {
   document: ResultDocument;
   equalWidth: number;
-  /** The cell that shows what another one reaches by itself, where that is evidence. */
+  /** The cell for the rate of another one alone, if it counts as evidence. */
   aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
-/** Where more words than this differ, two clauses are easier to read than one. */
+/** If more words differ, two clauses are easier to read than one. */
 const mostDifferingWords = 4;
 
 /**
- * One line from the clauses for the two directions (null where nothing was found). What they have in common is said
- * once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
+ * One line from the clauses for the two directions (null without a finding). Common words appear once: "pinned is 3.0×
+ * (H2D) and 2.8× (D2H) pageable from 1 MiB up".
  */
 export function joinDirections(h2d: string | null, d2h: string | null): string | null {
   if (h2d === null) return d2h === null ? null : `${d2h} (D2H)`;
@@ -252,7 +252,7 @@ export function joinDirections(h2d: string | null, d2h: string | null): string |
   return h2d === d2h ? `${h2d} (H2D and D2H)` : (mergeFigures(h2d, d2h) ?? `H2D: ${h2d}; D2H: ${d2h}`);
 }
 
-/** Null unless the two differ in one figure alone. */
+/** Null unless the two differ in exactly one figure. */
 function mergeFigures(h2d: string, d2h: string): string | null {
   const [one, other] = [wordsOf(h2d), wordsOf(d2h)];
   const before = commonLength(one, other);
@@ -270,7 +270,7 @@ function mergeFigures(h2d: string, d2h: string): string | null {
   ].join(" ");
 }
 
-/** A range is one word: neither of its ends says anything without the other. */
+/** A range is one word, because neither end has a meaning alone. */
 function wordsOf(text: string): string[] {
   const joined: string[] = [];
   for (const word of splitWords(text)) {

@@ -58,7 +58,7 @@ export class LiveProbe implements Probe {
     if (target.job.over.aborted) this.#end();
   }
 
-  /** Aborted where no further trial is possible: with the reason jobEnded where the job has ended. */
+  /** Aborted if no further trial is possible: with the reason jobEnded if the job has ended. */
   get over(): AbortSignal {
     return this.#over.signal;
   }

@@ -126,7 +126,7 @@ export function overlapAssumption(
   return `Measured without a training step: 0 workers bring ${formatRate(without)} batches/s here, but make none during a step that blocks, so workers are preferred unless 0 workers are over ${least} as fast.`;
 }
 
-/** "96.9 ±2.2 %"; without the interval where that is open. */
+/** "96.9 ±2.2 %"; without an open interval. */
 function rateWithInterval({ batchesPerSecond, low, high }: TuningScore): string {
   const rate = formatRate(batchesPerSecond);
   if (low === null || high === null) return rate;
