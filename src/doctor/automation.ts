@@ -4,7 +4,7 @@ import { shownText } from "../draw/terminal/terminal-text.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
 
 /*
- * What programs that watch nodes read of a diagnosis: one line with a state, or gauges.
+ * The output of a diagnosis for monitoring programs: one line with a state, or gauges.
  */
 
 /** The state of a node for monitoring programs. */

@@ -10,8 +10,8 @@ import { diagnosisKind } from "./diagnosis-report.js";
 import { readDriverLog } from "./facts/xid-log.js";
 
 /*
- * What a vendor asks for, as one archive: the diagnosis, the files of /proc and /sys that it was made from, and what the
- * driver and the PCIe ports wrote to the kernel's log.
+ * The archive that a vendor asks for: the diagnosis, its files of /proc and /sys, and the log lines of the driver and
+ * the PCIe ports.
  */
 
 /** One file of the archive. */

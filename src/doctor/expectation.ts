@@ -11,18 +11,18 @@ import { MiB } from "../settings/units.js";
 import { checkShape, parseJson, readTextFile } from "../text-file.js";
 
 /*
- * What a device should reach, before it is measured: the payload that its link can carry, and the share of the link that
- * healthy machines fill. reference.json has the shares, as recordings of pinbench's own show them: of plain pinned copies
- * of 32 MiB and more by one worker, from buffers that no cache holds, over the link's limit without packet overhead.
+ * The expected rate of a device, before it is measured: the payload limit of its link, and the share of it that healthy
+ * machines reach. reference.json has the shares from pinbench's own recordings: of plain pinned copies of at least 32
+ * MiB by one worker, from uncached buffers, over the link's limit without packet overhead.
  *
- * Tolerances. An H200's shares lie between 0.873 and 0.880 in all recordings: of two sizes, 45 processes of one machine
- * and three other machines on other days. 5 % is six times that range, so that a healthy machine is not called slow. Of
- * the H100 one machine was recorded: its tolerance is twice as wide. Where no machine with the GPU was recorded, the
- * shares are the lowest of those that were, and the tolerance is twice as wide again: older links fill less, as people
- * report of healthy machines, such as 0.77 for a P100 at generation 3 (12.15 GB/s, github.com/mpicbg-scicomp/gearshifft
- * pull request 82) and 0.79 for A100s at generation 4 (24.8 GB/s, NVIDIA's developer forum, topic 352186). One generation
- * or half of the lanes, the least of the usual faults, take 50 %. Copies from pageable memory have no reference: their
- * rate is that of the host's CPU and memory, which differ by half from one healthy machine to the next.
+ * Tolerances: an H200's shares are between 0.873 and 0.880 in all recordings: two sizes, 45 processes on one machine,
+ * and three other machines on other days. 5 % is six times that range, so that a healthy machine is not called slow.
+ * For the H100 only one machine was recorded, so its tolerance is twice as wide. For other GPUs, the shares are the
+ * lowest of the recorded ones, and the tolerance is twice as wide again. Older links reach less: users report 0.77 for
+ * a healthy P100 at generation 3 (12.15 GB/s, github.com/mpicbg-scicomp/gearshifft pull request 82) and 0.79 for A100s
+ * at generation 4 (24.8 GB/s, NVIDIA's developer forum, topic 352186). The smallest of the usual faults, one generation
+ * or half of the lanes, costs 50 %. Copies from pageable memory have no reference: their rate depends on the host's CPU
+ * and memory, and differs by half between healthy machines.
  */
 
 const share = z.number().positive().max(1);

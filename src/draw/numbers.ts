@@ -1,6 +1,5 @@
 /*
- * Numbers for people. None is ever rounded into a better one: rates and shares are rounded down, times and
- * intervals up.
+ * Numbers for people. No rounding flatters: rates and shares are rounded down, times and intervals up.
  */
 
 /** A relative tolerance above the error of binary fractions: 55.3 x 10 must not become 552. */

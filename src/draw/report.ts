@@ -1,8 +1,8 @@
 import { withoutFullStop } from "./words.js";
 
 /*
- * A report: what a document says, before it is drawn. A terminal, Markdown and a page draw the same report, and know no
- * document.
+ * A report: the content of a document before drawing. A terminal, Markdown and a page draw the same report, independent
+ * of the document.
  */
 
 /** The report on a document, in the order of a terminal. */

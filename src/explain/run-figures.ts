@@ -6,8 +6,8 @@ import { median, medianInterval } from "../stats/order-statistics.js";
 import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
 
 /*
- * Figures of what was measured, and what their intervals decide. All figures of a question come from one process, which
- * measured them in turns: their intervals are the medians' own.
+ * Figures from measurements, and what their intervals decide. All figures of a question come from one process, which
+ * measured them in turns: their intervals are those of the medians.
  */
 
 /** The fields by which a run's cell is found. */

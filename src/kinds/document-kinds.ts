@@ -2,8 +2,8 @@ import type { DocumentKind } from "../draw/document-kind.js";
 import type { DocumentName } from "../settings/document-formats.js";
 
 /*
- * The kinds of documents. What each of them is stands in its feature's folder, and is loaded when it is needed; its
- * formats are in settings/document-formats.ts.
+ * The kinds of documents. Each is defined in its feature's folder, and loaded on demand; its formats are in
+ * settings/document-formats.ts.
  */
 
 const kinds = {

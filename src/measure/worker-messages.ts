@@ -12,7 +12,7 @@ import type {
 import type { BackendName, WatchedCall } from "../settings/choices.js";
 
 /*
- * What a pool and its worker processes say to each other over the IPC channel, in Node's "advanced" serialization, which
+ * The messages between a pool and its worker processes over the IPC channel, in Node's "advanced" serialization, which
  * keeps typed arrays.
  */
 

@@ -1,8 +1,8 @@
 import type { LinkRecord } from "../results/schema-parts.js";
 
 /*
- * What a driver that is open tells of its devices (`NativeDriver` of contract.ts), written by hand as that is: by CUDA, and
- * by NVML where there is one. What is not told is null.
+ * An open driver's facts on its devices (`NativeDriver` in contract.ts), written by hand like that file: from CUDA, and
+ * from NVML if available. Unknown values are null.
  */
 
 /** Facts that are constant while the driver is open. */

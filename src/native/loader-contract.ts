@@ -85,7 +85,7 @@ export interface LoaderArrivals {
 }
 
 /*
- * What the addon offers to obtain pinned memory; the rest of the boundary is contract.ts.
+ * The addon's interface for obtaining pinned memory; the rest of the boundary is in contract.ts.
  */
 
 /** How to obtain a pool: src/settings/choices.ts describes each way. */

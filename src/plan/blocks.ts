@@ -7,7 +7,7 @@ import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
 
 /*
- * Copies that are made of many blocks, which lie scattered on both sides: which of them a plan has.
+ * Copies of many blocks that are scattered on both sides: which of them a plan has.
  */
 
 /** The blocks of a copy. */

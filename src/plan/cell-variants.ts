@@ -5,8 +5,8 @@ import type { Axes } from "./axes.js";
 import { blockCells, problemOfBlocks } from "./blocks.js";
 
 /*
- * What a cell may be beside a plain one: copied by processes, on several devices at once, between two of them, beside a
- * load, in chunks with a kernel behind each, or in scattered blocks.
+ * The variants of a plain cell: copied by processes, on several devices at once, between two of them, during a load, in
+ * chunks followed by kernels, or in scattered blocks.
  */
 
 /** The requested and possible variants of a plain cell, with the plain one first if it is among them. */

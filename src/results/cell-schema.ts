@@ -14,7 +14,7 @@ import {
 import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
 
 /*
- * What a result holds of each cell.
+ * The part of a result for each cell.
  */
 
 const directionMoved = z.enum(directionsMoved);

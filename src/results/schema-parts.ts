@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /*
- * What the schemas of a result are made of.
+ * Common parts of the schemas.
  */
 
 /** A whole number from 0 up. */

@@ -55,7 +55,7 @@ const launchSettings = {
   ),
 } as const;
 
-/* What commands share that say nothing of what is measured. */
+/* Common settings of commands that do not affect what is measured. */
 
 const json = kind.onDemand("--json", "short for --format json");
 const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
@@ -88,7 +88,7 @@ const deadlineNs = setting(
   kind.time,
 );
 
-/* Of the commands that measure on a device. */
+/* Settings of the commands that measure on a device. */
 const turn = {
   wait: kind.onDemand("--wait", "wait until the devices are free (first come, first served)"),
   waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
@@ -112,7 +112,7 @@ const written = <const Name extends DocumentName>(name: Name) =>
     output: output(documentFormats[name]),
   }) as const;
 
-/* How the texts of commands that name cells are shown. */
+/* How commands that name cells show their texts. */
 const shown = { verbose, ids, plain, ascii, color } as const;
 
 /** How nodes are judged and shown: flags of all commands that end with a fleet's report. */

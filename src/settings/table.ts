@@ -16,9 +16,9 @@ import { type Bounds, repeatable, setting, type Values } from "./setting.js";
 import { formatDuration, MiB } from "./units.js";
 
 /*
- * Every setting that says what is measured, judged and kept, once. Flags, the configuration's keys, the library's
- * options, the settings that a result carries and the help follow from here. Keys have their units in their names; times
- * are nanoseconds. Which command has which of them, and its flags for output alone, stand in command-settings.ts.
+ * Every setting of measuring, judging and storing, defined once. Flags, the configuration's keys, the library's
+ * options, the settings in results and the help are derived from here. Keys have their units in their names; times are
+ * in nanoseconds. command-settings.ts lists the settings of each command, and flags that only affect output.
  */
 
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({

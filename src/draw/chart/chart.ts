@@ -1,5 +1,5 @@
 /*
- * What a picture shows, before it is drawn: made of documents by the features, drawn by the files beside this one.
+ * The content of a picture: made from documents by the features, drawn by the neighbouring files.
  */
 
 /** Any chart; names are unique within a page. */

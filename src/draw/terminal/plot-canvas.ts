@@ -1,6 +1,6 @@
 /*
- * Lines and marks in characters. Each character is a cell of several dots: a braille pattern of 2 × 4 of them, or in ASCII
- * one of the signs that stand at the top, in the middle or at the bottom of a line.
+ * Lines and marks in characters. Each character is a cell of several dots: a braille pattern of 2 × 4 dots, or in ASCII
+ * one of the signs at the top, in the middle or at the bottom of a line.
  */
 
 /** Colours a piece of text, or leaves it as it is. */

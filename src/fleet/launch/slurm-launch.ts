@@ -4,7 +4,7 @@ import { errorCode, PinbenchError } from "../../errors.js";
 import { type LaunchPlan, nodesPlaceholder, plainHost } from "./launch-plan.js";
 
 /*
- * All that is known of Slurm: its programs, their flags and its environment. Tried with 22.05.
+ * The only file with knowledge of Slurm: its programs, flags and environment. Tested with 22.05.
  */
 
 /** A request to Slurm. */

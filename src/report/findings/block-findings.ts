@@ -11,8 +11,8 @@ import { compareIntervals } from "./finding-evidence.js";
 import { joinDirections, ratioRange, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*
- * The closing lines on copies in scattered blocks: from which size of a block on a plain loop of copies is enough, and what
- * is worth while below that.
+ * The closing lines on copies in scattered blocks: the block size from which a plain loop of copies is enough, and the
+ * best way below that.
  */
 
 /**

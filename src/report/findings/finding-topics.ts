@@ -210,7 +210,7 @@ function describeSizes(some: readonly number[], all: readonly number[]): string 
 }
 
 /*
- * What a question on cells that are not plain is answered with.
+ * The answer to a question on variants.
  */
 
 /** A line on variants. */

@@ -3,7 +3,7 @@ import type { ResultDocument } from "../../results/schema.js";
 import { formatSize, KiB } from "../../settings/units.js";
 
 /*
- * What `--blocks auto` found as the settings of inference servers, by their own names.
+ * The result of `--blocks auto` as settings of inference servers, by their own names.
  */
 
 /** The choice for a direction: a kernel below a block size, or one way at every size. */

@@ -30,7 +30,7 @@ import {
 } from "./finding-topics.js";
 
 /*
- * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
+ * The closing lines on variants. Like those on plain cells, they claim what other processes also find.
  */
 
 /** The most important line on each question about variants. */

@@ -9,7 +9,7 @@ import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 
 /*
- * The figures of cells as points of curves, and what the axes of such charts have in common.
+ * The figures of cells as points of curves, and the common properties of such charts' axes.
  */
 
 /** The total direction of a cell: for both directions at once, their sum. */
@@ -112,7 +112,7 @@ export function otherWorkers(shown: number, all: readonly number[]): string {
 }
 
 /*
- * The figures of cells as bars that are held against each other.
+ * The figures of cells as bars for comparison.
  */
 
 /** The axis of bars in this mode. */
@@ -173,8 +173,8 @@ export function describeBars(groups: readonly BarGroup[]): string {
 const mostClauses = 16;
 
 /*
- * What the charts of a result are called. Names do not depend on what else was measured, but for the number of devices:
- * charts of one name in two results show the same thing.
+ * The names of a result's charts. They do not depend on other measurements, except for the number of devices: charts
+ * with one name in two results show the same thing.
  */
 
 /** The common properties of a chart's cells. */

@@ -5,7 +5,7 @@ import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../claim
 import { type BlockCutoffs, type BlockWayRecord, latticeBytes, placeOf } from "./cutoff-schema.js";
 
 /*
- * From which block size on another way is the best: which sizes to measure next, and what those that were measured tell.
+ * The block size from which another way is the best: which sizes to measure next, and what the measured ones show.
  */
 
 /** A way counts as better if it is certainly faster by this share: nobody changes a server for less. */

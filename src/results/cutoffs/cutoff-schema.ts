@@ -45,7 +45,7 @@ export type BlockCutoffs = z.infer<typeof blockCutoffsSchema>;
 export type BlockWayRecord = z.infer<typeof waySchema>;
 
 /*
- * The block sizes among which `--blocks auto` searches. Each octave has four: 28 KiB, where vLLM changes its way, is one.
+ * The block sizes that `--blocks auto` can measure: four in each octave, including 28 KiB, where vLLM changes its way.
  */
 
 const leastBytes = 4 * KiB;

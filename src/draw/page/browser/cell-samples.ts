@@ -1,8 +1,9 @@
 import type { EncodedSeries, SampleData } from "../sample-data.js";
 
 /*
- * Shows the samples of any cell in the two charts that a page has of one: a control chooses the cell, and both are drawn
- * anew as src/draw/chart draws them, but for samples that can be read one by one. Other scripts hear "redrawn".
+ * Shows the samples of any cell in the two charts that a page has for one: a control selects the cell, and both charts
+ * are drawn again in the same way as in src/draw/chart, except that samples can be read one by one. Other scripts get
+ * the event "redrawn".
  */
 
 /** A cell that can be chosen. */

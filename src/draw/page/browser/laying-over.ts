@@ -1,7 +1,7 @@
 /*
- * One control of the page lays the curves of one document over the same charts of all others. What is laid over has the
- * class "over". Charts are the same where their names (data-chart) and all their axes are. Where a page says what two
- * documents differ in, they are laid over each other from the start, and the second one's charts are hidden.
+ * One control of the page overlays the curves of one document on the same charts of all others. Overlaid elements have
+ * the class "over". Charts are the same if their names (data-chart) and all their axes are. If a page shows the
+ * difference of two documents, they are overlaid from the start, and the second one's charts are hidden.
  */
 
 const laidOver = "over";

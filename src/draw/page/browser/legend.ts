@@ -1,6 +1,6 @@
 /*
- * Makes the names above a chart buttons: pressed, their curves are shown. A click or Enter hides a curve or brings it
- * back; a double click, or with Shift, shows that one alone, or all again. What is hidden has the class "off".
+ * Makes the names above a chart buttons: pressed ones show their curves. A click or Enter hides a curve or shows it
+ * again; a double click, or one with Shift, shows only that curve, or all again. Hidden elements have the class "off".
  */
 
 for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) {

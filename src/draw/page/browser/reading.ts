@@ -1,6 +1,6 @@
 /*
- * Reads the points of charts: the nearest one under a pointer or a finger, and one after the other by keyboard. Whatever
- * stands in a chart with a <title> is a point; those of one curve stand in one element with the attribute data-curve.
+ * Reads the points of charts: the nearest one under a pointer or a finger, and one after the other by keyboard. Every
+ * element with a <title> is a point; the points of one curve are in one element with the attribute data-curve.
  */
 
 /** A point of a chart that can be read, and its text. */
