@@ -40,7 +40,7 @@ class Scheduler {
   bool is_idle(const Stream& stream) const;
   void throw_if_halted() const;
 
-  // Gives up with an error: discards what has not begun, and throws the error at all that wait. Only the
+  // Stops with an error: discards what has not begun, and throws the error in all waiting calls. Only the
   // first error counts.
   void halt(cu::Result error);
 
@@ -57,7 +57,7 @@ class Scheduler {
   void run_engine(Engine engine);
   void run_front_end();
 
-  // All below: with the lock held.
+  // Everything below: with the lock held.
   void advance(const std::shared_ptr<Stream>& stream);
   void retire_first(Stream& stream);
   bool release_held_streams();

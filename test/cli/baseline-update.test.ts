@@ -174,7 +174,7 @@ describe("check --update", () => {
         const { exitCode, stderr } = await check(day, 0.93, ...history);
         expect({ day, exitCode, stderr }).toEqual({
           ...{ day, exitCode: 1 },
-          stderr: "pinbench: main was not updated: a regression stands, and --accept was not given.\n",
+          stderr: "pinbench: main was not updated: there is a regression, and --accept was not given.\n",
         });
       }
       expect(filesIn(folder)).toEqual(held);
@@ -225,7 +225,7 @@ describe("real processes on an emulated link", () => {
       expect(await check(onLink(0.6 * 0.5e9), `--update${history}`)).toMatchObject({
         exitCode: 1,
         stderr: expect.stringMatching(
-          /main was not updated: a regression stands, and --accept was not given\.\n$/,
+          /main was not updated: there is a regression, and --accept was not given\.\n$/,
         ),
       });
     }

@@ -137,7 +137,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await refusal(withCells({ id: "d0/up/pinned" })),
       2,
-      /: main has the cell "d0\/up\/pinned", which is no cell's id\. Make a baseline with/,
+      /: main has the cell "d0\/up\/pinned", which is not a cell id\. Make a baseline with/,
     );
     expectSentence(
       await refusal((document) => ({ ...document, backend: "cuda" }), { PINBENCH_CUDA_LIBRARY: "/none.so" }),

@@ -30,7 +30,7 @@ describe("a machine that got slower", () => {
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--output", junit, "--update"]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: `pinbench: ${baseline} was not updated: a regression stands, and --accept was not given.\n`,
+      stderr: `pinbench: ${baseline} was not updated: there is a regression, and --accept was not given.\n`,
     });
     expect(comparison).toMatchObject({
       command: "check",

@@ -125,7 +125,7 @@ describe("GPUs of several results", () => {
         result([50], at(0), {}, gpuAt("old", first)),
         result([60], at(1), {}, gpuAt("new", second)),
       ]).map(({ host, notes }) => [host, ...notes]);
-    const namesakes = [["n0"], ["n0/old", "another machine with other GPUs is called n0 as well"]];
+    const namesakes = [["n0"], ["n0/old", "another machine with other GPUs has the same name, n0"]];
     expect(two("0000:10:00.0", "0000:10:00.0")).toEqual(namesakes);
     expect(two(null, "0000:10:00.0")).toEqual(namesakes);
     const bare = joinResults([

@@ -128,7 +128,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
       gpu === 1 ? { link: { ...unknown, smClockMHz: null, memoryClockMHz: null } } : {};
     const fleet = judged(nodeResults(12, { n07: { speed: pinnedAt(0.5, 1), device: narrow } }));
     expect(fleet.outliers[0]!.evidence).toContain(
-      "Its link ran at gen5 x8 under load, slower than those of most of its like.",
+      "Its link ran at gen5 x8 under load, slower than most of its group.",
     );
   });
 
@@ -211,7 +211,7 @@ describe("places", () => {
   it("are not known of one node, which says so", () => {
     const [group] = judged(nodeResults(1, { n00: { gpus: 8, speed: pinnedAt(0.88, 7) } })).groups;
     expect(group!.tooFew).toMatch(
-      /Its GPUs .*; one node does not show whether a slower one is at fault or built so\.$/,
+      /Its GPUs .*; one node does not show whether a slower GPU has a fault or is built so\.$/,
     );
   });
 });

@@ -46,11 +46,11 @@ describe("links of an outlier", () => {
   it("that can do no more are told if most of its like have faster ones", () => {
     const slower = linked("x", [link(4, 16)], [link(4, 16)]);
     expect(evidence(slower, 0)).toEqual([
-      "Its link ran at gen4 x16 under load, slower than those of most of its like.",
+      "Its link ran at gen4 x16 under load, slower than most of its group.",
     ]);
     const unknown = linked("x", [link(4, 16)], [null]);
     expect(evidence(unknown, 0)).toEqual([
-      "Its link ran at gen4 x16 under load, slower than those of most of its like.",
+      "Its link ran at gen4 x16 under load, slower than most of its group.",
     ]);
     expect(evidence(unknown, 0, [linked("a", [link(4, 16)]), linked("b", [link(5, 16)])])).toEqual([]);
     expect(evidence(linked("x", [null], [link(5, 16)]), 0)).toEqual([]);

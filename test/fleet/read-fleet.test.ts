@@ -307,6 +307,6 @@ describe("several results of one host", () => {
     write("b.json", at("14:00", { device: (gpu) => ({ uuid: `GPU-other-${gpu}` }) }));
     const { nodes } = await readFleet([folder]);
     expect(nodes.map(({ host }) => host)).toEqual(["n00", "n00/GPU-n00-0"]);
-    expect(nodes[1]!.notes).toEqual(["another machine with other GPUs is called n00 as well"]);
+    expect(nodes[1]!.notes).toEqual(["another machine with other GPUs has the same name, n00"]);
   });
 });
