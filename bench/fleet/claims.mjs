@@ -101,7 +101,7 @@ function falsehood({ slowPart, slowAsAWhole, slowPlaces }, truth, nodes, indexOf
   for (const { place, nodes: slow, reason } of slowPlaces) {
     const gpu = nodes[0].devices.findIndex(({ pciBusId }) => pciBusId === place);
     const actual = nodes.filter((_, node) => truth.has(`${node} ${gpu}`)).length;
-    // What is built so is told as slower than other slots, and that nobody knows why.
+    // A slot that is built slower is reported as slower than other slots, for an unknown reason.
     if (actual !== slow && !reason.includes("do not tell")) return reason;
   }
   return null;

@@ -19,9 +19,9 @@ namespace pinbench::emulated {
 // The hardware's side of a context: brings the operations of its streams to the engines, each stream's in
 // order.
 //
-// A stream whose next operation is engine work stands in that engine's line; one whose next operation waits
-// for a value is watched by the front end. An event needs no thread: whoever completes the operation before
-// it takes its time stamp, and brings on the streams that wait for the event.
+// A stream whose next operation is engine work is in that engine's queue; one whose next operation waits
+// for a value is watched by the front end. An event needs no thread: the thread that completes the operation
+// before it takes its time stamp, and continues the streams that wait for the event.
 class Scheduler {
  public:
   // A stream holds at most `queue_limit` operations.

@@ -21,7 +21,7 @@ const withCells =
   });
 
 describe("another machine than the baseline's", () => {
-  it("is told after one run, is exit code 5 and no new baseline", async () => {
+  it("is reported after one run, with exit code 5 and no new baseline", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
     const before = filesIn(baseline);
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"]);

@@ -54,7 +54,7 @@ describe("pinbench pin on an emulated device", () => {
     expect(table).toContain("=> Obtain 4 MiB of pinned memory by ");
     expect(stdout).toContain("=> Obtain 4 MiB of pinned memory by ");
     expect(html).toMatch(/^<!doctype html>.*Obtain 4 MiB of pinned memory by .*int main\(void\)/s);
-    // It is no result, and is told from one.
+    // It is no result, and is recognised as none.
     expect(await callCli(["compare", "pin.json", "pin.json"], { cwd })).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("is a result of `pinbench pin`, not a result of a run."),

@@ -38,7 +38,7 @@ describe("uneven runs that have to be confirmed", () => {
     expect(check(first, fresh)).toMatch(expected);
   });
 
-  it("are one of several without a confirmation: that cannot be told", () => {
+  it("are inconclusive without a confirmation if there are several", () => {
     expect(judgedOf({ lost: { first: [0, 0, 0, 0, 0.4] } })).toMatch(
       /^inconclusive: slow copies took 8 % of the time, 0 % before, in 1 of 5 runs$/,
     );

@@ -6,7 +6,7 @@ import type { ResultDocument } from "../../src/results/schema.js";
 import type { CellPart } from "../helpers/result-document.js";
 import { buildRuns, type ComparedPart, compareRuns, comparisonRequest } from "../helpers/runs.js";
 
-/** Whose copies go wrong in a run: so many of its samples take so many times their time. */
+/** A run with wrong copies: a number of its samples take several times their time. */
 interface Slow {
   samples: number;
   times: number;

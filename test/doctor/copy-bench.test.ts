@@ -26,7 +26,7 @@ function benchOn(session: FakeSession): Promise<CopyBench> {
   });
 }
 
-/** Lets go whoever waits, once it is cancelled. */
+/** Releases all that wait, once it is cancelled. */
 class Rendezvous implements Pick<NativeRendezvous, "reset" | "cancel"> {
   readonly resets: number[][] = [];
   readonly cancelled: Promise<void>;

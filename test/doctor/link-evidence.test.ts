@@ -98,7 +98,7 @@ describe("a link that has trained down", () => {
   const narrow = (change: DeviceChange, machine = {}) => saysOf("link-narrow", machine, change);
   const x8 = { health: { link: { ...link, width: 8 } }, measured: halfRate };
 
-  it("is told with both its ends, and with the half that it leaves", () => {
+  it("is reported with both its ends, and with the half that it leaves", () => {
     expect(narrow(x8)).toMatchObject([
       {
         summary:
@@ -133,7 +133,7 @@ describe("a link that has trained down", () => {
     });
   });
 
-  it("is told of a device that copied one way alone, and not of one that copies past PCIe or made no copies", () => {
+  it("is reported for a device that copied only one way, and not for one that copies past PCIe or made no copies", () => {
     const other = (change: DeviceChange) => narrow({ ...x8, ...change });
     expect(other({ measured: { pinned: rates(null, 27), nodes: [] } })).toHaveLength(1);
     expect(other({ measured: { pinned: rates(27, null), nodes: [] } })).toHaveLength(1);
@@ -224,7 +224,7 @@ describe("errors of a link", () => {
     }
   });
 
-  it("cost what so many symbols take of the bytes that were copied", () => {
+  it("cost the time of their symbols among the bytes that were copied", () => {
     // 4000 errors of 62 000 symbols in 16 lanes are 3.968 GB beside 20 GB: 0.8344 is left of 44 GB/s.
     expect(errors({ after: { replays: 4003 }, measured: slow })).toMatchObject([
       {
@@ -249,7 +249,7 @@ describe("errors of a link", () => {
     expect(found).not.toHaveProperty("claim");
   });
 
-  it("that were not corrected are told port by port", () => {
+  it("that were not corrected are reported port by port", () => {
     const counts = (nonFatal: number, fatal: number) => ({ errors: { correctable: 9, nonFatal, fatal } });
     const found = saysOf(
       "link-uncorrected",

@@ -49,7 +49,7 @@ describe("results of one host", () => {
     expect(two!.notes).toEqual(["an older result of it does not count"]);
   });
 
-  it("without a time are told as notes, or by their files if there are no others", () => {
+  it("without a time are listed as notes, or by their files if there are no others", () => {
     const unread = (reason: string | null, file: string | null) =>
       result([], null, { reason, file, state: "unreadable" });
     const [node, ...others] = joinResults([

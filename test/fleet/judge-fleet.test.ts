@@ -122,7 +122,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     ]);
   });
 
-  it("hold a link of which nobody knows what it could do against those of most GPUs", () => {
+  it("compare a link of unknown capability with those of most GPUs", () => {
     const unknown = { generation: 5, width: 8, maxGeneration: null, maxWidth: null };
     const narrow = (gpu: number) =>
       gpu === 1 ? { link: { ...unknown, smClockMHz: null, memoryClockMHz: null } } : {};
@@ -183,7 +183,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
 });
 
 describe("places", () => {
-  it("whose GPU is slower on all nodes are told, and held against one another", () => {
+  it("whose GPU is slower on all nodes are reported, and compared with one another", () => {
     const builtSo = { speed: pinnedAt(0.8, 1) };
     const parts = Object.fromEntries(nodeResults(12).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(12, parts));
@@ -196,7 +196,7 @@ describe("places", () => {
     expect(slower.outliers[0]!.cells[0]!.change).toBeCloseTo(-0.25, 1);
   });
 
-  it.each([2, 3, 4])("are told so of %d nodes too, if all of these have them slower", (count) => {
+  it.each([2, 3, 4])("are reported for %d nodes too, if all of these have them slower", (count) => {
     const builtSo = { gpus: 8, speed: pinnedAt(0.88, 7) };
     const parts = Object.fromEntries(nodeResults(count).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(count, parts));
@@ -225,7 +225,7 @@ describe("two parts of a group", () => {
       ]),
     );
 
-  it("are told where half of the nodes are slow, for which nobody is named", () => {
+  it("are reported if half of the nodes are slow, and no node is named", () => {
     const fleet = judged(nodeResults(12, slowNodes(6)));
     expect(fleet.outliers).toEqual([]);
     const { slowPart } = fleet.groups[0]!;

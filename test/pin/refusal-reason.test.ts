@@ -20,7 +20,7 @@ const plain: Refusal = {
 const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> = {}) =>
   refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
 
-it("a refusal is told with what is most likely behind it", () => {
+it("a refusal is reported with its most likely cause", () => {
   expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(
     /^Windows lets WSL pin little in all, 0\.75 to 1 GiB on a machine with 63 GiB/,
   );

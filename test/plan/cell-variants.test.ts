@@ -112,7 +112,7 @@ describe("cells beside the plain ones", () => {
     ]);
   });
 
-  it("are skipped if a batch is too small for so many chunks", () => {
+  it("are skipped if a batch is too small for that many chunks", () => {
     const { cells } = planOf({
       sizesBytes: [KiB, 64 * KiB],
       workers: [1],
@@ -171,7 +171,7 @@ describe("what takes several devices", () => {
     expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(message) });
   });
 
-  it("has all of them open at once, which takes the host's memory so many times", () => {
+  it("has all of them open at once, which takes the host's memory once for each", () => {
     const given = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
     const alone = planOf({ ...given, devices: [0, 1] }, two).estimate;
     const together = planOf({ ...given, together: true }, two).estimate;

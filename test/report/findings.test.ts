@@ -245,7 +245,7 @@ describe("workers on pageable memory", () => {
       ]);
     });
 
-    it("are told of each kind that has several numbers of workers", () => {
+    it("are reported for each kind that has several numbers of workers", () => {
       const threads = [pageable(1, 10), pageable(4, 18)];
       const process = pageable(8, 99, { workerKind: "process" });
       expect(textOfProcesses([...threads, process])).toEqual([

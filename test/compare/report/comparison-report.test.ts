@@ -187,7 +187,7 @@ describe("the table without --all", () => {
     expect(render({ cells: buildCellComparisons(30) })).not.toContain("not shown");
   });
 
-  it("leaves cells that cannot be told to their group, unless one seems to have lost what counts", () => {
+  it("lists inconclusive cells only as a group, unless one seems to have lost enough to count", () => {
     const cells = [0, -0.01, -0.09].map((change, i) => buildInconclusive({ workers: i + 1, change }));
     const groups = [buildGroup(cells, { verdict: "inconclusive", wouldShow: 0.2 })];
     const text = shortly({ cells, groups });

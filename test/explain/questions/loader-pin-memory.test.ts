@@ -40,7 +40,7 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     });
   });
 
-  it("not to be told where the interval lies on both sides of what is worthwhile", () => {
+  it("inconclusive if the interval lies on both sides of the worthwhile gain", () => {
     const pinned = ms(26.4, 0.1);
     expect(told({ pinned })).toMatchObject({
       verdict: "inconclusive",
@@ -48,7 +48,7 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     });
   });
 
-  it("not to be told where it saves something, and perhaps too little", () => {
+  it("inconclusive if it saves something, but perhaps too little", () => {
     expect(told({ pinned: ms(26.46) })).toMatchObject({
       verdict: "inconclusive",
       text: expect.stringContaining("a batch; the interval leaves open whether it is 2 % of it."),

@@ -43,7 +43,7 @@ So a copy needs both to overlap: pinned memory and a stream of its own. In one s
     expect(text).toContain("So non_blocking=True with pinned memory is enough for the two to overlap.");
   });
 
-  it("not to be told where the intervals lie on both sides of the bound", () => {
+  it("inconclusive if the intervals lie on both sides of the bound", () => {
     const { verdict, parts, text } = told({ pinnedOneStream: ms(5.6, 0.1) });
     expect(verdict).toBe("inconclusive");
     expect(parts).toEqual(["inconclusive", "true", "not here", "not here"]);

@@ -4,7 +4,7 @@ import type { Experiments } from "../../../src/explain/torch/program-messages.js
 import { timesAround } from "./times.js";
 
 const bytes = 64 << 20;
-/** Times of copies at rates around so many GB/s. */
+/** Times of copies at rates around this many GB/s. */
 const at = (rate: number, spread?: number) => timesAround(bytes / rate, spread);
 
 /** As an H200 has it. */
@@ -63,7 +63,7 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
     );
   });
 
-  it("not to be told where the intervals are too wide, or too few rounds give none", () => {
+  it("inconclusive if the intervals are too wide, or too few rounds give none", () => {
     expect(told({ childInObject: at(22, 0.3) })).toMatchObject({
       verdict: "inconclusive",
       text: expect.stringContaining("the intervals leave open whether the speed-up is lost."),
@@ -130,7 +130,7 @@ describe("of registering is said", () => {
     });
   });
 
-  it("that it does not help, or that this cannot be told", () => {
+  it("that it does not help, or that the figures are inconclusive", () => {
     expect(told({ childRegistered: at(14.6) }).text).toContain("The likely cause: is_pinned() is False");
     expect(told({ childRegistered: at(14.6), isPinnedRegistered: false }).text).toContain(
       "hardly makes it faster, if at all: 14.6 GB/s; is_pinned() stays False.",

@@ -5,7 +5,7 @@ import {
   type WorkerTrials,
 } from "../../../src/explain/questions/too-many-workers.js";
 
-/** A rate that is known to so many batches a second. */
+/** A rate known to within this many batches a second. */
 const rate = (numWorkers: number, batchesPerSecond: number, spread = 5): WorkersRate => ({
   ...{ numWorkers, batchesPerSecond, batches: 400 },
   ...{ low: batchesPerSecond - spread, high: batchesPerSecond + spread },
@@ -46,7 +46,7 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     );
   });
 
-  it("not to be told where the intervals do not tell, or one is not known", () => {
+  it("inconclusive if the intervals do not decide it, or one is not known", () => {
     expect(told([...upToCores, rate(32, 500, 40)])).toMatchObject({
       verdict: "inconclusive",
       text: expect.stringContaining("leave open whether that is slower by 3 % or more."),
@@ -55,7 +55,7 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     expect(told([...upToCores, unknown]).verdict).toBe("inconclusive");
   });
 
-  it("not to be told where more workers than CPUs did not fit, and why is said", () => {
+  it("inconclusive if more workers than CPUs did not fit, with the reason", () => {
     const without = [
       "32 workers, not pinned: batches in flight need 6.2 MiB of /dev/shm, and 2 MiB are free.",
     ];
@@ -87,7 +87,7 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     expect(text).not.toContain("as many workers");
   });
 
-  it("not to be told of one number", () => {
+  it("inconclusive for one number", () => {
     expect(told([rate(0, 45)])).toEqual({
       verdict: "inconclusive",
       text: "There are no two numbers of workers to compare.",
