@@ -1,5 +1,5 @@
-// What the bare programs of this folder share: the CUDA driver API, found by name, checked call by call, and
-// nothing more; and how they read their options. No code of pinbench but the declarations of that API.
+// What the bare programs of this folder share: the CUDA driver API, found by name, with every call checked;
+// and the reading of their options. Of pinbench's code they use only the declarations of that API.
 #pragma once
 
 #include <dlfcn.h>
@@ -102,7 +102,7 @@ struct Driver {
   }
 };
 
-// Throws where a call fails; wherever a Driver is at hand as `driver_`.
+// Throws if the call fails. Needs a Driver named `driver_` in scope.
 #define CHECK(call) driver_.check(driver_.call, #call)
 
 // The primary context of device 0, whose threads spin while they wait, and one stream.
@@ -134,10 +134,10 @@ class Machine {
   cu::Stream stream_ = nullptr;
 };
 
-// Host memory, written to so that its pages exist, and as much of the device's.
+// Host memory, written to so that its pages exist, and device memory of the same size.
 class Buffers {
  public:
-  // Delegates, so that the destructor gives back the first half where the second cannot be had.
+  // Delegates, so that the destructor gives back the first half if the second cannot be obtained.
   Buffers(const Driver& driver, std::size_t size, bool pinned) : Buffers(driver, Kind{size, pinned}) {
     if (pinned) {
       CHECK(memHostAlloc(&host_, size, 0));

@@ -68,7 +68,7 @@ class BlockLoop {
         options_(options),
         pinned_(pinned),
         pools_(driver_, options.pool, pinned) {
-    // No place has what another has, on either side, so that a block that went astray is seen.
+    // No two places hold the same content, on either side, so that a block that went astray is seen.
     std::uint64_t word = 0;
     for (std::size_t at = 0; at + sizeof word <= options.pool; at += sizeof word) {
       word += 0x9E3779B97F4A7C15u;
@@ -81,7 +81,7 @@ class BlockLoop {
   void print_figures() {
     for (const bool to_device : {true, false}) {
       for (const bool batch : {false, true}) {
-        // From pageable memory no figure by batch was ever taken that these could be held against.
+        // pinbench has no figures for batches from pageable memory, so there is nothing to compare.
         if (batch && (!pinned_ || !has_batch())) continue;
         for (const auto bytes : options_.blocks) print(Figure{to_device, pinned_, batch, bytes});
       }

@@ -29,8 +29,7 @@
 
 namespace {
 
-// A stream that is held runs nothing, and the driver's queue is finite: more copies than this could block for
-// ever.
+// A held stream runs nothing, and the driver's queue is finite: more copies than this could block for ever.
 constexpr std::uint64_t kMaxHeldCopies = 128;
 
 // The options
@@ -187,7 +186,7 @@ class Gate {
   }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
-  // Opened before it goes, so that a failure between holding and releasing leaves no stream waiting for ever.
+  // Opened before it is destroyed, so that a failure between holding and releasing leaves no stream waiting.
   ~Gate() {
     release();
     driver_.contextSynchronize();
@@ -251,7 +250,8 @@ std::vector<double> Loop::by_event() {
 // In and out
 // -------------------------------------------------------------------------------------------------------
 
-// Keeps what outlives one request: the context, and the buffers as long as the next request wants the same.
+// Keeps what outlives one request: the context, and the buffers as long as the next request wants the same
+// ones.
 class Server {
  public:
   std::string answer(const std::vector<std::string>& words) {

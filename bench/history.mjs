@@ -14,7 +14,7 @@ const seeds = Number(values.seeds);
 const checks = 300;
 /** Runs of a check. */
 const runs = 5;
-/** A step counts as found so many checks from its place. */
+/** A step counts as found within this many checks of its place. */
 const tolerance = 5;
 /** So many of 100 seeds must have all steps and no other. */
 const leastRight = 0.95;
@@ -173,7 +173,7 @@ results.delays = noises.flatMap(({ name, noise }) =>
   }),
 );
 printTable(
-  `how many checks after a step it is told, with ${steps.map(({ at }) => at).join(", ")} checks before it`,
+  `how many checks after a step it is reported, with ${steps.map(({ at }) => at).join(", ")} checks before it`,
   ["noise", "step", "half of them", "95 of 100"],
   results.delays.map(({ noise, step, middle, late }) => [noise, `${fixed(100 * step, 0)} %`, middle, late]),
 );

@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Far more than any device caches, and than the pause between two launches costs.
+// Far more than any device caches, and enough that the pause between two launches does not matter.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{512} << 20;
 constexpr auto kLeastLaunch = std::chrono::milliseconds(5);
 

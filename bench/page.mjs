@@ -26,7 +26,7 @@ const [mostKB, mostLargeKB, mostOpenMs] = [300, 1500, 500];
 const kB = (text) => Buffer.byteLength(text) / 1000;
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-/** As many cells with so many samples, whose rates and starts differ as measured ones do. */
+/** Cells with samples whose rates and starts differ as measured ones do. */
 function largeDocument(document, cells, samples) {
   const random = seededRandom(1);
   const measured = document.cells.filter((cell) => cell.samples.length > 0);

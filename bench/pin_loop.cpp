@@ -5,12 +5,12 @@
 //     Obtains so much memory in huge pages, in pieces of which each is touched and registered by one thread;
 //     with one piece all threads touch it. {"bytes":…,"pieces":16,"threads":16,"seconds":[0.55,…]}
 //   pin_loop --library libcuda.so.1 --alias 549755813888
-//     Registers so many bytes of addresses in one call, of which each GiB shows the same GiB of memory:
+//     Registers this many bytes of addresses in one call; each GiB of them maps the same GiB of memory:
 //     whether a call may be so large, without a machine that has as much.
 //     {"bytes":…,"result":"CUDA_SUCCESS","seconds":9.1}
 //   pin_loop --library libcuda.so.1 --poll 10
-//     Calls cuMemGetInfo once a millisecond for so many seconds: the longest call, and the share of the time
-//     in calls of a millisecond or more. {"calls":9990,"longestMs":0.2,"stalledShare":0}
+//     Calls cuMemGetInfo once a millisecond for this many seconds: the longest call, and the share of the
+//     time in calls of a millisecond or more. {"calls":9990,"longestMs":0.2,"stalledShare":0}
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -152,7 +152,7 @@ void register_alias(const Machine& machine, std::size_t bytes) {
   const int file = memfd_create("pin_loop", 0);
   if (file < 0 || ftruncate(file, kGiB) != 0) throw std::runtime_error("memfd_create failed");
   void* const reserved = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserved == MAP_FAILED) throw std::runtime_error("there are not so many addresses");
+  if (reserved == MAP_FAILED) throw std::runtime_error("not enough addresses are available");
   char* const begin = static_cast<char*>(reserved);
   for (std::size_t at = 0; at < bytes; at += kGiB) {
     const std::size_t length = std::min(kGiB, bytes - at);

@@ -28,7 +28,7 @@ function withoutRandomAddresses(command) {
   return setarch === null ? [command] : [setarch, "-R", command];
 }
 
-/** Most tests keep one CPU busy: of so many ranges of them, two run at a time. */
+/** Most tests keep one CPU busy: this many ranges of them run two at a time. */
 const ranges = 24;
 
 /** Runs all tests that the arguments choose; shows what is printed of a range where one fails. */

@@ -1,4 +1,4 @@
-/** Exit codes of every command; docs and help list them from here. */
+/** Exit codes of every command; help and docs take them from here. */
 export const ExitCode = {
   ok: 0,
   regression: 1,
@@ -14,17 +14,19 @@ export const ExitCode = {
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** The signals that end a command with what it has, and the exit code of each: 128 and the signal's number, as of a shell. */
+/**
+ * The signals that end a command with its results so far, and their exit codes: 128 plus the signal's number, as in a
+ * shell.
+ */
 export const signalExitCodes = {
   SIGHUP: ExitCode.hungUp,
   SIGINT: ExitCode.interrupted,
   SIGTERM: ExitCode.terminated,
 } as const;
 
-/** Their names. */
 export const endingSignals = Object.keys(signalExitCodes) as (keyof typeof signalExitCodes)[];
 
-/** The kinds of failure a user can act on, each with its exit code. */
+/** Failures that a user can act on, with their exit codes. */
 const exitCodes = {
   usage: ExitCode.usage,
   output: ExitCode.usage,
@@ -35,25 +37,25 @@ const exitCodes = {
   notComparable: ExitCode.notComparable,
 } as const;
 
-/** What kind of failure it is; its exit code follows. */
+/** The kind of a failure, which decides its exit code. */
 export type ErrorKind = keyof typeof exitCodes;
 
-/** More characters than a sentence has with the paths in it: what is beyond is a value that it quotes. */
+/** Longer than a sentence with its paths: the rest is a quoted value. */
 const mostCharacters = 2000;
 
-/** The text without its middle where it is longer than anybody reads. */
+/** The text without its middle if it is too long to read. */
 function shortened(text: string): string {
   if (text.length <= mostCharacters) return text;
   const kept = mostCharacters / 2;
   return `${text.slice(0, kept)} … ${text.length - mostCharacters} more characters … ${text.slice(-kept)}`;
 }
 
-/** An error whose message is for the user: one sentence that says what and why; `hint` says what to do. */
+/** An error whose message is for the user: one sentence on what happened and why; `hint` says what to do. */
 export class PinbenchError extends Error {
   override readonly name = "PinbenchError";
   readonly kind: ErrorKind;
   readonly hint: string | null;
-  /** The message without `details`, which follow it on indented lines of their own. */
+  /** The message without `details`, which follow it on indented lines. */
   readonly sentence: string;
   readonly details: readonly string[];
 
@@ -76,7 +78,7 @@ export class PinbenchError extends Error {
   }
 }
 
-/** The system's name of what went wrong, such as ENOENT; null where it is no error of the system's. */
+/** The system's error code, such as ENOENT; null for other errors. */
 export function errorCode(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }

@@ -1,4 +1,4 @@
-/** The program as a library: what the commands measure and find, as the documents that their --json prints. */
+/** pinbench as a library: its functions return the documents that the commands print with --json. */
 export type { CellResult } from "./results/cell-schema.js";
 
 import {
@@ -33,21 +33,21 @@ export type { ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
 
-/** Measures copies as `pinbench run` does. A cell that fails does not reject: see its `outcome`. */
+/** Measures copies, like `pinbench run`. A cell that fails does not reject: see its `outcome`. */
 export const run = forCallers(measure);
-/** Compares results as `pinbench compare` does. A regression does not reject: see its `outcome`. */
+/** Compares results, like `pinbench compare`. A regression does not reject: see its `outcome`. */
 export const compare = forCallers(judge);
-/** Lists the devices as `pinbench devices` does, and measures nothing. */
+/** Lists the devices, like `pinbench devices`, without measuring. */
 export const devices = forCallers(listDevices);
-/** Examines the machine as `pinbench doctor` does. What costs bandwidth does not reject: see its `verdict`. */
+/** Examines the machine, like `pinbench doctor`. Findings do not reject: see its `verdict`. */
 export const doctor = forCallers(examine);
-/** Measures what pinned memory costs to obtain as `pinbench pin` does: see `recommendation`. */
+/** Measures the cost of obtaining pinned memory, like `pinbench pin`: see `recommendation`. */
 export const pin = forCallers(obtain);
-/** Answers questions by experiments as `pinbench explain` does. */
+/** Answers questions by experiments, like `pinbench explain`. */
 export const explain = forCallers(answer);
-/** Finds slow nodes as `pinbench fleet` does. Slow nodes do not reject: see `outliers`. */
+/** Finds slow nodes, like `pinbench fleet`. Slow nodes do not reject: see `outliers`. */
 export const fleet = forCallers(judgeFleet);
-/** Finds steps and drifts in past checks as `pinbench history` does. */
+/** Finds steps and drifts in past checks, like `pinbench history`. */
 export const history = forCallers(follow);
-/** Finds the settings of a loader as `pinbench tune` does: see `recommendation`. */
+/** Finds the settings of a loader, like `pinbench tune`: see `recommendation`. */
 export const tune = forCallers(search);

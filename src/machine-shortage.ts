@@ -1,10 +1,10 @@
 import { errorCode, PinbenchError } from "./errors.js";
 
-/** What the machine, or a limit that somebody set on it, has too little of, or does not allow. */
+/** A resource that the machine, or a limit on it, has too little of, or forbids. */
 interface Shortage {
-  /** The system's and Node's names of it. */
+  /** Error codes of the system and Node. */
   codes: readonly string[];
-  /** What is said where the error has none of these names. */
+  /** Messages of errors without such a code. */
   words?: RegExp;
   /** A clause without a full stop. */
   describe: () => string;
@@ -13,7 +13,7 @@ interface Shortage {
 
 const shortages: readonly Shortage[] = [
   {
-    // Of Node's permission model (nodejs.org/api/permissions.html).
+    // Node's permission model (nodejs.org/api/permissions.html).
     codes: ["ERR_ACCESS_DENIED", "ERR_DLOPEN_DISABLED"],
     describe: () => "Node's permission model forbids it",
     hint: "Start node with --allow-addons, --allow-child-process, --allow-fs-read=* and --allow-fs-write=FOLDER, or without --experimental-permission.",
@@ -35,14 +35,14 @@ const shortages: readonly Shortage[] = [
     hint: "Raise the limit of processes (ulimit -u, a container's pids.max) or of address space (ulimit -v), or end other programs.",
   },
   {
-    // What a driver says where the system starts no thread for it, or refuses it memory or files.
+    // The driver's error if the system refuses it a thread, memory or files.
     codes: ["CUDA_ERROR_OPERATING_SYSTEM"],
     describe: () => "the system refused the driver a resource",
     hint: "Raise the limits of processes and threads (ulimit -u, a container's pids.max), of address space (ulimit -v) and of open files (ulimit -n), or end other programs.",
   },
   {
     codes: ["ENOMEM", "ERR_MEMORY_ALLOCATION_FAILED", "ERR_WORKER_OUT_OF_MEMORY", "OUT_OF_HOST_MEMORY"],
-    // What V8 says of a buffer, the dynamic linker of a library, and C++ of anything.
+    // Messages of V8 for a buffer, of the dynamic linker for a library, and of C++ in general.
     words:
       /^Array buffer allocation failed|cannot (?:allocate memory|map zero-fill)|failed to map segment|bad_alloc/i,
     describe: () =>
@@ -52,9 +52,8 @@ const shortages: readonly Shortage[] = [
 ];
 
 /**
- * The error for what this machine has too little of: open files, processes and threads, memory, or what a driver needs. It is of kind
- * "unavailable", and says what failed in consequence where `doing` does, such as "cannot read a.json". Null for any
- * other error.
+ * The error for a shortage on this machine: open files, processes and threads, memory, or a driver's resources. Its
+ * kind is "unavailable", and `doing` says what failed, such as "cannot read a.json". Null for any other error.
  */
 export function shortageOf(error: unknown, doing: string | null = null): PinbenchError | null {
   const code = errorCode(error);
@@ -67,17 +66,17 @@ export function shortageOf(error: unknown, doing: string | null = null): Pinbenc
   return new PinbenchError("unavailable", message, { hint: found.hint, cause: error });
 }
 
-/** What to do about a failure of the addon's with this code; null where the machine has no shortage of anything. */
+/** A hint for a failure of the addon with this code; null if it is no shortage. */
 export function shortageHint(code: string | null): string | null {
   return shortages.find(({ codes }) => code !== null && codes.includes(code))?.hint ?? null;
 }
 
-/** Node 20 calls that of the address space so, and tells bytes all the same. */
+/** Node 20 uses this name for the limit of the address space, although its value is in bytes. */
 type LimitName = "open_files" | "max_user_processes" | "virtual_memory_kbytes" | "virtual_memory_bytes";
 
-/** A limit as a clause in parentheses; empty where there is none. Asks the kernel without opening a file. */
+/** A limit as a clause in parentheses; empty without a limit. Asks the kernel without opening a file. */
 function limitClause(name: LimitName, before: string, after: string): string {
-  // The report would else look up the names of hosts on the network. @types/node does not have this setting yet.
+  // Otherwise the report would resolve host names over the network. @types/node does not have this setting yet.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as {
     userLimits: Partial<Record<LimitName, { soft: number | string }>>;

@@ -2,19 +2,19 @@ import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folder of the package: that of package.json, dist and what is compiled. */
+/** The folder of package.json, dist and the compiled files. */
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** The program, for the processes that pinbench starts of itself. */
+/** The program, for child processes of pinbench. */
 export const programPath = join(packageRoot, "bin/pinbench.js");
 
-/** The version that package.json has, such as "0.1.0". */
+/** The version in package.json, such as "0.1.0". */
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Which commit the program was built from, and its date; null where the build knew of none. */
+/** The commit of the program and its date; null if the build did not know it. */
 export function packageCommit(): { commit: string | null; commitDate: string | null } {
   try {
     const text = readFileSync(join(packageRoot, "dist/program/commit.json"), "utf8");

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { errorCode, PinbenchError } from "./errors.js";
 import { shortageOf } from "./machine-shortage.js";
 
-/** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
+/** 128 MiB: our own largest results have a few MiB, and anything far above is another file. */
 const defaultLimitBytes = 128 * 1024 ** 2;
 
 const chunkBytes = 64 * 1024;
@@ -33,8 +33,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why the file system refused, as a clause without a full stop; `more` has what is particular to the call. A code
- * without words is reported as it is.
+ * Why the file system failed, as a clause without a full stop; `more` has the reasons of the particular call. A code
+ * without words is reported unchanged.
  */
 export function fileErrorReason(cause: unknown, more: Readonly<Record<string, string>>): string {
   const code = errorCode(cause);
@@ -42,8 +42,8 @@ export function fileErrorReason(cause: unknown, more: Readonly<Record<string, st
 }
 
 /**
- * The descriptor that paths such as /dev/stdin and /dev/fd/3 stand for; null for any other path. It is used as it is:
- * opening the path again fails on a socket, and a program that writes may have closed its end.
+ * The descriptor behind a path such as /dev/stdin or /dev/fd/3; null for any other path. It is used directly, because
+ * opening the path again fails on a socket, and a writing program may have closed its end.
  */
 export function inheritedDescriptor(path: string): number | null {
   const stream = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].indexOf(path);
@@ -53,26 +53,22 @@ export function inheritedDescriptor(path: string): number | null {
 }
 
 /**
- * All of a text file as UTF-8, without a byte order mark. Only regular files are read: a named pipe or a device may
- * never end. What this process was started with, /dev/stdin or what a shell's <(…) gives, may be a pipe or a socket too,
- * and is read to its end, which is whoever writes to it to bring about. Rejects with one PinbenchError that
- * names the path as it was given (usage, or unavailable where the machine lacks what reading takes); nothing above
- * `limitBytes` is ever held in memory.
+ * The content of a text file as UTF-8, without a byte order mark. Only regular files are read, because a named pipe or
+ * a device may never end. Exceptions are /dev/stdin and the paths of a shell's <(…): they may be a pipe or a socket,
+ * and are read to the end, which the writer has to provide. Rejects with one PinbenchError that names the path as given
+ * (usage, or unavailable if the machine lacks a resource for reading). At most `limitBytes` are ever in memory.
  */
 export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
   return withOpen(path, (descriptor) => readText(descriptor, path, limitBytes));
 }
 
-/** The lines at the end of a file, and how many lines are before them. */
+/** The lines at the end of a file, and the number of lines before them. */
 export interface NewestLines {
   text: string;
   linesBefore: number;
 }
 
-/**
- * The last lines of a text file, as many as `mostBytes` have room for, whatever the size of the file. Otherwise as
- * readTextFile().
- */
+/** The last lines of a text file of any size, as many as fit into `mostBytes`. Otherwise like readTextFile(). */
 export async function readNewestLines(path: string, mostBytes = defaultLimitBytes): Promise<NewestLines> {
   return withOpen(path, async (descriptor) => {
     const { size } = await statRegular(descriptor, path);
@@ -102,12 +98,12 @@ async function withOpen<T>(path: string, read: (descriptor: number) => Promise<T
   const descriptor = inheritedDescriptor(path);
   try {
     if (descriptor !== null) return await read(descriptor);
-    // Opening a pipe that nobody writes to would wait without end, and a terminal would become this process' own.
+    // Opening a pipe without a writer would never end, and a terminal would become this process' controlling one.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
       return await read(handle.fd);
     } finally {
-      // What was read is whole, whatever becomes of the descriptor.
+      // The content is complete, even if closing fails.
       await handle.close().catch(() => undefined);
     }
   } catch (error) {
@@ -115,15 +111,15 @@ async function withOpen<T>(path: string, read: (descriptor: number) => Promise<T
   }
 }
 
-/** One sentence on why a file, or a folder, cannot be read, from an error of the file system. */
+/** One sentence on why a file or a folder cannot be read, from a file system's error. */
 export function cannotRead(path: string, cause: unknown): PinbenchError {
-  // A file that has nothing to read now says EAGAIN as well, as a machine does that starts no more threads.
+  // EAGAIN has two meanings: a file with nothing to read now, or a machine that starts no more threads.
   const isOfFile = (errorCode(cause) ?? "") in readReasons;
   const shortage = isOfFile ? null : shortageOf(cause, `cannot read ${path}`);
   return shortage ?? unreadable(path, fileErrorReason(cause, readReasons), cause);
 }
 
-/** What a failed read may meet beside what any file may. */
+/** Reasons of a failed read besides those of any file. */
 const readReasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   ENXIO: "it is a socket, and only regular files are read",
@@ -136,7 +132,7 @@ async function readText(descriptor: number, path: string, limitBytes: number): P
   if (size > limitBytes) throw tooLarge(path, `it has ${describeMiB(size)}`, limitBytes);
   const from = isStream ? null : 0;
   const bytes = await readAll(descriptor, path, { from, sizeBytes: size, limitBytes });
-  // A byte order mark is no part of the text, and JSON.parse would stumble over it.
+  // A byte order mark is not part of the text, and JSON.parse would fail on it.
   return new TextDecoder().decode(bytes);
 }
 
@@ -152,7 +148,7 @@ async function statRegular(descriptor: number, path: string): Promise<{ size: nu
   return { size: info.size, isStream };
 }
 
-/** What a file is that is neither regular nor a folder. */
+/** The kind of something that is neither a regular file nor a folder. */
 function kindOf(info: Stats): string {
   if (info.isFIFO()) return "a named pipe";
   if (info.isSocket()) return "a socket";
@@ -161,19 +157,19 @@ function kindOf(info: Stats): string {
 }
 
 /**
- * Of these marks in a JSON text. JSON.parse takes up to a minute and 4 GB for 128 MiB of objects, lists or texts, and
- * 1.6 GB for as many numbers of one digit. The largest of our own documents has a fifth of these.
+ * Most of these marks in a JSON text. JSON.parse takes up to a minute and 4 GB for 128 MiB of objects, lists or texts,
+ * and 1.6 GB for as many one-digit numbers. Our own largest documents have a fifth of these.
  */
 const mostMarks = [
   { marks: ['"', "{", "["], most: 8e6 },
   { marks: [","], most: 16e6 },
 ];
-/** Of one object. A schema takes 10 µs for each name that it refuses. */
+/** Most names of one object. A schema takes 10 µs for each unknown name. */
 const mostNames = 10_000;
 
 /**
- * What zod's safeParse() returns, with the first fault alone: zod goes on after it by default, and takes minutes and all
- * memory for a long list of wrong elements. All that is read from outside goes through here.
+ * The result of zod's safeParse(), with only the first fault: by default zod continues after it, and takes minutes and
+ * all memory for a long list of wrong elements. All input is checked here.
  */
 export function checkShape<Schema extends z.ZodType>(
   schema: Schema,
@@ -184,22 +180,22 @@ export function checkShape<Schema extends z.ZodType>(
   return schema.safeParse(value, context);
 }
 
-/** Schemas that have been through makeImpatient(), and what they are made of. */
+/** Schemas that makeImpatient() has handled, with their parts. */
 const impatient = new WeakSet<object>();
 
-/** By default zod goes on with the next element of a list if one fails a check, such as that of a number's least value. */
+/** By default zod continues with the next element of a list if one fails a check, such as a number's minimum. */
 function makeImpatient(part: unknown): void {
   if (typeof part !== "object" || part === null || impatient.has(part)) return;
   impatient.add(part);
-  // Both a schema and a check of it are such.
+  // Schemas and their checks are both of this type.
   const def = "_zod" in part ? (part as z.core.$ZodCheck)._zod.def : null;
   if (def !== null) def.abort = true;
   for (const inner of Object.values(def ?? part)) makeImpatient(inner);
 }
 
 /**
- * The value of a JSON text. Throws a usage error with this hint for an empty text and for one that is no JSON, or has far
- * more in it than any document of pinbench's; `name` is what its message calls the text, a path as a rule.
+ * Parses a JSON text. Throws a usage error with this hint for an empty or invalid text, and for one with far more
+ * content than any document of pinbench; `name` is the text's name in the message, usually a path.
  */
 export function parseJson(text: string, name: string, hint?: string): unknown {
   if (text.trim() === "") throw new PinbenchError("usage", `${name} is empty.`, { hint });
@@ -208,13 +204,13 @@ export function parseJson(text: string, name: string, hint?: string): unknown {
   } catch (cause) {
     if (cause instanceof RangeError)
       throw new PinbenchError("usage", `${name} ${cause.message}.`, { hint, cause });
-    // The engine quotes the text around the fault, line breaks included.
+    // The engine quotes the text around the fault, including line breaks.
     const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
     throw new PinbenchError("usage", `${name} is not JSON (${reason}).`, { hint, cause });
   }
 }
 
-/** The same, but throws a SyntaxError, or a RangeError whose message is a clause to go after the text's name. */
+/** The same, but throws a SyntaxError, or a RangeError whose message is a clause to follow the text's name. */
 export function jsonValue(text: string): unknown {
   if (mostMarks.some(({ marks, most }) => hasMore(text, marks, most)))
     throw new RangeError("has far more values than a document of pinbench's");
@@ -241,14 +237,14 @@ function hasManyNames(text: string, value: unknown): boolean {
     if (typeof one !== "object" || one === null) continue;
     const parts = Array.isArray(one) ? one : Object.values(one);
     if (parts !== one && parts.length > mostNames) return true;
-    // A list is of one kind, or a schema refuses it there.
+    // A list has elements of one kind, or a schema refuses it.
     if (parts === one && typeof parts[0] !== "object") continue;
     for (const part of parts) if (typeof part === "object") left.push(part);
   }
   return false;
 }
 
-/** Whether a value is an object of JSON, and no list. */
+/** Whether a value is a JSON object, and not a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -259,7 +255,7 @@ async function readAll(
   path: string,
   { from, sizeBytes, limitBytes }: { from: number | null; sizeBytes: number; limitBytes: number },
 ): Promise<Buffer> {
-  // Of a file whose size is known as a whole, and a byte more, which tells its end.
+  // A file of known size is read at once, with one more byte to detect its end.
   let buffer = Buffer.allocUnsafe(Math.max(chunkBytes, sizeBytes + 1));
   let total = 0;
   for (;;) {
@@ -272,8 +268,8 @@ async function readAll(
 }
 
 /**
- * Reads what stands at `position` of a file (a file that was read before, as the other result of a comparison, begins
- * anew), or what comes next of a stream (null), to `offset` of the buffer; returns how many bytes, 0 at the end.
+ * Reads from `position` of a file (one that was read before, such as the other result of a comparison, starts again),
+ * or the next bytes of a stream (null), to `offset` of the buffer; returns the number of bytes, 0 at the end.
  */
 async function readSome(
   descriptor: number,
@@ -287,9 +283,9 @@ async function readSome(
       const { bytesRead } = await readDescriptor(descriptor, buffer, offset, rest, position);
       return bytesRead;
     } catch (error) {
-      // A file system of the network lets a read be interrupted.
+      // A network file system may interrupt a read.
       if (errorCode(error) === "EINTR" && ++interruptions < mostInterruptions) continue;
-      // Whoever started this process may have set the pipe to non-blocking: its writer is slow, not done.
+      // The parent process may have made the pipe non-blocking: its writer is slow, not done.
       if (position !== null || errorCode(error) !== "EAGAIN") throw error;
       await sleep(retryMs);
     }
@@ -305,7 +301,7 @@ function unreadable(path: string, reason: string, cause?: unknown): PinbenchErro
   return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint, cause });
 }
 
-/** Rounded up to tenths, so that a size just above a limit never reads like the limit; small ones in bytes. */
+/** Rounded up to tenths, so that a size just above a limit never looks equal to it; small ones in bytes. */
 function describeMiB(bytes: number): string {
   return bytes < 1024 ** 2 ? `${bytes} bytes` : `${Math.ceil((bytes / 1024 ** 2) * 10) / 10} MiB`;
 }

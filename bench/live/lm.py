@@ -17,7 +17,7 @@ END_OF_TEXT = 0
 FIRST_OF_SPAN, LAST_OF_SPAN = 1, 2
 STORED_TOKENS = 20_000_000
 LONGEST_TEXT = 2048
-# Texts that are drawn for each sequence, of which those are packed that fill it best.
+# Texts that are drawn for each sequence; those that fill it best are packed.
 CANDIDATES = 16
 
 
@@ -54,7 +54,7 @@ class PackedTexts(Dataset):
         packed = []
         while left and len(packed) <= self.sequence:
             room = self.sequence + 1 - len(packed)
-            # The longest that fits whole; where none does, the shortest is cut.
+            # The longest that fits whole; if none does, the shortest is cut.
             fitting = [text for text in left if len(text) <= room]
             best = max(fitting, key=len) if fitting else min(left, key=len)
             left.remove(best)

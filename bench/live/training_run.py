@@ -1,4 +1,4 @@
-"""What the training scripts beside this file share: their flags, and the account of a run that they print.
+"""What the training scripts of this folder share: their flags, and the account of a run that they print.
 
 The last line that a script prints is one JSON object:
   batchesPerSecond   over --seconds of steady running, null where the script ended before; of one rank
@@ -20,7 +20,7 @@ import time
 import torch
 import torch.distributed as dist
 
-# The loss is read once in so many batches. That waits for the device, so times are taken there and nowhere else.
+# Reading the loss waits for the device, so times are taken there and nowhere else.
 BATCHES_BETWEEN_READINGS = 8
 LOSSES_AT = (16, 80, 160, 320, 480, 640, 960)
 

@@ -7,7 +7,7 @@ const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const small =
   "run --backend emulated --no-config --llc 1MiB --sizes 64KiB --workers 1 --memory pinned --direction h2d --samples 6 --json --quiet";
 
-/** So many cells, of sizes that follow one another, with so many samples each. */
+/** Makes a number of cells, of consecutive sizes, with a number of samples each. */
 export function largeResult({ cells, samples, random }) {
   const { stdout } = spawnSync(process.execPath, [cli, ...small.split(" ")], { encoding: "utf8" });
   const document = JSON.parse(stdout);

@@ -137,7 +137,7 @@ export function hostMemoryDetections(comparisons, random, { drop, slope, session
   return shares(counts, comparisons);
 }
 
-/** The same two shares for `compare` of so many runs on each side, a slow-down being 10 % in one pinned cell. */
+/** The same two shares for `compare` with this many runs on each side; a slow-down is 10 % in one pinned cell. */
 export function compareRates(comparisons, random, runs) {
   const pinned = cellsOf(processesInARow, "pinned");
   let alarms = 0;

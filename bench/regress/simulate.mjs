@@ -14,7 +14,7 @@ const simulations = { ...rates, ...uneven, scenarioRate };
 /** So many comparisons at a time: no processor waits long for the last one. All figures are shares or means of these. */
 const atATime = 100;
 
-/** Simulates so many comparisons in each of `tasks` (`name`, `part`), with seeds that follow `seed`; their figures in order. */
+/** Simulates a number of comparisons in each of `tasks` (`name`, `part`), with seeds that follow `seed`; their figures in order. */
 export async function simulateAll(tasks, comparisons, seed) {
   const pieces = [];
   for (let begun = 0; begun < comparisons; begun += atATime) {

@@ -85,7 +85,7 @@ function unevenRuns(processes, startMs, { fault = nothing, hit = new Set(), isWa
 const firstMs = Date.parse("2026-01-01T00:00:00Z");
 const hourMs = 3600e3;
 
-/** A check of a machine against its baseline of so many sessions; `hit` has the ids of cells with slow copies. */
+/** A check of a machine against its baseline of this many sessions; `hit` has the ids of cells with slow copies. */
 function simulateUnevenCheck({ sessions, fault, hit, random }) {
   const session = (count) => simulateSession(processesInARow, count, 1, random);
   const runs = Array.from({ length: sessions }, (_, i) =>
@@ -142,7 +142,7 @@ export function unevenFalseAlarms(comparisons, random, { sessions = 1 } = {}) {
 const found = ["slower", "probably slower", "unsteady", "uneven"];
 
 /**
- * A share of all copies in one cell, drawn at random, is so many times slower (a fifth, 4 times): the shares of these cells
+ * A share of all copies in one cell, drawn at random, is several times slower (a fifth, 4 times): the shares of these cells
  * that are found, that are uneven, and that are called not slower; in all and by kind of memory.
  */
 export function unevenDetections(

@@ -2,8 +2,8 @@
 
 It tries num_workers 0, 4, 8 ... 2 * cores until one is not faster, then up to three less and three more than the best,
 first with pin_memory False and then True, and picks the fastest pair. A setting's figure is the wall time of a new
-DataLoader's `epochs` passes of `batches` batches: the start and the end of the workers are in it, a copy to the GPU is
-not. As there, no refinement follows where no setting was slower, and a tie goes to pinned memory.
+DataLoader's `epochs` passes of `batches` batches: the start and the end of the workers count, a copy to the GPU does
+not. As in the articles, no refinement follows if no setting was slower, and a tie goes to pinned memory.
 
     python3 article_search.py --target bench/tune/datasets.py:cheap_sample --batch-size 64
 """

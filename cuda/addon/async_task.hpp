@@ -14,15 +14,15 @@
 
 namespace pinbench::addon {
 
-// The result of work that has none: JavaScript's undefined.
+// The result of work that returns nothing: JavaScript's undefined.
 struct Nothing {};
 inline Napi::Value write_nothing(Napi::Env env, Nothing&) {
   return env.Undefined();
 }
 
 // Runs `work` on a thread of its own and settles a promise with `convert(env, result)` on Node's. `work`
-// touches no JavaScript value, and is gone when the promise settles. Node's pool of threads would not do: it
-// has four, unless the user says otherwise, and measurements of more devices wait for each other.
+// touches no JavaScript value, and is destroyed before the promise settles. Node's pool of threads will not
+// do: it has four by default, so that measurements of several devices would wait for each other.
 template <class Result>
 class AsyncTask {
  public:
@@ -46,15 +46,15 @@ class AsyncTask {
   }
 
  private:
-  // Where the environment ends before, nobody waits for the promise any more.
+  // If the environment ends before, nobody waits for the promise any more.
   static void settle(Napi::Env env, Napi::Function, AsyncTask* task) {
     if (env == nullptr) return;
     try {
       if (task->error_) std::rethrow_exception(task->error_);
       task->deferred_.Resolve(task->convert_(env, *task->result_));
     } catch (...) {
-      // Converting may fail as well: for want of memory, or by a setter that a script put where all objects
-      // have it.
+      // Converting may fail as well: for lack of memory, or in a setter that a script put on the prototype of
+      // all objects.
       task->deferred_.Reject(to_js_error(env, std::current_exception()).Value());
     }
   }
@@ -77,7 +77,7 @@ class AsyncTask {
     hand_over();
   }
 
-  // Calls settle() on Node's thread, and then end(); the process does not end before.
+  // Calls settle() on Node's thread, and then end(); the process does not end before that.
   void hand_over() {
     node_.BlockingCall(this, settle);
     node_.Release();

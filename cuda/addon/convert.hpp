@@ -11,15 +11,15 @@
 #include "driver/device_facts.hpp"
 #include "engine/session.hpp"
 
-// Between JavaScript values and the engine's structures, field by field as src/native/contract.ts and
-// loader-contract.ts have them. Readers throw a Napi::TypeError that names the field, or a Napi::RangeError
-// where a number is none that the field could have; a getter's own exception goes through.
+// Converts between JavaScript values and the engine's structures, field by field as src/native/contract.ts
+// and loader-contract.ts declare them. Readers throw a Napi::TypeError that names the field, or a
+// Napi::RangeError if the number is out of the field's range; an exception of a getter is passed on.
 namespace pinbench::addon {
 
-// The largest whole number up to which all are exact in JavaScript.
+// The largest integer up to which JavaScript represents every integer exactly.
 inline constexpr std::size_t kMaxSafeInteger = 9007199254740991;
 
-// What reserveStaging() is asked for.
+// The request of reserveStaging().
 struct StagingReservation {
   std::size_t workers;
   StagingShape shape;
@@ -54,7 +54,7 @@ Napi::Object write_device(Napi::Env env, const DeviceFacts& device);
 // The JavaScript error for any C++ exception: NativeError of src/native/contract.ts.
 Napi::Error to_js_error(Napi::Env env, const std::exception_ptr& error);
 
-// Null for an empty optional number, truth value or string.
+// Null if the optional number, truth value or string is empty.
 template <class T>
 Napi::Value write_optional(Napi::Env env, const std::optional<T>& value) {
   if (!value) return env.Null();

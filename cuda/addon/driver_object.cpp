@@ -49,7 +49,7 @@ Napi::Object write_facts(Napi::Env env, const OpenDriver& driver, const DriverFa
   return object;
 }
 
-// NVML's view of a device, as one of `read`'s results; null without NVML, or where it does not know the
+// NVML's view of a device, as one of `read`'s results; null without NVML, or if NVML does not know the
 // device.
 template <class Read>
 auto of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id, Read read)
@@ -60,7 +60,7 @@ auto of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id, Rea
   return read(*driver.nvml, device);
 }
 
-// Empty where NVML does not tell.
+// Empty if NVML does not report them.
 using Processes = std::optional<std::vector<DeviceProcess>>;
 
 Napi::Value write_processes(Napi::Env env, const Processes& processes) {

@@ -9,14 +9,14 @@
 namespace pinbench::addon {
 namespace {
 
-// Shared by the object's functions and their tasks. The session goes after its loader.
+// Shared by the object's functions and their tasks. The session is destroyed after its loader.
 struct OpenLoader {
   std::shared_ptr<Session> session;
   std::shared_ptr<Loader> loader;
 };
 
 std::chrono::nanoseconds read_patience(const Napi::Value& value) {
-  constexpr double kLongestNs = 3.6e12;  // an hour: far from what the clock cannot add
+  constexpr double kLongestNs = 3.6e12;  // an hour: small enough to be added to any time of the clock
   const double wait_ns = read_number(value, "waitNs");
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(wait_ns, kLongestNs)));
 }

@@ -8,12 +8,11 @@
 
 #include "engine/session.hpp"
 
-// The JavaScript faces of the engine's objects, as src/native/contract.ts has them.
+// The JavaScript objects for the engine's objects, as src/native/contract.ts declares them.
 namespace pinbench::addon {
 
-// Has a JavaScript object keep a C++ one, out of the reach of scripts: neither a copy of the object, nor a
-// proxy, nor one that stands for something else passes for it in kept_behind(), as each kind has a tag of its
-// own.
+// Makes a JavaScript object keep a C++ one, out of the reach of scripts. Each kind of object has a tag of its
+// own, so that kept_behind() refuses a copy of the object, a proxy, and an object of another kind.
 template <class T>
 void keep_behind(Napi::Object object, const napi_type_tag& tag, std::shared_ptr<T> kept) {
   object.TypeTag(&tag);
@@ -24,7 +23,7 @@ void keep_behind(Napi::Object object, const napi_type_tag& tag, std::shared_ptr<
   holder.release();  // by `release`, with the object
 }
 
-// Throws a Napi::TypeError that names the field for anything that keep_behind() was not called with.
+// Throws a Napi::TypeError that names the field if keep_behind() was not called with this object.
 template <class T>
 std::shared_ptr<T> kept_behind(const Napi::Value& value, const napi_type_tag& tag, const char* name) {
   void* kept = nullptr;
@@ -41,19 +40,19 @@ Napi::Value drop_from_page_cache(const Napi::CallbackInfo& info);
 // createRendezvous and openRendezvous of NativeAddon.
 Napi::Value create_rendezvous(const Napi::CallbackInfo& info);
 Napi::Value open_rendezvous(const Napi::CallbackInfo& info);
-// What either of them returned. Throws a Napi::TypeError for anything else.
+// The rendezvous of an object that either of them returned. Throws a Napi::TypeError for anything else.
 std::shared_ptr<Rendezvous> read_rendezvous(const Napi::Value& value);
 
 // NativeSession. The session lives until close() or until nothing refers to the object.
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);
-// The session that such an object stands for. Throws a Napi::TypeError for anything else, and a Napi::Error
-// where it is closed.
+// The session of such an object. Throws a Napi::TypeError for anything else, and a Napi::Error if it is
+// closed.
 std::shared_ptr<Session> read_session(const Napi::Value& value);
 
-// NativeLoad. It does not keep its session, which ends it.
+// NativeLoad. It does not keep its session alive; the load ends with its session.
 Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load);
 
-// NativePool. It does not keep its session, which gives it back; its calls do as long as they run.
+// NativePool. It does not keep its session alive, which gives the pool back; a running call of it does.
 Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> session, std::shared_ptr<Pool> pool);
 
 // NativeLoader. It keeps its session.

@@ -11,7 +11,7 @@
 namespace pinbench::addon {
 namespace {
 
-// Far beyond any machine, yet nothing that reading it alone could run out of memory with.
+// Far beyond any machine, yet too few for reading them to run out of memory.
 constexpr std::size_t kMostThreads = 4096;
 constexpr std::uint32_t kMostCpus = 8192;
 constexpr std::uint32_t kMostFiles = 100'000'000;
@@ -26,7 +26,7 @@ bool read_bool(const Napi::Object& object, const char* field) {
   return value.As<Napi::Boolean>().Value();
 }
 
-// An array of at most `most` elements, whose length a getter cannot change while it is read.
+// An array of at most `most` elements. A getter cannot change the returned length while the array is read.
 std::pair<Napi::Array, std::uint32_t> read_array(const Napi::Value& value, const char* name,
                                                  const char* expected, std::uint32_t most) {
   if (!value.IsArray()) reject(value.Env(), name, expected);
@@ -50,7 +50,7 @@ Enum read_enum(const Napi::Object& object, const char* field, const std::map<std
   return found->second;
 }
 
-// Of a path, calls of the C library would take what is before the first NUL.
+// Of a path with a NUL, the C library would use only the part before it.
 std::string without_nul(const Napi::Value& value, const char* name) {
   std::string text = value.As<Napi::String>().Utf8Value();
   if (text.find('\0') != std::string::npos) reject(value.Env(), name, "without a NUL character");

@@ -20,7 +20,7 @@ struct Handle {
   }
 };
 
-// Tells the objects that stand for a session; a random number.
+// Marks the objects of sessions; a random number.
 constexpr napi_type_tag kSessionTag = {0x9d1c6f0e54a84b37, 0xb2e0a7c3915df846};
 
 template <class Method>
@@ -115,7 +115,7 @@ Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
   const auto session = handle.get(info.Env());
-  // What the promise is settled with must not keep the session, which may be closed before.
+  // The callback that settles the promise must not keep the session alive, which may be closed before.
   const std::weak_ptr<Session> owner = session;
   return AsyncTask<std::shared_ptr<Pool>>::run(
       info.Env(), [session, options = read_pool_options(info[0])] { return session->obtain_pool(options); },
@@ -143,7 +143,7 @@ Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 // Freeing gigabytes of pinned memory takes long, so it too is done off Node's thread. A call that still runs
-// keeps the session until it has ended; loads end at once, and pools are given back.
+// keeps the session alive until the call ends; loads end at once, and pools are given back.
 Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
   auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
   return AsyncTask<Nothing>::run(

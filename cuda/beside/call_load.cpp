@@ -35,7 +35,7 @@ class CallLoad : public LoadWorker {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
-// What a copy needs, obtained before anything is pinned beside it.
+// The buffers of a copy, obtained before anything is pinned at the same time.
 struct SmallCopy {
   explicit SmallCopy(const CudaDriver& cuda)
       : host(allocate_pinned_memory(cuda, kPageBytes, 0)),

@@ -13,17 +13,17 @@
 namespace pinbench {
 namespace {
 
-// Long beside the few microseconds that pass between two launches, short for a kernel of another stream that
+// Long compared with the few microseconds between two launches, short for a kernel of another stream that
 // waits for the multiprocessors.
 constexpr double kLaunchNs = 500'000;
 constexpr double kShortestLaunchNs = 0.8 * kLaunchNs;
 constexpr double kLongestLaunchNs = 1.25 * kLaunchNs;
-// From a kernel of no length to one that is long enough takes a few trials; on a machine so disturbed that
-// none fits the last one does.
+// From a kernel of no length to one that is long enough takes a few trials. On a machine so disturbed that no
+// trial fits, the last one is used.
 constexpr int kMostTrials = 20;
 constexpr double kLargestScaling = 16;
 
-// Two milliseconds of work: the thread that launches may be late by as much.
+// Two milliseconds of work: the thread that launches may be late by that much.
 constexpr std::size_t kLaunchesQueued = 4;
 
 std::uint64_t scaled(std::uint64_t amount, double factor) {
@@ -35,9 +35,9 @@ std::uint64_t scaled(std::uint64_t amount, double factor) {
 class LoadKernel {
  public:
   virtual ~LoadKernel() = default;
-  // Enqueues as much work as scale() came to.
+  // Enqueues the amount of work that the calls of scale() resulted in.
   virtual void launch(cu::Stream stream) = 0;
-  // Makes later launches this many times as long, as nearly as the kernel allows.
+  // Multiplies the duration of later launches by this factor, as nearly as the kernel allows.
   virtual void scale(double factor) = 0;
   virtual double units() const = 0;
   virtual std::size_t device_bytes() const = 0;
@@ -61,7 +61,7 @@ class ComputeKernel : public LoadKernel {
   std::uint64_t turns_ = 16;  // a few microseconds
 };
 
-// Each launch copies the next part of a buffer, or the whole of it several times over.
+// Each launch copies the next part of a buffer, or the whole buffer several times over.
 class MemoryKernel : public LoadKernel {
  public:
   MemoryKernel(const CudaDriver& cuda, const Kernels& kernels, std::size_t buffer_bytes)
@@ -70,7 +70,7 @@ class MemoryKernel : public LoadKernel {
         source_(allocate_device_memory(cuda, buffer_bytes)),
         destination_(allocate_device_memory(cuda, buffer_bytes)) {}
 
-  // Enqueues the writing of what is copied: bytes that differ, as those of programs do.
+  // Fills the source with bytes that differ, as those of programs do.
   void fill(cu::Stream stream) const {
     constexpr std::uint64_t kPatternBase = 1;
     kernels_.fill_pattern(stream, source_.get(), buffer_bytes_, kPatternBase);
@@ -102,8 +102,8 @@ class MemoryKernel : public LoadKernel {
   std::uint64_t begin_bytes_ = 0;
 };
 
-// Both buffers together are eight times what the device's last cache holds: of a part that comes round again
-// nothing is left there.
+// Both buffers together are eight times the size of the device's last cache: when a part is copied again,
+// nothing of it is left there.
 std::size_t memory_load_buffer_bytes(const DeviceContext& context) {
   constexpr std::size_t kLeastBytes = std::size_t{32} << 20;
   int l2_cache_bytes = 0;
@@ -122,10 +122,10 @@ class DeviceLoad : public LoadWorker {
     for (auto& event : done_) event = create_event(cuda_, cu::kEventDisableTiming | cu::kEventBlockingSync);
   }
 
-  // Before the kernel's memory goes. A failure here only repeats one that was reported before.
+  // Waits before the kernel's memory is freed. A failure here only repeats one that was reported before.
   ~DeviceLoad() override { cuda_.streamSynchronize(stream_.get()); }
 
-  // Finds out how much work lasts as long as it should.
+  // Finds out how much work lasts for the intended time.
   void calibrate(const AbortFlag& abort) {
     for (int trial = 0; trial < kMostTrials; ++trial) {
       abort.throw_if_set();

@@ -6,8 +6,8 @@
 
 namespace pinbench {
 
-// Both are made in the thread that works, where the session's context is current, and have a stream of their
-// own there. Making them takes some launches, which find out how much work lasts about half a millisecond.
+// Both are made in the thread that works, in which the session's context is current, and have a stream of
+// their own. Making them takes some launches, which find out how much work lasts about half a millisecond.
 // Throws the driver's error, or ABORTED.
 
 // Arithmetic of the tensor cores, in registers; a unit is a floating-point operation.

@@ -8,7 +8,7 @@
 namespace pinbench {
 namespace {
 
-// What is copied between two looks at whether to stop: under a millisecond on most machines.
+// Copied between two checks for a stop: under a millisecond on most machines.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
 class HostLoad : public LoadWorker {

@@ -13,7 +13,7 @@
 namespace pinbench {
 namespace {
 
-// Throws INVALID_REQUEST for options of which no load can be made.
+// Throws INVALID_REQUEST for options from which no load can be made.
 void validate(const LoadOptions& options) {
   if (options.kind != LoadKind::kHost) return;
   if (options.host_threads == 0 || options.host_threads > kMostHostLoadThreads)
@@ -33,7 +33,7 @@ Load::Load(DeviceContext& context, const Kernels* kernels, NvmlDevice nvml, cons
   if (needs_kernels && kernels_ == nullptr)
     throw Error("NO_KERNELS", "the device is kept busy by a kernel, and none is loaded");
   const std::size_t count = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
-  threads_.reserve(count);  // what fails behind this has a thread to name
+  threads_.reserve(count);  // so that a later failure always has a thread to report it
   try {
     while (threads_.size() < count) threads_.emplace_back([this] { run_thread(); });
   } catch (const std::system_error& error) {
@@ -99,7 +99,7 @@ std::unique_ptr<LoadWorker> Load::make_worker() {
   }
 }
 
-// None works before all can: each share is one of the whole load.
+// No thread works before all can: each share is one of the whole load.
 void Load::run_thread() {
   try {
     context_.enter();
@@ -121,13 +121,13 @@ void Load::run_thread() {
   }
 }
 
-// The time is taken under the lock, so that those of several threads ascend.
+// The time is taken under the lock, so that the times of several threads ascend.
 void Load::log_completion() {
   const std::lock_guard lock(mutex_);
   at_ns_.push_back(static_cast<double>(now_ns()) - zero_ns_);
 }
 
-// The first failure is kept. An abort is none: what was completed until then still stands.
+// The first failure is kept. An abort is no failure: what was completed until then is still valid.
 void Load::fail(std::exception_ptr failure) {
   {
     const std::lock_guard lock(mutex_);

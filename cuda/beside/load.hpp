@@ -16,13 +16,13 @@ namespace pinbench {
 
 enum class LoadKind { kCompute, kMemory, kHost, kMemoryInfo, kNvmlMemory, kSmallCopy };
 
-// The device as NVML has it; both null without NVML.
+// The device as NVML knows it; both null without NVML.
 struct NvmlDevice {
   const Nvml* nvml = nullptr;
   Nvml::Device device = nullptr;
 };
 
-// LoadOptions of src/native/contract.ts; the sizes are for loads of the host alone.
+// LoadOptions of src/native/contract.ts; the sizes are used only by loads of the host.
 struct LoadOptions {
   LoadKind kind = LoadKind::kCompute;
   std::size_t host_threads = 0;
@@ -48,12 +48,12 @@ class LoadWorker {
 
 // Work that keeps the device's arithmetic, its memory or the host's memory busy while cells are measured, on
 // threads of its own: NativeLoad of src/native/contract.ts. It runs from construction until stop(), a failure
-// or an abort. It must be stopped before its session goes, but may be asked for what it completed afterwards.
+// or an abort. It must be stopped before its session is destroyed; completions() may be called afterwards.
 // Calls may come from any thread.
 class Load {
  public:
   // Returns when all threads are at work. Throws INVALID_REQUEST, NO_KERNELS, NO_NVML, OUT_OF_HOST_MEMORY,
-  // TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be null. Completions are told from
+  // TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be null. Times of completions count from
   // `zero_ns` of the steady clock.
   Load(DeviceContext& context, const Kernels* kernels, NvmlDevice nvml, const LoadOptions& options,
        double zero_ns);
@@ -61,14 +61,14 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // The device's memory that it holds while it runs.
+  // Device memory that the load holds while it runs.
   std::size_t device_bytes() const { return device_bytes_; }
-  // What was completed since the last call. Throws what made a thread fail, whatever was completed before:
-  // who looks at a load wants to know whether it ran all the time.
+  // What was completed since the last call. Throws a thread's failure even if work was completed before it:
+  // the caller needs to know whether the load ran all the time.
   LoadCompletions completions();
-  // Joins the threads, which have given back their memory then. Throws what made a thread fail.
+  // Joins the threads, after which their memory is free. Throws a thread's failure.
   void stop();
-  // The same without a word of failures.
+  // The same, but reports no failure.
   void end() noexcept;
   bool is_stopped();
 
@@ -84,7 +84,7 @@ class Load {
   const NvmlDevice nvml_;
   const LoadOptions options_;
   const double zero_ns_;
-  std::mutex mutex_;  // guards all up to failure_
+  std::mutex mutex_;  // guards everything up to failure_
   std::condition_variable news_;
   std::size_t working_ = 0;  // threads that have begun
   double units_each_ = 0;

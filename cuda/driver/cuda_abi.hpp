@@ -30,12 +30,12 @@ struct MemoryLocation {
 // CUmemcpyAttributes: how the copies of a batch may be made.
 struct CopyAttributes {
   int source_access_order;
-  MemoryLocation source_hint;  // of managed memory and the like alone
+  MemoryLocation source_hint;  // only for managed memory and the like
   MemoryLocation destination_hint;
   unsigned flags;
 };
 
-// CUresult: the codes that the code tells apart or that the emulated driver returns.
+// CUresult: the codes that the code distinguishes or that the emulated driver returns.
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kErrorInvalidValue = 1;
 inline constexpr Result kErrorOutOfMemory = 2;
@@ -168,8 +168,8 @@ inline constexpr unsigned kCopyPreferOverlapWithCompute = 0x1;
   X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
-// PINBENCH_CU_OPTIONAL: absent in an old driver; what needs them is switched off. Of the two batch calls one
-// is enough: that of CUDA 12.8 tells which copy it stumbled over, that of 13.0 does not.
+// PINBENCH_CU_OPTIONAL: missing in an old driver; the features that need them are switched off. Of the two
+// batch calls one is enough: that of CUDA 12.8 reports which copy failed, that of 13.0 does not.
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
   X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
@@ -192,9 +192,10 @@ inline constexpr unsigned kCopyPreferOverlapWithCompute = 0x1;
     (cu::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu::Stream, void**, \
      void**))
 
-// The emulated driver exports this beside the driver API: the image its cuModuleLoadData accepts, whose
-// functions are C++ twins of cuda/kernels/. A real driver has no such symbol.
+// The emulated driver exports this in addition to the driver API: the image that its cuModuleLoadData
+// accepts, whose functions are C++ twins of cuda/kernels/. A real driver has no such symbol.
 #define PINBENCH_EMULATED_IMAGE_SYMBOL "pinbenchEmulatedImage"
 
-// And this, a bool(const char* symbol): whether it plays a driver so old that it does not have that function.
+// It also exports this, a bool(const char* symbol): whether it acts as a driver so old that it lacks that
+// function.
 #define PINBENCH_EMULATED_LACKS_SYMBOL "pinbenchEmulatedLacks"

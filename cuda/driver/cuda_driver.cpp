@@ -15,7 +15,7 @@ void resolve(const SharedLibrary& library, Entry& entry, const char* symbol,
   if (!entry) missing.emplace_back(symbol);
 }
 
-// The first one names the problem; the rest of a long list would bury it.
+// The first name is enough to show the problem; a long list would bury it.
 std::string summarize(const std::vector<std::string>& names) {
   return names.front() + (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "");
 }

@@ -50,7 +50,7 @@ class CudaDriver {
   // Throws a typed Error unless the call succeeded.
   void check(CallResult outcome, std::source_location where = std::source_location::current()) const;
 
-  // Milliseconds between two events, by the entry point with the better resolution where there is one.
+  // Milliseconds between two events, by the entry point with the better resolution if the driver has it.
   float elapsed_ms(cu::Event start, cu::Event end) const;
 
   // The kernel image that only the emulated driver brings; null for a real driver.

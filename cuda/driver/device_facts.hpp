@@ -36,7 +36,7 @@ struct DriverFacts {
   std::vector<DeviceFacts> devices;
 };
 
-// cuInit and everything that does not change afterwards. `nvml` may be null.
+// Calls cuInit and reads everything that does not change afterwards. `nvml` may be null.
 DriverFacts initialize_driver(const CudaDriver& cuda, const Nvml* nvml);
 
 }  // namespace pinbench

@@ -13,7 +13,7 @@ class Error : public std::exception {
  public:
   Error(std::string code, std::string message, std::source_location where = std::source_location::current());
 
-  // A driver call that returned `result`. `sticky`: the context is lost with it.
+  // A driver call that returned `result`. `sticky`: the context cannot be used any more.
   static Error from_cuda(std::string name, std::string description, int result, const char* call, bool sticky,
                          std::source_location where);
 
@@ -29,7 +29,7 @@ class Error : public std::exception {
   std::string message_;
   std::string location_;  // "file.cpp:line"
   std::optional<int> cuda_result_;
-  std::string call_;  // empty where no CUDA call failed
+  std::string call_;  // empty if no CUDA call failed
   bool sticky_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What the driver gives out, owned: streams, events, memory, modules and contexts that are given back when
-// their owner goes.
+// Owners of what the driver hands out: streams, events, memory, modules and contexts. Each is given back when
+// its owner is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace pinbench {
 
-// Owns one thing of the driver's. `Release` is the member of CudaDriver that gives it back; that happens on
-// destruction, which must be in a thread where the context is current. Failures are not reported: after a
-// sticky error every call fails, and the process ends soon after. Empty by default and once moved from.
+// Owns one object of the driver. `Release` is the member of CudaDriver that gives it back on destruction,
+// which must be in a thread where the context is current. Failures are not reported: after a sticky error
+// every call fails, and the process ends soon after. Empty by default and once moved from.
 template <class Value, auto Release>
 class Owned {
  public:
   Owned() = default;
-  // `cuda` outlives the owner.
+  // `cuda` must outlive the owner.
   Owned(const CudaDriver& cuda, Value value) : cuda_(&cuda), value_(value) {}
   Owned(Owned&& other) noexcept
       : cuda_(std::exchange(other.cuda_, nullptr)), value_(std::exchange(other.value_, Value{})) {}
@@ -29,19 +29,20 @@ class Owned {
   }
   ~Owned() { give_back(); }
 
-  // Gives it back before the owner goes, for whom the answer matters; success where it is empty.
+  // Gives the object back before the owner is destroyed, for callers that need the result; success if it is
+  // empty.
   cu::Result give_back() {
     const auto* const cuda = std::exchange(cuda_, nullptr);
     const auto value = std::exchange(value_, Value{});
     return cuda == nullptr ? cu::kSuccess : (cuda->*Release)(value).result;
   }
 
-  // A null handle, or address 0, where it is empty.
+  // A null handle, or address 0, if it is empty.
   Value get() const { return value_; }
   explicit operator bool() const { return cuda_ != nullptr; }
 
  private:
-  const CudaDriver* cuda_ = nullptr;  // null where nothing is owned: device 0 is a value like any other
+  const CudaDriver* cuda_ = nullptr;  // null if nothing is owned: device 0 is a valid value
   Value value_{};
 };
 
@@ -83,14 +84,14 @@ inline PinnedMemory allocate_pinned_memory(const CudaDriver& cuda, std::size_t b
   return {cuda, data};
 }
 
-// The memory must stay mapped until the registration has gone.
+// The memory must stay mapped until it is unregistered.
 inline Registration register_memory(const CudaDriver& cuda, void* data, std::size_t bytes, unsigned flags,
                                     std::source_location where = std::source_location::current()) {
   cuda.check(cuda.memHostRegister(data, bytes, flags), where);
   return {cuda, data};
 }
 
-// Needs the optional entry points of modules.
+// Needs the optional entry points for modules.
 inline Module load_module(const CudaDriver& cuda, const void* image,
                           std::source_location where = std::source_location::current()) {
   cu::Module module = nullptr;

@@ -11,7 +11,7 @@
 
 namespace pinbench {
 
-// One reading of the link and the clocks; a field is empty where the device does not tell.
+// One reading of the link and the clocks; a field is empty if the device does not report it.
 struct LinkState {
   std::optional<unsigned> generation;
   std::optional<unsigned> width;
@@ -21,23 +21,23 @@ struct LinkState {
   std::optional<unsigned> memory_clock_mhz;
 };
 
-// A process that has a context on a device. Its id is that of the namespace in which the driver sees it,
-// mostly.
+// A process that has a context on a device. Its id is usually that of the namespace in which the driver sees
+// it.
 struct DeviceProcess {
   unsigned pid;
-  std::optional<unsigned long long> memory_bytes;  // empty where the system does not tell, as for MIG
+  std::optional<unsigned long long> memory_bytes;  // empty if the system does not report it, as for MIG
 };
 
-// What a device does at the moment, for any process; a field is empty if NVML does not report it.
+// The device's activity at the moment, for all processes; a field is empty if NVML does not report it.
 struct DeviceActivity {
   std::optional<unsigned> compute_percent;  // of the last sampling period, up to a second: any kernel ran
-  // Over the PCIe link in the last 20 ms. In NVML's terms the device receives what goes to it.
+  // Over the PCIe link in the last 20 ms. In NVML's terms the device receives what is copied to it.
   std::optional<double> to_device_bytes_per_second;
   std::optional<double> from_device_bytes_per_second;
 };
 
-// DeviceHealth of src/native/device-contract.ts: what may hold a device down; a field is empty where NVML, or
-// the device, does not tell.
+// DeviceHealth of src/native/device-contract.ts: what may slow a device down; a field is empty if NVML or the
+// device does not report it.
 struct DeviceHealth {
   LinkState link;
   std::optional<unsigned> card_max_generation;
@@ -56,7 +56,7 @@ struct DeviceHealth {
   std::optional<unsigned> c2c_links;
 };
 
-// The little of NVML that pinbench reads. Devices are found by PCI bus id, never by index, since
+// The few functions of NVML that pinbench uses. Devices are found by PCI bus id, never by index, since
 // CUDA_VISIBLE_DEVICES and MIG renumber them.
 class Nvml {
  public:
@@ -69,20 +69,21 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   std::optional<std::string> driver_version() const;
-  // Null where NVML does not know the device (a MIG instance, another driver's).
+  // Null if NVML does not know the device (a MIG instance, or a device of another driver).
   Device device_by_pci_bus_id(const std::string& pci_bus_id) const;
   LinkState read_link(Device device) const;
-  // The processes with a context on the device, as far as a container shows them; empty where NVML does not
-  // tell.
+  // The processes with a context on the device, as far as a container shows them; empty if NVML does not
+  // report them.
   std::optional<std::vector<DeviceProcess>> read_processes(Device device) const;
-  // Takes some 40 ms: each direction of the link is watched for 20.
+  // Takes about 40 ms: each direction of the link is watched for 20.
   DeviceActivity read_activity(Device device) const;
   DeviceHealth read_health(Device device) const;
-  // Bytes of the device's memory that are free; empty where NVML does not tell.
+  // Free bytes of the device's memory; empty if NVML does not report them.
   std::optional<unsigned long long> read_free_memory(Device device) const;
 
  private:
-  // What a function writes through its last parameter; empty where NVML lacks the function, or it fails.
+  // The value that a function writes through its last parameter; empty if NVML lacks the function, or it
+  // fails.
   template <class... Parameters, class... Arguments>
   static auto read(int (*function)(Parameters...), Arguments... arguments) {
     using Last = std::tuple_element_t<sizeof...(Arguments), std::tuple<Parameters...>>;

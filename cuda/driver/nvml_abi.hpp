@@ -35,8 +35,8 @@ inline constexpr int kValueUnsigned = 1;             // nvmlValueType_t NVML_VAL
 // NVML_VALUE_NOT_AVAILABLE, of a process' memory.
 inline constexpr unsigned long long kNotAvailable = ~0ull;
 
-// nvmlClocksEventReasonGpuIdle and so on: the name of bit 0 first, written as DeviceHealth of
-// src/native/device-contract.ts has them.
+// nvmlClocksEventReasonGpuIdle and so on, from bit 0, with the names that DeviceHealth of
+// src/native/device-contract.ts uses.
 inline constexpr std::string_view kClockReasons[] = {"gpu-idle",
                                                      "applications-clocks-setting",
                                                      "sw-power-cap",
@@ -99,7 +99,7 @@ static_assert(sizeof(FieldValue) == 40 && sizeof(ProcessInfo) == 24);
 
 }  // namespace pinbench::nvml
 
-// Every function, once: X(member, symbol, parameters). Each may be missing; what it tells is then not known.
+// Every function, once: X(member, symbol, parameters). Each may be missing; its value is then unknown.
 #define PINBENCH_NVML_FUNCTIONS(X)                                                                           \
   X(init, "nvmlInit_v2", ())                                                                                 \
   X(shutdown, "nvmlShutdown", ())                                                                            \
@@ -132,6 +132,6 @@ static_assert(sizeof(FieldValue) == 40 && sizeof(ProcessInfo) == 24);
     (nvml::Device, unsigned*, nvml::ProcessInfo*))                                                           \
   X(deviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates", (nvml::Device, nvml::Utilization*))
 
-// What drivers before 510 and before 535 have in the place of two of them; what they write is the same.
+// Names of two of them in drivers before 510 and before 535; their results are the same.
 #define PINBENCH_NVML_PROCESSES_BEFORE_510 "nvmlDeviceGetComputeRunningProcesses_v2"
 #define PINBENCH_NVML_CLOCK_REASONS_BEFORE_535 "nvmlDeviceGetCurrentClocksThrottleReasons"

@@ -1,4 +1,4 @@
-// What NVML tells of a device's health.
+// What NVML reports about a device's health.
 #include <iterator>
 
 #include "driver/nvml.hpp"
@@ -25,7 +25,7 @@ std::optional<std::vector<std::string>> Nvml::read_clock_reasons(Device device) 
   return reasons;
 }
 
-// Memory of GPUs before Ampere is retired by the page, that of later ones remapped by the row.
+// GPUs before Ampere retire memory by the page; later ones remap it by the row.
 std::optional<bool> Nvml::read_retirement_pending(Device device) const {
   const auto pages = read(deviceGetRetiredPagesPendingStatus_, device);
   unsigned corrected = 0;

@@ -7,8 +7,8 @@ namespace pinbench {
 // A library opened at run time. It is never closed: unloading libcuda while its threads live crashes.
 class SharedLibrary {
  public:
-  // Throws Error LIBRARY_NOT_FOUND where there is no such file, LIBRARY_UNUSABLE with the linker's reason
-  // where there is one that does not load.
+  // Throws Error LIBRARY_NOT_FOUND if there is no such file, or LIBRARY_UNUSABLE with the linker's reason if
+  // the file does not load.
   explicit SharedLibrary(const std::string& path);
 
   // The address of a symbol, or null.

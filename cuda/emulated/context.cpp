@@ -40,7 +40,7 @@ Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, 
   const auto previous =
       std::exchange(previous_[static_cast<std::size_t>(route.direction)], {destination, bytes});
   if (!copy.fault.mixes_up()) return copy;
-  // Memory of the program's own may be gone by then.
+  // The program may have freed that memory since.
   if (previous.bytes == bytes && is_reachable(reinterpret_cast<cu::DevicePtr>(previous.destination), bytes)) {
     copy.fault.previous = previous.destination;
   } else {

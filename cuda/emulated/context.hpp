@@ -22,14 +22,14 @@
 namespace pinbench::emulated {
 
 // A value that no handle of this process has had before. Handles are numbers, not addresses, so that a stale
-// or an invented one is recognised without touching memory.
+// or invented one is recognised without touching memory.
 inline std::uintptr_t next_handle_value() {
   static std::atomic<std::uintptr_t> next{0x1000};
   return next.fetch_add(0x10, std::memory_order_relaxed);
 }
 
-// The objects that handles stand for. A caller shares the object that it uses, which so outlives its handle
-// if another thread destroys that meanwhile. Thread safe.
+// The objects behind handles. A caller shares the object that it uses, so that the object lives on if another
+// thread destroys its handle meanwhile. Thread safe.
 template <class Handle, class Object>
 class HandleTable {
  public:
@@ -40,7 +40,7 @@ class HandleTable {
     return handle;
   }
 
-  // Null if the handle stands for nothing.
+  // Null if the handle has no object.
   std::shared_ptr<Object> find(Handle handle) const {
     const std::scoped_lock lock(mutex_);
     const auto found = objects_.find(handle);
@@ -63,7 +63,7 @@ class HandleTable {
   std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
 };
 
-// Counts of what a program has of a driver.
+// Counts of what a program holds of a driver.
 struct Possessions {
   std::size_t device_allocations = 0;
   std::size_t host_allocations = 0;
@@ -83,13 +83,13 @@ struct Module {
 // A device's primary context: its memory, its engines and the objects behind its handles.
 class Context {
  public:
-  // `settings`, `host_memory`, `links` and what `device` points to outlive the context.
+  // `settings`, `host_memory`, `links` and what `device` points to must outlive the context.
   Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Discards what is not done, waits for what is under way and frees everything. Calls under way in other
+  // Discards work that has not begun, waits for work under way and frees everything. Calls under way in other
   // threads return an error.
   void shut_down();
 
@@ -99,7 +99,7 @@ class Context {
   FaultPlan& faults() { return *settings_.faults; }
   int ordinal() const { return ordinal_; }
 
-  // A copy that the calling thread asks this device for, with what is to go wrong with it.
+  // A copy that the calling thread asks this device for, with the faults that it is to have.
   Copy copy_of(void* destination, const void* source, std::size_t bytes, const Route& route);
 
   HandleTable<cu::Stream, Stream> streams;
@@ -118,8 +118,8 @@ class Context {
   bool take_access_to(const Context& peer);
   bool has_access_to(const Context& peer) const;
 
-  // What the program has of the context and has not given back. Pinned memory is its own as far as it was
-  // allocated or registered here.
+  // What the program obtained in the context and has not given back. Pinned memory counts if it was allocated
+  // or registered in this context.
   Possessions possessions() const;
 
   // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
@@ -127,7 +127,7 @@ class Context {
   bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
 
  private:
-  // The last copy in a direction, where copies are mixed up with it.
+  // The last copy in a direction, for faults that mix two copies up.
   struct PreviousCopy {
     void* destination = nullptr;
     std::size_t bytes = 0;

@@ -17,14 +17,14 @@ namespace {
 
 void copy_rotated(const CopyPiece& piece) {
   constexpr std::size_t kWordBytes = 8;
-  const std::size_t step = piece.bytes > kWordBytes ? kWordBytes : piece.bytes / 2;  // of a short one, half
+  const std::size_t step = piece.bytes > kWordBytes ? kWordBytes : piece.bytes / 2;  // half of a short one
   auto* const destination = static_cast<std::byte*>(piece.destination);
   const auto* const source = static_cast<const std::byte*>(piece.source);
   std::memcpy(destination + step, source, piece.bytes - step);
   std::memcpy(destination, source + piece.bytes - step, step);
 }
 
-// With what is to go wrong of it, but for its duration.
+// Applies the copy's faults, except for its duration.
 void move_bytes(const CopyPiece& piece) {
   if (piece.fault.is(CopyFaultKind::kShift)) return copy_rotated(piece);
   if (piece.fault.is(CopyFaultKind::kStale))
@@ -54,7 +54,7 @@ void copy_inline(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, co
   scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, piece, staged));
 }
 
-// Into memory of the host and out of it again, a piece after the other.
+// Into host memory and out of it again, one piece after the other.
 Moment perform_through_host(const Copy& copy, Moment due) {
   std::vector<std::byte> staging(std::min(copy.bytes, kBounceSlotBytes));
   for (std::size_t offset = 0; offset < copy.bytes; offset += staging.size()) {
@@ -90,7 +90,7 @@ CopyPiece Copy::piece(std::size_t offset, std::size_t size, void* staged_destina
   return piece;
 }
 
-// A place beyond the end stands for the last byte, one before the beginning for the first.
+// An offset beyond the end means the last byte, one before the beginning the first.
 std::optional<std::size_t> Copy::flipped_byte() const {
   if (!fault.is(CopyFaultKind::kFlip)) return std::nullopt;
   const auto size = static_cast<std::int64_t>(bytes);

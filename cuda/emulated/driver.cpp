@@ -107,7 +107,7 @@ void Driver::release_primary_context(cu::Device device) {
     primary.handle = nullptr;
   }
   const Possessions left = ended->possessions();
-  // Outside the lock, for it waits for the copies under way.
+  // Outside the lock, because it waits for the copies under way.
   ended->shut_down();
   const std::scoped_lock lock(mutex_);
   left_behind_ += left;

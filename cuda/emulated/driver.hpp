@@ -18,22 +18,22 @@
 
 namespace pinbench::emulated {
 
-// Where the device is: in a PCI domain that no machine has, so that nothing on this one is taken for it.
+// The device's address: in a PCI domain that no machine has, so that no real device is mistaken for it.
 std::string pci_bus_id_of(int ordinal);
 
 // The state of the process. It is never destroyed: engines may still be at work when the process exits, and
-// nothing that they use may go away under them.
+// nothing that they use may be freed.
 class Driver {
  public:
   static Driver& instance();
 
-  // cuInit, which may be repeated.
+  // cuInit, which may be called again.
   cu::Result initialize();
-  // What is wrong with the environment, as the last initialize() found it; null where nothing is.
+  // What the last initialize() found wrong with the environment; null if nothing.
   const char* complaint() const { return complaint_.load(std::memory_order_acquire); }
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
 
-  // All below need initialize() to have succeeded.
+  // Everything below needs initialize() to have succeeded.
   Settings& settings() { return *settings_; }
   FaultPlan& faults() { return *settings_->faults; }
   const Links& links() const { return *links_; }
@@ -44,17 +44,17 @@ class Driver {
   void release_primary_context(cu::Device device);
   void set_primary_context_flags(cu::Device device, unsigned flags);
 
-  // The calling thread's; null where there is none or it has ended.
+  // The calling thread's; null if there is none or it has ended.
   std::shared_ptr<Context> current_context();
   void set_current_context(cu::Context handle);
 
-  // Bytes of a device's memory that the processes which share it hold; 0 where there are none but this one.
+  // Bytes of a device's memory held by the processes that share it; 0 if there are none but this one.
   std::size_t memory_taken(cu::Device device);
-  // Returns when as much host memory could be pinned, by a fault that says how long that takes: see
+  // Returns when this much host memory could have been pinned, if a fault sets how long that takes: see
   // faults.hpp.
   void wait_for_pinning(std::size_t bytes);
 
-  // What the program has of contexts that are alive, and what it had of others when they ended.
+  // What the program still holds in contexts that are alive, and what it held in others when they ended.
   struct Leaks {
     std::size_t contexts = 0;  // references to primary contexts that were not released
     Possessions held;
@@ -64,7 +64,7 @@ class Driver {
 
   // Throws CUDA_ERROR_INVALID_CONTEXT.
   std::shared_ptr<Context> context(cu::Context handle);
-  // The one whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE where there is none.
+  // The one whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE if there is none.
   std::shared_ptr<Context> context_of_memory(cu::DevicePtr begin, std::size_t bytes);
 
  private:
@@ -82,18 +82,18 @@ class Driver {
 
   mutable std::mutex mutex_;
   std::atomic<bool> initialized_{false};
-  std::deque<std::string> complaints_;  // all are kept, for nobody knows how long the program looks at one
+  std::deque<std::string> complaints_;  // all are kept: a program may read one at any time
   std::atomic<const char*> complaint_{nullptr};
-  std::uint64_t failed_inits_ = 0;  // each has read its faults anew
+  std::uint64_t failed_inits_ = 0;  // each has read its faults again
   Possessions left_behind_;         // in contexts that have ended
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<Links> links_;
-  std::unique_ptr<SharedDeviceMemory> shared_memory_;  // null where no other process shares the devices
+  std::unique_ptr<SharedDeviceMemory> shared_memory_;  // null if no other process shares the devices
   std::vector<PrimaryContext> primary_contexts_;       // by device
-  // Key of the calling thread's current context, a handle, not a reference, for a context may end while
+  // Key of the calling thread's current context: a handle, not a reference, because a context may end while
   // threads still have it current. Not thread_local: in a library opened with dlopen that is dynamic TLS,
-  // which GCC 12's leak checker misreads (it crashes) where a thread is alive at exit.
+  // which makes GCC 12's leak checker crash if a thread is alive at exit.
   pthread_key_t current_handle_key_{};
 };
 

@@ -15,8 +15,8 @@ void require_device_memory(Context& context, cu::DevicePtr begin, std::size_t by
   require_argument(context.memory().contains(begin, bytes));
 }
 
-// Between two devices, on an engine of the one whose context this is. Without access to the other's memory
-// the driver takes the bytes through the host.
+// Between two devices, on an engine of this context's device. Without access to the other's memory the driver
+// takes the bytes through the host.
 void copy_between_devices(Context& context, const std::shared_ptr<Stream>& stream, cu::DevicePtr destination,
                           std::shared_ptr<Context> destination_context, cu::DevicePtr source,
                           std::shared_ptr<Context> source_context, std::size_t bytes) {
@@ -25,7 +25,7 @@ void copy_between_devices(Context& context, const std::shared_ptr<Stream>& strea
   };
   const bool through_host = !is_direct(*destination_context) || !is_direct(*source_context);
   const Engine engine = destination_context.get() == &context ? Engine::kHostToDevice : Engine::kDeviceToHost;
-  // Not this context itself, which waits for its own work before it ends.
+  // This context itself is not kept: it waits for its own work before it ends.
   const auto& other = destination_context.get() == &context ? source_context : destination_context;
   Route route{Direction::kPeerToPeer, context.ordinal(), std::nullopt, std::nullopt};
   if (source_context != destination_context) {
@@ -42,7 +42,8 @@ constexpr Engine engine_of(Direction direction) {
   return direction == Direction::kDeviceToHost ? Engine::kDeviceToHost : Engine::kCompute;
 }
 
-// The ends of a copy in a batch tell which way it goes. Copies between two devices are none that are played.
+// The addresses of a copy in a batch determine its direction. Copies between two devices are not emulated
+// here.
 Route route_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
   const int device = context.ordinal();
   const bool to_device = context.memory().contains(destination, bytes);
@@ -53,7 +54,7 @@ Route route_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr 
   return {Direction::kDeviceToHost, device, device, std::nullopt};
 }
 
-// All of a batch is looked at before any of it is enqueued; `at` is left at the copy that is wrong.
+// All copies of a batch are checked before any is enqueued; `at` is left at the copy that is wrong.
 void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::DevicePtr* sources,
                 const std::size_t* sizes, std::size_t count, const cu::CopyAttributes* attributes,
                 const std::size_t* attribute_indices, std::size_t attribute_count, cu::Stream handle,
@@ -118,7 +119,7 @@ cu::Result exports::memcpyBatchAsync(cu::DevicePtr* destinations, cu::DevicePtr*
                                      std::size_t count, cu::CopyAttributes* attributes,
                                      std::size_t* attribute_indices, std::size_t attribute_count,
                                      std::size_t* failed, cu::Stream stream) {
-  std::size_t at = std::numeric_limits<std::size_t>::max();  // where it is no copy of the batch
+  std::size_t at = std::numeric_limits<std::size_t>::max();  // if it is no copy of the batch
   const cu::Result result = context_call(EntryPoint::memcpyBatchAsync, [&](Context& context) {
     copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
                stream, at);

@@ -1,4 +1,4 @@
-// Initialisation, errors, devices, their primary contexts and the access between these.
+// Initialisation, errors, devices, their primary contexts and peer access.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -72,7 +72,7 @@ constexpr ErrorText kErrorTexts[] = {
     {cu::kErrorUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-// These need no cuInit, and play before it that nothing is wrong.
+// These need no cuInit, and have no faults before it.
 std::optional<cu::Result> fault_of_text(EntryPoint entry_point) {
   Driver& driver = Driver::instance();
   return driver.is_initialized() ? driver.faults().next_call(entry_point) : std::nullopt;
@@ -115,7 +115,7 @@ cu::Result exports::getErrorName(cu::Result result, const char** name) {
   return name == nullptr || text == nullptr ? cu::kErrorInvalidValue : cu::kSuccess;
 }
 
-// What is wrong with the environment is the one thing that a program can say of it.
+// An error of the environment is described here: this is the only text that a program shows of it.
 cu::Result exports::getErrorString(cu::Result result, const char** description) {
   if (const auto fault = fault_of_text(EntryPoint::getErrorString)) return *fault;
   const char* const complaint = Driver::instance().complaint();
@@ -135,7 +135,7 @@ cu::Result exports::init(unsigned flags) {
   });
 }
 
-// Needs no cuInit, as in the real driver; but only then is known what is to be played.
+// Needs no cuInit, as in the real driver; but the faults are known only after it.
 cu::Result exports::driverGetVersion(int* version) {
   Driver& driver = Driver::instance();
   if (!driver.is_initialized()) {
@@ -270,7 +270,7 @@ cu::Result exports::contextSynchronize() {
 extern "C" __attribute__((visibility("default"))) bool pinbenchEmulatedLacks(const char* symbol) {
   using namespace pinbench::emulated;
   FaultList list;
-  if (read_fault_variable(list)) return false;  // cuInit says so
+  if (read_fault_variable(list)) return false;  // cuInit reports it
   const auto* const found = std::find(std::begin(kEntryPointSymbols), std::end(kEntryPointSymbols), symbol);
   return found != std::end(kEntryPointSymbols) &&
          list.missing[static_cast<std::size_t>(found - std::begin(kEntryPointSymbols))];

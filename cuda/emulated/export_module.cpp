@@ -18,8 +18,8 @@ KernelParameters read_parameters(Kernel kernel, void* const* pointers) {
   return parameters;
 }
 
-// Which way a kernel that copies moves its bytes. Of the other end of a copy between two devices nothing is
-// known but that it is another one: its link is not counted.
+// The direction in which a copying kernel moves its bytes. For a copy between two devices it is only known
+// that the other end is another device: that device's link is not counted.
 Route route_of(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
   const bool to_device = context.memory().contains(destination, bytes);
   const bool from_device = context.memory().contains(source, bytes);
@@ -31,7 +31,7 @@ Route route_of(Context& context, cu::DevicePtr destination, cu::DevicePtr source
   return {is_host ? Direction::kDeviceToHost : Direction::kPeerToPeer, device, device, std::nullopt};
 }
 
-// Addresses are looked at when the kernel runs: a real one that goes astray fails then, not in the launch.
+// Addresses are checked when the kernel runs: a real kernel that goes astray fails then, not at launch.
 std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, Kernel kernel,
                                                  const KernelParameters& parameters) {
   const auto is_reachable = [&context](cu::DevicePtr begin, std::size_t bytes) {
@@ -67,7 +67,7 @@ std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, Kernel kernel
   return [=](WorkTimes& times) { return run_zero_copy(copy, is_reachable, times); };
 }
 
-// The image that holds the kernels: all that matters of it is its address.
+// The image that holds the kernels: only its address matters.
 const void* kernel_image() {
   static constexpr char kImage[] = "pinbench emulated kernels";
   return kImage;

@@ -1,4 +1,4 @@
-// NVML's functions, in one library with the driver's: they tell what PINBENCH_EMULATED_NVML says.
+// NVML's functions, in one library with the driver's: they return what PINBENCH_EMULATED_NVML says.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 constexpr double kIdleAfterMs = 100;
 constexpr double kGiB = 1 << 30;
 
-// The handle of a device is the place after its ordinal, as no device has the handle 0.
+// The handle of a device is its ordinal plus one, so that no device has the handle 0.
 nvml::Device handle_of(std::size_t ordinal) {
   return reinterpret_cast<nvml::Device>(ordinal + 1);
 }
@@ -33,7 +33,7 @@ int ordinal_of(nvml::Device handle) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle) - 1);
 }
 
-// By device; null before cuInit, for only then is known what is to be played, and without NVML.
+// By device; null without NVML, and before cuInit, which reads the settings.
 const std::vector<std::optional<NvmlFacts>>* all_facts() {
   Driver& driver = Driver::instance();
   if (!driver.is_initialized() || !driver.settings().nvml) return nullptr;
@@ -47,7 +47,7 @@ const NvmlFacts* facts_of(nvml::Device handle) {
   return &*(*all)[ordinal];
 }
 
-// Has one of the device's facts written to `told`.
+// Writes one of the device's facts to `told`.
 template <class Fact, class Told>
 int tell(const std::optional<Fact>& fact, Told* told) {
   if (told == nullptr) return nvml::kInvalidArgument;
@@ -71,7 +71,7 @@ int tell_scaled(nvml::Device handle, std::optional<double> NvmlFacts::*fact, dou
   return tell(value ? std::optional(std::round(*value * scale)) : std::nullopt, told);
 }
 
-// What the first device that has it says of the system.
+// The first device that has the fact gives it for the system.
 template <class Fact>
 std::optional<Fact> of_system(std::optional<Fact> NvmlFacts::*fact) {
   if (const auto* const all = all_facts()) {

@@ -6,7 +6,7 @@ namespace {
 
 constexpr unsigned kKnownEventFlags = cu::kEventBlockingSync | cu::kEventDisableTiming;
 
-// Throws what cuEventElapsedTime returns where there is no time.
+// Throws what cuEventElapsedTime returns if there is no time.
 float elapsed_ms(const Event& start, const Event& end) {
   require(start.timing() && end.timing(), cu::kErrorInvalidHandle);
   const auto first = start.latest();
@@ -32,7 +32,7 @@ cu::Result exports::streamCreate(cu::Stream* stream, unsigned flags) {
   });
 }
 
-// What the stream still holds is done all the same.
+// Work that the stream still holds is done all the same.
 cu::Result exports::streamDestroy(cu::Stream stream) {
   return context_call(EntryPoint::streamDestroy, [&](Context& context) {
     require(context.streams.remove(stream) != nullptr, cu::kErrorInvalidHandle);
@@ -61,7 +61,7 @@ cu::Result exports::streamWaitValue32(cu::Stream stream, cu::DevicePtr address, 
   });
 }
 
-// What counts is the recording that is the latest now. An event that was never recorded holds nothing.
+// The latest recording at the time of the call counts. An event that was never recorded holds nothing.
 cu::Result exports::streamWaitEvent(cu::Stream stream, cu::Event event, unsigned flags) {
   return context_call(EntryPoint::streamWaitEvent, [&](Context& context) {
     require_argument(flags == 0);

@@ -12,9 +12,8 @@
 #include "emulated/cuda_error.hpp"
 #include "emulated/driver.hpp"
 
-// Each exported function is declared by cuda_abi.hpp's lists: with the symbol's name in place of a C++ one,
-// and with the parameters that the loading side expects, so that a definition which differs from them does
-// not compile.
+// Each exported function is declared by cuda_abi.hpp's lists, with the symbol as its name and with the
+// parameters that the loading side expects, so that a definition which differs from them does not compile.
 namespace pinbench::emulated::exports {
 
 #define PINBENCH_EXPORT(member, symbol, parameters) \
@@ -39,7 +38,7 @@ cu::Result without_exceptions(Body body) noexcept {
   }
 }
 
-// For a function that needs cuInit but no context: body(Driver&), which throws where it fails.
+// For a function that needs cuInit but no context: body(Driver&), which throws if it fails.
 template <class Body>
 cu::Result driver_call(EntryPoint entry_point, Body body) noexcept {
   return without_exceptions([&] {
@@ -51,8 +50,8 @@ cu::Result driver_call(EntryPoint entry_point, Body body) noexcept {
   });
 }
 
-// For a function that works in the calling thread's context: body(Context&), which throws where it fails.
-// Once a context has a sticky error, all that is called in it returns that.
+// For a function that works in the calling thread's context: body(Context&), which throws if it fails. Once a
+// context has a sticky error, every call in it returns that error.
 template <class Body>
 cu::Result context_call(EntryPoint entry_point, Body body) noexcept {
   return without_exceptions([&] {

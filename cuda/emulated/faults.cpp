@@ -9,7 +9,8 @@
 namespace pinbench::emulated {
 namespace {
 
-// What one slowdown with its jitter can give. Each more would multiply it, to times that no clock holds.
+// The largest factor of one slowdown with its jitter. Further ones would multiply it, to times that no clock
+// holds.
 constexpr double kLargestSlowdown = 1e6;
 constexpr double kLongestDelayUs = 1e9;
 
@@ -25,7 +26,7 @@ bool runs_on(const std::vector<CpuRange>& cpus) {
                      [cpu](const CpuRange& range) { return cpu >= range.first && cpu <= range.last; });
 }
 
-// Of one kernel or copy, all slowdowns that hit it together.
+// The factor of all slowdowns together that hit one kernel or copy.
 double slowdown_of(const std::vector<Slowdown>& slowdowns, std::uint64_t number, double ms, int device = 0) {
   double product = 1;
   for (const Slowdown& each : slowdowns) {
@@ -125,7 +126,7 @@ bool FaultPlan::may_mix_up(Direction direction) const {
   });
 }
 
-// A place beyond the end stands for the last block, one before the beginning for the first.
+// An index beyond the end means the last block, one before the beginning the first.
 std::optional<BlockFault> FaultPlan::next_list(Direction direction, std::size_t blocks) {
   const auto index = static_cast<std::size_t>(direction);
   const std::uint64_t list = lists_[index].fetch_add(1, std::memory_order_relaxed) + 1;

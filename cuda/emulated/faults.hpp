@@ -135,17 +135,17 @@ inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop",  "shift",
 enum class BlockFaultKind : std::size_t { kDrop, kTwice, kSwap };
 inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"};
 
-// What takes a list of copies.
+// What takes a list of copies: the driver's batch call or a kernel.
 enum class ListMaker : std::size_t { kBatch, kKernel };
 inline constexpr std::string_view kListMakerNames[] = {"batch", "kernel"};
 inline constexpr std::size_t kListMakerCount = std::size(kListMakerNames);
 
-// What the last right copies in a direction have carried. Thread safe.
+// The bytes of the last right copies in a direction. Thread safe.
 class LastCarried {
  public:
   void keep(std::size_t offset, const void* data, std::size_t bytes);
   bool is_empty();
-  // Writes as much of it as there is.
+  // Writes as much of them as there is.
   void deliver(std::size_t offset, void* destination, std::size_t bytes);
 
  private:
@@ -153,13 +153,13 @@ class LastCarried {
   std::vector<std::byte> bytes_;
 };
 
-// What is to go wrong with one copy; as it stands, nothing.
+// The faults that one copy is to have; by default none.
 struct CopyFault {
   std::optional<CopyFaultKind> kind;
   std::optional<std::int64_t> flipped_at;  // empty for the middle; from the end where negative
-  void* previous = nullptr;                // where the copy before went, which this one is mixed up with
-  double slowdown = 1;                     // times as long as it would take
-  std::shared_ptr<LastCarried> carried;    // where copies in this direction may be stale
+  void* previous = nullptr;                // destination of the copy before, with which this one is mixed up
+  double slowdown = 1;                     // factor on its duration
+  std::shared_ptr<LastCarried> carried;    // if copies in this direction may be stale
 
   bool is(CopyFaultKind asked) const { return kind == asked; }
   bool mixes_up() const { return is(CopyFaultKind::kSwap) || is(CopyFaultKind::kTwice); }
@@ -182,7 +182,7 @@ struct PlannedBlockFault {
   std::optional<std::int64_t> at;
 };
 
-// What is to go wrong with one block of a list.
+// The fault that one block of a list is to have.
 struct BlockFault {
   BlockFaultKind kind;
   std::size_t at;
@@ -229,16 +229,16 @@ struct FaultList {
   std::vector<OtherProcess> other_processes;
   std::array<bool, kEntryPointCount> missing{};
   std::size_t largest_allocation = std::numeric_limits<std::size_t>::max();
-  std::size_t pinned_in_a_second = 0;  // 0: in no time
+  std::size_t pinned_in_a_second = 0;  // 0: takes no time
   std::optional<int> driver_version;
 };
 
-// The faults, and the counts of calls and copies that say when each is due. Thread safe.
+// The faults, and the counts of calls and copies that determine when each is due. Thread safe.
 class FaultPlan {
  public:
   explicit FaultPlan(FaultList list);
 
-  // From here on time counts.
+  // Starts the clock of the faults.
   void start() { start_ = std::chrono::steady_clock::now(); }
 
   // Counts calls that were made before.
@@ -247,7 +247,7 @@ class FaultPlan {
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);
 
-  // Counts a copy that the calling thread asks a device for. Returns what is to go wrong with it.
+  // Counts a copy that the calling thread asks a device for. Returns the faults that it is to have.
   CopyFault next_copy(Direction direction, int device);
 
   // Whether any copy in that direction is ever to be mixed up with the one before it.
@@ -256,21 +256,21 @@ class FaultPlan {
   // Counts a list of this many copies, at least one.
   std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
 
-  // Times how much a block of a list takes, beside what its copy has.
+  // Factor on the duration of a list's block, in addition to that of its copy.
   double block_slowdown(ListMaker maker, Direction direction, std::size_t bytes) const;
 
-  // How much longer a copy takes, in microseconds, whose device has rested so long.
+  // Microseconds that a copy takes longer because its device has rested for this long.
   double rest_delay_us(Direction direction, int device, double rested_ms) const;
 
-  // Counts a kernel or a memset. Returns times how much it is to take.
+  // Counts a kernel or a memset. Returns the factor on its duration.
   double next_throttling();
 
-  // Memory of each device that another process has now.
+  // Memory of each device that another process holds now.
   std::size_t bytes_of_other_processes() const;
 
   const FaultList& list() const { return list_; }
 
-  // Of the calls with which this process has come so far, and of those that had a fault.
+  // Counts of calls so far in this process, and of those that had a fault.
   std::uint64_t calls(EntryPoint entry_point) const;
   std::uint64_t struck_calls() const { return struck_calls_.load(std::memory_order_relaxed); }
   std::uint64_t struck_copies() const { return struck_copies_.load(std::memory_order_relaxed); }
@@ -286,11 +286,11 @@ class FaultPlan {
   std::atomic<std::uint64_t> throttled_{0};
   std::atomic<std::uint64_t> struck_calls_{0};
   std::atomic<std::uint64_t> struck_copies_{0};
-  std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null where no copy can be stale
+  std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null if no copy can be stale
 };
 
-// Takes over what the text asks for; else says what is wrong with it, as in "fault 2: there is no function
-// 'cuX'".
+// Reads the faults in the text into the list; else returns what is wrong, as in "fault 2: there is no
+// function 'cuX'".
 std::optional<std::string> read_faults(std::string_view text, FaultList& list);
 
 }  // namespace pinbench::emulated

@@ -13,7 +13,7 @@
 namespace pinbench::emulated {
 namespace {
 
-// Leaves the parser from however deep in it.
+// Thrown to leave the parser from any depth.
 struct Malformed {
   const char* what;
 };
@@ -51,7 +51,7 @@ class Parser {
     return json;
   }
 
-  // Of the character that is next, from 1.
+  // Position of the next character, counted from 1.
   std::size_t position() const { return at_ + 1; }
 
  private:
@@ -155,7 +155,7 @@ class Parser {
     ++at_;
   }
 
-  // What is beyond 16 bits is written as two surrogates, of which none may stand alone.
+  // A code point beyond 16 bits is written as two surrogates; neither may stand alone.
   std::uint32_t code_point() {
     const std::uint32_t first = four_hex_digits();
     if (first < 0xd800 || first > 0xdfff) return first;

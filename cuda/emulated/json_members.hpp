@@ -13,17 +13,17 @@
 
 namespace pinbench::emulated {
 
-// What is wrong with a text of the environment, on its way out of the functions that read it.
+// Thrown by the functions that read a text of the environment: what is wrong with it.
 struct Complaint {
   std::string text;
 };
 
-// Up to here doubles hold every integer.
+// Doubles represent every integer up to this one.
 inline constexpr double kLargestInteger = 0x1.0p53;
 
 std::string quoted(std::string_view text);
 
-// The place of a name among those that there are; throws a Complaint that says what it is no name of.
+// The index of a name in a list; throws a Complaint that says which kind of name it is not.
 template <std::size_t Count>
 std::size_t index_in(const std::string_view (&names)[Count], std::string_view name, const char* what) {
   const auto* const found = std::find(std::begin(names), std::end(names), name);
@@ -31,15 +31,15 @@ std::size_t index_in(const std::string_view (&names)[Count], std::string_view na
   return static_cast<std::size_t>(found - std::begin(names));
 }
 
-// The members of one object of JSON, each taken once, so that what is left over has a name that nothing
-// knows. All throw a Complaint where a member is not what it must be.
+// The members of one JSON object, each taken once, so that any left over is an unknown name. All throw a
+// Complaint if a member is not what it must be.
 class Members {
  public:
   explicit Members(const Json::Object& object);
 
   bool has(std::string_view name) const;
 
-  // These are empty, or null, where there is no such member.
+  // These return empty, or null, if there is no such member.
   const Json* take(std::string_view name);
   std::optional<double> take_number(std::string_view name, double least, double most);
   std::optional<std::int64_t> take_integer(std::string_view name, double least,
@@ -47,7 +47,7 @@ class Members {
   std::optional<bool> take_truth(std::string_view name);
   std::optional<std::size_t> take_size(std::string_view name);
 
-  // Must be there.
+  // Must be present.
   std::string take_text(std::string_view name);
 
   void require_empty() const;

@@ -23,9 +23,9 @@ constexpr Description kDescriptions[kKernelCount] = {
     {kernels::kComputeStep, 3}, {kernels::kComputeLoad, 2}, {kernels::kMemoryLoad, 4},
     {kernels::kCopyBlocks, 3},  {kernels::kVerifyBlocks, 4}};
 
-// What the emulated device computes in a nanosecond: 20 TFLOPS, as the GPUs of many a workstation.
+// Multiply-adds of the emulated device in a nanosecond: 20 TFLOPS, like the GPUs of many workstations.
 constexpr double kMultiplyAddsPerNs = 10'000;
-// And its tensor cores, eight times that.
+// The same for its tensor cores: eight times that.
 constexpr double kTensorMultiplyAddsPerNs = 80'000;
 
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
@@ -61,7 +61,7 @@ void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t ba
   if (tail != 0 && std::memcmp(source + words * kWordBytes, &last, tail) != 0) mismatch_at(words);
 }
 
-// Takes its time, but none of the CPU's: the workers that it stands beside need that.
+// Takes time, but no CPU time: the workers that run meanwhile need that.
 void compute_for(double duration_ns) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(duration_ns));
 }

@@ -62,7 +62,7 @@ std::string calls_made(const FaultPlan& faults) {
   return object(calls);
 }
 
-// One write, so that the lines of several processes do not mix. Where that fails nobody can be told.
+// One write, so that the lines of several processes do not mix. A failure cannot be reported anywhere.
 void report() {
   Driver& driver = Driver::instance();
   const FaultPlan& faults = driver.faults();

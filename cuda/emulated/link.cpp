@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Beyond that nobody waits, and clocks overflow.
+// Nobody waits for longer, and clocks would overflow.
 constexpr double kLongestSeconds = 1e9;
 
 // Sleeps for most of a long time, to leave the CPU to other threads, and polls for the rest, to be precise.

@@ -14,33 +14,34 @@ namespace pinbench::emulated {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-// Which way the bytes of a copy go.
+// The devices that the bytes of a copy leave and enter.
 struct Route {
   Direction direction;
-  int device;               // whose engine makes the copy
+  int device;               // which makes the copy
   std::optional<int> from;  // the devices whose links they leave and enter by; empty for the host's side, and
   std::optional<int> to;    // both within a device
 };
 
-// Makes the body take this many times its time, in the calling thread.
+// Makes the body take this many times its duration, in the calling thread.
 void take_longer(double slowdown, const std::function<void()>& body);
 
 // The links of all devices to the host. In each direction a link carries one copy after the other, each for
-// at least its bytes at the link's rate, and the next begins when the one before is done with it: not when
-// the thread that played it has woken up, so that what a busy machine loses is made up for. Thread safe.
+// at least its bytes at the link's rate. The next begins when the one before is done on the link, not when
+// its thread wakes up, so that delays of a busy machine do not add up. Thread safe.
 class Links {
  public:
-  // No `bytes_per_second`: links carry what memory gives. `faults` outlives the links.
+  // Without `bytes_per_second` links carry as much as memory does. `faults` must outlive the links.
   Links(int devices, std::optional<double> bytes_per_second, const FaultPlan& faults);
 
-  // Runs the body, which moves the bytes, and returns when the copy is done, `slowdown` and all. It may begin
-  // on the link at `due`, and no earlier. Returns when it was done on the link, which is never in the future.
+  // Runs the body, which moves the bytes, and returns when the copy is done, `slowdown` included. It may
+  // begin on the link at `due`, and no earlier. Returns when it was done on the link, which is never in the
+  // future.
   Moment carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
                const std::function<void()>& body);
 
-  // How long no copy has run on the device, in milliseconds; 0 while one does.
+  // Milliseconds since a copy last ran on the device; 0 while one does.
   double rested_ms(int device) const;
-  // Over the device's link so far, in both directions.
+  // Bytes over the device's link so far, in both directions.
   std::uint64_t bytes_carried(int device) const;
 
  private:
@@ -52,7 +53,7 @@ class Links {
     std::uint64_t bytes = 0;
   };
 
-  // All below: with the lock held.
+  // Everything below: with the lock held.
   const Device& device(int ordinal) const { return devices_[static_cast<std::size_t>(ordinal)]; }
   Device& device(int ordinal) { return devices_[static_cast<std::size_t>(ordinal)]; }
   double rested_ms_locked(int ordinal, Moment at) const;

@@ -54,8 +54,8 @@ bool populate(std::uintptr_t begin, std::size_t bytes) {
   const std::size_t page_aligned_bytes = round_up_to_pages(begin + bytes - first_page);
   void* const address = reinterpret_cast<void*>(first_page);
   if (madvise(address, page_aligned_bytes, kPopulateWrite) == 0) return true;
-  // A kernel before 5.14 does not know the advice: its pages come when they are touched. Whether they are
-  // mapped at all it can say.
+  // A kernel before 5.14 does not know the advice: its pages come when they are touched. But it can report
+  // whether they are mapped at all.
   if (errno != EINVAL) return false;
   std::vector<unsigned char> residency(page_aligned_bytes / page_bytes());
   return mincore(address, page_aligned_bytes, residency.data()) == 0;

@@ -9,12 +9,12 @@
 
 namespace pinbench::emulated {
 
-// The size, in bytes, of the whole pages that `bytes` take. Throws CUDA_ERROR_OUT_OF_MEMORY where that
+// The size, in bytes, of the whole pages that hold `bytes`. Throws CUDA_ERROR_OUT_OF_MEMORY if that
 // overflows.
 std::size_t round_up_to_pages(std::size_t bytes);
 
-// Anonymous memory from the system, with all its pages from the start: a device has its memory and the driver
-// pins host memory on allocation, so page faults must not slow down a copy.
+// Anonymous memory from the system, with all its pages present from the start: a real device has its memory
+// and a real driver pins host memory on allocation, so page faults must not slow down a copy.
 class Mapping {
  public:
   Mapping() = default;
@@ -34,13 +34,13 @@ class Mapping {
 // Makes the pages of the program's own memory present and keeps their content; false if a part is not mapped.
 bool populate(std::uintptr_t begin, std::size_t bytes);
 
-// A device whose memory other processes take from too.
+// A device whose memory other processes use too.
 struct SharedDevice {
-  SharedDeviceMemory* memory = nullptr;  // null where there are no others
+  SharedDeviceMemory* memory = nullptr;  // null if there are no others
   std::size_t ordinal = 0;
 };
 
-// How much memory may be taken in all, and how much is taken. Thread safe.
+// How much memory may be taken in total, and how much is taken. Thread safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::size_t limit, SharedDevice shared = {}) : limit_(limit), shared_(shared) {}
@@ -78,7 +78,7 @@ class MemoryBudget {
 class BudgetShare {
  public:
   BudgetShare() = default;
-  // Empty if the budget has not that much left.
+  // Empty if the budget has less than that left.
   BudgetShare(MemoryBudget& budget, std::size_t bytes)
       : budget_(budget.take(bytes) ? &budget : nullptr), bytes_(bytes) {}
   BudgetShare(BudgetShare&& other) noexcept

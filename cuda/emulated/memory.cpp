@@ -18,7 +18,7 @@ DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedD
                            const FaultPlan& faults)
     : faults_(faults), budget_(bytes, shared), context_share_(share_of(context_bytes)) {}
 
-// What another process has is out of reach, but for memory that was taken before it came.
+// What another process holds is not available, but memory taken before it came stays.
 BudgetShare DeviceMemory::share_of(std::size_t bytes) {
   require(bytes <= free_bytes(), cu::kErrorOutOfMemory);
   BudgetShare share(budget_, bytes);
@@ -65,7 +65,7 @@ bool DeviceMemory::contains(cu::DevicePtr begin, std::size_t bytes) const {
   return allocations_.containing(begin, bytes) != nullptr;
 }
 
-// Empty where it cannot be had.
+// Empty if there is not enough.
 BudgetShare HostMemory::share_of(std::size_t bytes) {
   if (bytes > faults_.list().largest_allocation) return {};
   return {budget_, round_up_to_pages(bytes)};

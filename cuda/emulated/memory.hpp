@@ -86,8 +86,8 @@ class AddressRanges {
 // The memory of one device: allocations in host memory, whose addresses are the device pointers. Thread safe.
 class DeviceMemory {
  public:
-  // `context_bytes` of it are the context's own. Throws CUDA_ERROR_OUT_OF_MEMORY where there is not as much
-  // left. `faults` outlives it.
+  // `context_bytes` of it are the context's own. Throws CUDA_ERROR_OUT_OF_MEMORY if there is less than that
+  // left. `faults` must outlive it.
   DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared, const FaultPlan& faults);
 
   cu::DevicePtr allocate(std::size_t bytes);
@@ -122,12 +122,11 @@ class Context;
 
 enum class HostPlacement { kPageable, kPinned };
 
-// The pinned host memory of the process: allocated here or registered. All contexts see all of it, which the
-// real driver grants to allocations under unified addressing and to registrations that ask to be portable.
-// Thread safe.
+// The pinned host memory of the process: allocated or registered here. All contexts see all of it; the real
+// driver does that for allocations under unified addressing and for registrations as portable. Thread safe.
 class HostMemory {
  public:
-  // `faults` outlives it.
+  // `faults` must outlive it.
   HostMemory(std::size_t pinned_limit_bytes, const FaultPlan& faults)
       : faults_(faults), budget_(pinned_limit_bytes) {}
 
@@ -137,7 +136,7 @@ class HostMemory {
   void unregister(void* pointer);
   // Allocations and registrations of this context that were not given back.
   std::pair<std::size_t, std::size_t> count_of(const Context& owner) const;
-  // Frees and unregisters what a context that ends leaves behind.
+  // Frees and unregisters what is left when a context ends.
   void release_all_of(const Context& owner);
 
   // Throws CUDA_ERROR_INVALID_VALUE for a range that is pinned in part, or in pieces: the real driver rejects

@@ -9,7 +9,7 @@ namespace pinbench::emulated {
 namespace {
 
 constexpr double kLargestUnsigned = std::numeric_limits<unsigned>::max();
-// NVML tells power in milliwatts and throughput in kilobytes per second, of 32 bits each.
+// NVML reports power in milliwatts and throughput in kilobytes per second, of 32 bits each.
 constexpr double kLargestWatts = 4e6;
 constexpr double kLargestThroughput = 4e12;
 constexpr double kMostReplaysPerGiB = 1e6;

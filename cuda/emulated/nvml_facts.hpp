@@ -34,7 +34,7 @@ struct NvmlProcess {
   std::optional<std::size_t> memory_bytes;
 };
 
-// Of one device; what is empty is not supported.
+// Facts about one device; what is empty is not supported.
 struct NvmlFacts {
   std::optional<unsigned> generation;
   std::optional<unsigned> width;
@@ -65,8 +65,8 @@ struct NvmlFacts {
   std::optional<std::string> driver_version;
 };
 
-// Takes over what the text tells of so many devices; else says what is wrong with it, as in "device 1:
-// 'width' must be a number from 1 to 32".
+// Reads the facts of this many devices from the text; else returns what is wrong, as in "device 1: 'width'
+// must be a number from 1 to 32".
 std::optional<std::string> read_nvml_facts(std::string_view text, std::size_t devices,
                                            std::vector<std::optional<NvmlFacts>>& facts);
 

@@ -1,4 +1,4 @@
-// PINBENCH_EMULATED_FAULTS from its text.
+// Reads PINBENCH_EMULATED_FAULTS.
 #include <algorithm>
 #include <charconv>
 
@@ -41,7 +41,7 @@ Occurrences take_occurrences(Members& members) {
   return when;
 }
 
-// CPUs in the way that the kernel writes them: "0-3,8".
+// CPUs in the kernel's notation: "0-3,8".
 std::vector<CpuRange> take_cpus(Members& members) {
   if (!members.has("cpus")) return {};
   const std::string text = members.take_text("cpus");
@@ -115,7 +115,7 @@ void add_block_fault(Members& members, FaultList& list) {
   list.blocks[direction].push_back({take_occurrences(members), kind, at});
 }
 
-// For the direction that the text names, or for each.
+// For the direction that the text names, or for every one.
 template <class Fault>
 void add_for(const std::string& direction, const Fault& fault,
              std::array<std::vector<Fault>, kDirectionCount>& list) {

@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 bool is_reached(const ValueWait& wait) {
-  // The flag may live in memory that the program writes at any time.
+  // The flag may be in memory that the program writes at any time.
   const std::uint32_t found = std::atomic_ref(*wait.address).load(std::memory_order_acquire);
   return static_cast<std::int32_t>(found - wait.value) >= 0;
 }
@@ -22,7 +22,7 @@ bool is_reached(const EventWait& wait) {
   return wait.recording->complete.load(std::memory_order_acquire);
 }
 
-// Polling at first in the hope of a prompt release, then so rarely that a stream held for long costs next to
+// Polls often at first, for a prompt release, then so rarely that a stream held for long costs next to
 // nothing.
 void pause_after(int polls) {
   constexpr int kPromptPolls = 64;
@@ -160,7 +160,7 @@ void Scheduler::run_front_end() {
   }
 }
 
-// Takes the first operation of a stream where it belongs, once the one before is complete.
+// Hands the first operation of a stream to its engine or wait, once the one before is complete.
 void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
   while (!stream->queue.empty()) {
     const Operation& first = stream->queue.front();
@@ -191,8 +191,8 @@ void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
   }
 }
 
-// An event that is passed lets go of the streams that wait for it, also where it was not reached because all
-// has halted.
+// An event that is passed releases the streams that wait for it, even if it was not reached because
+// everything has halted.
 void Scheduler::retire_first(Stream& stream) {
   std::vector<std::shared_ptr<Stream>> released;
   if (const auto* record = std::get_if<EventRecord>(&stream.queue.front()))

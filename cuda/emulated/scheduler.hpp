@@ -19,9 +19,9 @@ namespace pinbench::emulated {
 // The hardware's side of a context: brings the operations of its streams to the engines, each stream's in
 // order.
 //
-// A stream whose next operation is engine work stands in that engine's line; one whose next operation waits
-// for a value is watched by the front end. An event needs no thread: whoever completes the operation before
-// it takes its time stamp, and brings on the streams that wait for the event.
+// A stream whose next operation is engine work is in that engine's queue; one whose next operation waits
+// for a value is watched by the front end. An event needs no thread: the thread that completes the operation
+// before it takes its time stamp, and continues the streams that wait for the event.
 class Scheduler {
  public:
   // A stream holds at most `queue_limit` operations.
@@ -40,7 +40,7 @@ class Scheduler {
   bool is_idle(const Stream& stream) const;
   void throw_if_halted() const;
 
-  // Gives up with an error: discards what has not begun, and throws the error at all that wait. Only the
+  // Stops with an error: discards what has not begun, and throws the error in all waiting calls. Only the
   // first error counts.
   void halt(cu::Result error);
 
@@ -57,7 +57,7 @@ class Scheduler {
   void run_engine(Engine engine);
   void run_front_end();
 
-  // All below: with the lock held.
+  // Everything below: with the lock held.
   void advance(const std::shared_ptr<Stream>& stream);
   void retire_first(Stream& stream);
   bool release_held_streams();

@@ -34,13 +34,14 @@ std::string must_be(const char* name, const std::string& what) {
   return std::string(name) + " must be " + what;
 }
 
-// What is wrong within a variable's value. Put together in steps: GCC 12 sees a copy beyond the end in `+`.
+// What is wrong with a variable's value. Built in steps: GCC 12 wrongly warns of a copy beyond the end in
+// `+`.
 std::string said_of(const char* name, const std::string& problem) {
   std::string said = name;
   return said.append(": ").append(problem);
 }
 
-// Each of these takes over what the variable sets, if it is set, or says what it must be.
+// Each of these reads a variable into the settings, if it is set, or returns what it must be.
 using Problem = std::optional<std::string>;
 
 Problem read_size(const char* name, std::size_t& setting) {
@@ -79,7 +80,7 @@ Problem read_rate(const char* name, std::optional<double>& setting) {
   if (in_gigabytes) digits.remove_suffix(kGigabytes.size());
   const auto number = decimal_number(digits);
   const double rate = number.value_or(0) * (in_gigabytes ? 1e9 : 1);
-  // Written so that what is no number is refused too.
+  // Written so that a value that is not a number is refused too.
   if (!(rate >= kSlowestLink && rate <= kFastestLink))
     return must_be(name, "a rate in bytes per second from 1000 to 1e15, such as 4e9 or 4GB/s");
   setting = rate;

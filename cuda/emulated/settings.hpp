@@ -49,25 +49,25 @@ namespace pinbench::emulated {
 // Bytes, of a text such as "4096" or "64MiB"; empty for anything else.
 std::optional<std::size_t> parse_size(std::string_view text);
 
-// Takes over what PINBENCH_EMULATED_FAULTS asks for; else says what is wrong with it.
+// Reads the faults of PINBENCH_EMULATED_FAULTS into the list; else returns what is wrong with it.
 std::optional<std::string> read_fault_variable(FaultList& list);
 
-// The emulated machine, with the defaults for what the environment does not set.
+// The emulated machine, with defaults for whatever the environment does not set.
 struct Settings {
   int devices = 1;
   std::size_t memory_bytes = std::size_t{16} << 30;
   std::size_t context_bytes = 0;
-  std::string shared_path;  // empty where no other process shares the devices
+  std::string shared_path;  // empty if no other process shares the devices
   std::size_t pinned_limit_bytes = static_cast<std::size_t>(-1);
   bool peer_access = true;
-  std::optional<double> link_bytes_per_second;  // empty for what memory gives
+  std::optional<double> link_bytes_per_second;  // empty for the rate of memory
   std::size_t queue_operations = 1024;
-  std::string leaks_path;  // empty where nothing is to be reported
-  // By device; empty where there is no NVML, and of a device that NVML does not know.
+  std::string leaks_path;  // empty if nothing is to be reported
+  // By device; empty if there is no NVML, and for a device that NVML does not know.
   std::optional<std::vector<std::optional<NvmlFacts>>> nvml;
   std::unique_ptr<FaultPlan> faults = std::make_unique<FaultPlan>(FaultList());
 
-  // Takes over what the environment sets; else says what is wrong with it.
+  // Reads the environment into the settings; else returns what is wrong with it.
   std::optional<std::string> read_environment();
 };
 

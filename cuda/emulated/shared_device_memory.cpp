@@ -11,7 +11,8 @@
 namespace pinbench::emulated {
 namespace {
 
-// Locks are on bytes that the file need not have: the first rows' own, behind them the one for taking turns.
+// Locks are on bytes that the file need not have: the first are those of the rows, after them the one for
+// taking turns.
 constexpr off_t kTurnByte = SharedDeviceMemory::kMostProcesses;
 constexpr off_t kRowBytes = SharedDeviceMemory::kMostDevices * sizeof(std::uint64_t);
 
@@ -19,7 +20,7 @@ off_t place_of(std::size_t row, std::size_t device) {
   return static_cast<off_t>(row) * kRowBytes + static_cast<off_t>(device * sizeof(std::uint64_t));
 }
 
-// A lock of the open file, not of the process: two drivers that are loaded in one process count as two.
+// A lock of the open file, not of the process: two drivers loaded in one process count as two.
 struct flock byte_lock(short type, off_t byte) {
   struct flock lock = {};
   lock.l_type = type;
@@ -69,7 +70,7 @@ SharedDeviceMemory::~SharedDeviceMemory() {
   close(descriptor_);
 }
 
-// Under the turn's lock, so that nobody counts what the last owner of the row has left there.
+// Under the turn's lock, so that nobody counts what the row's last owner left there.
 bool SharedDeviceMemory::take_row() {
   const Turn turn(*this);
   for (row_ = 0; row_ < kMostProcesses; ++row_) {
@@ -108,7 +109,7 @@ void SharedDeviceMemory::hold_for(std::chrono::duration<double> duration) {
   std::this_thread::sleep_for(duration);
 }
 
-// Rows of processes to come, behind the end of the file, read as nothing.
+// Rows of future processes, behind the end of the file, count as 0.
 std::uint64_t SharedDeviceMemory::read_count(std::size_t row, std::size_t device) const {
   std::uint64_t count = 0;
   const auto read = pread(descriptor_, &count, sizeof count, place_of(row, device));
@@ -116,7 +117,7 @@ std::uint64_t SharedDeviceMemory::read_count(std::size_t row, std::size_t device
 }
 
 void SharedDeviceMemory::write_own_count(std::size_t device) const {
-  // Where the disk is full, others may take more than there is.
+  // If the disk is full, the other processes may take more than there is.
   const std::uint64_t& count = own_[device];
   [[maybe_unused]] const auto written = pwrite(descriptor_, &count, sizeof count, place_of(row_, device));
 }
@@ -130,7 +131,7 @@ std::size_t SharedDeviceMemory::sum(std::size_t device) const {
   std::size_t total = own_[device];
   struct stat file = {};
   if (fstat(descriptor_, &file) != 0) return total;
-  // The last may be a part of one, where the file was cut off and grows again.
+  // The last row may be incomplete, if the file was cut off and grows again.
   const auto rows = std::min(static_cast<std::size_t>(file.st_size / kRowBytes) + 1, kMostProcesses);
   for (std::size_t row = 0; row < rows; ++row) {
     if (row == row_) continue;

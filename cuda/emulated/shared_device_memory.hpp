@@ -12,28 +12,28 @@ namespace pinbench::emulated {
 
 // How many bytes of each emulated device the processes of one machine hold, in a file that all of them name:
 // a row of 64-bit counts for each process, one count a device. A process has a row as long as it holds a lock
-// on a byte of the file, which the kernel lets go when the process is gone, whatever of: the counts of other
-// rows are left over, and do not count. What others have done to the file can make it tell another amount of
-// memory, and no more: a process goes by its own count, not by what stands in its row. Thread safe.
+// on a byte of the file, which the kernel releases when the process ends, for any reason: the counts of rows
+// without a lock are ignored. If others write to the file, it may report a wrong amount of memory, and
+// nothing worse: a process uses its own count, not the one in its row. Thread safe.
 class SharedDeviceMemory {
  public:
   static constexpr std::size_t kMostDevices = 64;
   static constexpr std::size_t kMostProcesses = 1024;
 
-  // Makes the file where there is none, and takes a row in it. Null where the file cannot be used, is no
-  // regular file, or all rows are taken.
+  // Makes the file if it does not exist, and takes a row in it. Null if the file cannot be used, is no
+  // regular file, or has no row left.
   static std::unique_ptr<SharedDeviceMemory> open(const std::string& path);
   ~SharedDeviceMemory();
   SharedDeviceMemory(const SharedDeviceMemory&) = delete;
   SharedDeviceMemory& operator=(const SharedDeviceMemory&) = delete;
 
-  // False, and nothing is taken, where all processes together would hold more than `limit`.
+  // False, and nothing is taken, if all processes together would hold more than `limit`.
   bool take(std::size_t device, std::size_t bytes, std::size_t limit);
-  // Of what was taken.
+  // Gives back bytes that were taken.
   void give_back(std::size_t device, std::size_t bytes);
-  // Bytes that all processes hold together; the largest number where that is beyond it.
+  // Bytes that all processes hold together; the largest number if the sum overflows.
   std::size_t taken(std::size_t device);
-  // Keeps all processes from it meanwhile.
+  // Keeps all processes from the file for this long.
   void hold_for(std::chrono::duration<double> duration);
 
  private:

@@ -63,11 +63,11 @@ class Event {
 enum class Engine : std::size_t { kHostToDevice, kDeviceToHost, kCompute };
 inline constexpr std::size_t kEngineCount = 3;
 
-// When an engine's work may begin, and when it was done: with what takes its time by a link's rate that is
-// earlier than the moment at which the engine's thread notices.
+// When an engine's work may begin, and when it was done. Work that takes its time by a link's rate is done
+// earlier than the engine's thread notices.
 struct WorkTimes {
   std::chrono::steady_clock::time_point due;
-  std::optional<std::chrono::steady_clock::time_point> done;  // empty for when the work returns
+  std::optional<std::chrono::steady_clock::time_point> done;  // empty: when the work returns
 };
 
 // A copy, a memset or a kernel. Any error is sticky, because the call that enqueued the work has returned.

@@ -11,8 +11,8 @@ namespace pinbench {
 // How the blocks of a copy are moved: by a copy each; by one call of the driver for all; by a kernel that
 // reaches into the host's memory; or by the CPU that gathers them in the slots of its staging ring (to the
 // host: scatters them from there), and a kernel that does the same on the device.
-// The one call can be told when it may read its sources (any time, or before it returns), and to overlap with
-// kernels.
+// The one call has options for when it may read its sources (any time, or before it returns) and for overlap
+// with kernels.
 enum class BlockWay { kLoop, kBatch, kBatchAny, kBatchDuring, kBatchCopyEngine, kKernel, kGather };
 
 constexpr bool is_batch(BlockWay way) {

@@ -49,8 +49,8 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t multiple) {
 std::size_t buffers_per_chunk(const ArenaGeometry& geometry, std::size_t size_bytes);
 BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_bytes, std::size_t index);
 
-// Of copies in a row, in so many pieces each, that go round `places`, those of whose places no piece of
-// another one was: what is found there proves them.
+// Of `copies` copies in a row, each in `pieces` pieces that go round `places`, counts those whose places no
+// piece of another copy used: the data found there proves them.
 std::size_t copies_alone(std::size_t copies, std::size_t pieces, std::size_t places);
 
 // The ranges that `count` buffers of a rotation of `buffers`, from `first` on, cover in one worker's arena;

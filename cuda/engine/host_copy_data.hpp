@@ -10,11 +10,10 @@
 // pattern of its own between two measurements.
 namespace pinbench {
 
-// Of so many copies in a row of a worker those that were alone in all of their slots (h2d).
+// Counts those of a worker's copies in a row that were alone in all of their slots (h2d).
 std::size_t copies_alone_in_ring(const MeasureRequest& request, Lanes& lanes, std::size_t copies);
 
-// The slots of so many workers, each with a pattern that is found nowhere else: what copies out of them bring
-// is known by it.
+// The slots of this many workers, each with a pattern of its own: copies out of a slot are recognised by it.
 std::vector<HostStretch> host_copy_sources(std::size_t workers, Lanes& lanes, std::uint64_t seed);
 
 // Where the samples' copies were written to, and what was copied there last: pieces of buffers in the slots

@@ -134,8 +134,8 @@ void Kernels::memory_load(cu::Stream stream, cu::DevicePtr destination, cu::Devi
   launch_load(memory_load_, stream, parameters);
 }
 
-// A block of threads a multiprocessor: more than one does not fit on it, so that a grid of so many blocks
-// keeps to as many multiprocessors.
+// One block of threads on each multiprocessor: a second does not fit, so that a grid of N blocks keeps to N
+// multiprocessors.
 void Kernels::copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count,
                           std::uint64_t block_bytes, std::optional<unsigned> multiprocessors) const {
   void* parameters[] = {&list, &count, &block_bytes};

@@ -37,8 +37,8 @@ class Kernels {
   void memory_load(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source, std::uint64_t bytes,
                    std::uint64_t passes) const;
 
-  // `list` is the device address of `count` kernels::BlockEnds, of blocks of so many bytes each. It uses as
-  // many multiprocessors as that, or all.
+  // `list` is the device address of `count` kernels::BlockEnds; all blocks have the same size, in bytes. The
+  // copy uses the given number of multiprocessors, or all.
   void copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count, std::uint64_t block_bytes,
                    std::optional<unsigned> multiprocessors = std::nullopt) const;
   // `list` has `count` kernels::BlockCheck, `results` a kernels::VerifyResult for each, as above.

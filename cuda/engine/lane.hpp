@@ -74,8 +74,8 @@ class Lanes {
   // Gives `workers` lanes a ring each, cut from one registered block; returns the block's bytes.
   std::size_t reserve_rings(std::size_t workers, const StagingShape& shape);
   std::size_t rings() const { return rings_; }
-  // Makes sure that `workers` lanes have pinned memory for so many bytes of lists, so much device memory for
-  // tables, and where it is asked for device memory for each slot of their rings.
+  // Makes sure that `workers` lanes have at least this much pinned memory for lists and device memory for
+  // tables, and, if asked for, device memory for each slot of their rings.
   void reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
                       bool with_scratch);
 

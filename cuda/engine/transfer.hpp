@@ -61,7 +61,7 @@ class Transfer {
   virtual ~Transfer() = default;
   // Starts one copy; in stream order, and for host-driven transfers partly done on return.
   virtual void issue(const BufferPair& buffer) = 0;
-  // Does what is left of the host's own part of what was issued; waits where it must.
+  // Does the rest of the host's own part of the copies issued so far; waits if it must.
   virtual void end_host_part() {}
   // Returns when everything issued has arrived.
   virtual void finish() = 0;

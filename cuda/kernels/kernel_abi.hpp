@@ -37,16 +37,16 @@ struct BlockCheck {
 //   fill_pattern    dst, bytes, base         writes the pattern (a tail of less than 8 bytes included)
 //   verify_pattern  src, bytes, base, result compares with it; result is a device pointer to a VerifyResult
 //   compute_step    duration_ns, multiply_adds, sink
-//                   keeps the multiprocessors busy: each thread until it has done its share of so many
-//                   single-precision multiply-adds and so long has passed since it began; sink is the address
-//                   of a float, which stays as it is
+//                   keeps the multiprocessors busy: each thread until it has done its share of the
+//                   single-precision multiply-adds and the duration has passed since it began; sink is the
+//                   address of a float, which is left unchanged
 //   compute_load    multiply_adds, sink
 //                   keeps the tensor cores busy: half precision with float sums, in registers alone. Each
 //                   warp does its share in whole turns of kLoadTurnMultiplyAdds; sink as above
-//   memory_load     dst, src, bytes, passes  copies within the device's memory, so many times over
-//   copy_blocks     list, count, bytes       copies so many blocks of so many bytes, a multiple of 16; list
-//                   is the device address of as many BlockEnds. Between mapped host memory and device memory,
-//                   or within the device's. All blocks together are at most kMostBlockGranules
+//   memory_load     dst, src, bytes, passes  copies within the device's memory, `passes` times
+//   copy_blocks     list, count, bytes       copies `count` blocks of `bytes` bytes, a multiple of 16; list
+//                   is the device address of that many BlockEnds. Between mapped host memory and device
+//                   memory, or within the device's. All blocks together are at most kMostBlockGranules
 //   verify_blocks   list, count, bytes, results
 //                   compares blocks of a multiple of 16 bytes with the pattern; list is the device address of
 //                   as many BlockCheck, results that of a VerifyResult for each
@@ -63,18 +63,18 @@ inline constexpr const char* kVerifyBlocks = "pinbench_verify_blocks";
 // What copy_blocks moves at once; the bytes of a block are a multiple of it.
 inline constexpr std::uint64_t kBlockGranuleBytes = 16;
 inline constexpr std::uint64_t kMostBlockGranules = std::uint64_t{1} << 31;  // of all blocks of a launch
-// It is launched with so many threads a block of threads, of which a multiprocessor holds one at a time.
+// Threads in each of its blocks of threads, of which a multiprocessor holds one at a time.
 inline constexpr unsigned kCopyBlocksThreads = 512;
 
-// One tile of a matrix product as a warp holds it in registers: so many 16 x 16 and 16 x 8 operands, each
-// pair of which has its own sums. 2 x 4 of them are eight independent sums, as many as hide how long one
-// takes.
+// One tile of a matrix product as a warp holds it in registers: this many 16 x 16 and 16 x 8 operands, with a
+// sum for each pair. 2 x 4 of them are eight independent sums, enough to hide how long one takes.
 inline constexpr std::uint64_t kLoadTileRows = 2;
 inline constexpr std::uint64_t kLoadTileColumns = 4;
 inline constexpr std::uint64_t kLoadTurnMultiplyAdds = kLoadTileRows * kLoadTileColumns * 16 * 8 * 16;
 
-// Both loads are launched with so many blocks of so many threads a multiprocessor: what every GPU's holds at
-// once. The registers of the compute load leave no room beside them for a kernel that comes later.
+// Both loads are launched with these numbers of threads a block and blocks a multiprocessor: what the
+// multiprocessors of every GPU hold at once. The registers of the compute load leave no room for a kernel
+// that comes later.
 inline constexpr unsigned kLoadBlockThreads = 512;
 inline constexpr unsigned kLoadBlocksPerMultiprocessor = 2;
 inline constexpr std::uint64_t kLoadWarpsPerMultiprocessor =

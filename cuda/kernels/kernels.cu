@@ -99,8 +99,8 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
 }
 
 // Goes over the pieces of all blocks as if these were one region, so that blocks of any size keep as many
-// loads under way. A thread's next piece lies a grid further on: so many blocks and so many pieces, which
-// saves a division for each.
+// loads under way. A thread's next piece is one grid further on: always the same number of blocks and of
+// pieces, which saves a division for each.
 extern "C" __global__ void __launch_bounds__(pinbench::kernels::kCopyBlocksThreads)
     pinbench_copy_blocks(const ulonglong2* list, Word count, Word block_bytes) {
   const auto pieces_per_block = static_cast<unsigned>(block_bytes / sizeof(uint4));

@@ -20,7 +20,7 @@ namespace pinbench {
 struct LoadedBatch {
   std::uint64_t index = 0;
   SharedFile file;
-  SharedMapping mapping;  // of `file`, by whoever reads it
+  SharedMapping mapping;  // of `file`, made by the thread that reads it
   OrdinaryMemory ordinary;
   PinnedPool::Lease pinned;
 };

@@ -11,7 +11,8 @@
 namespace pinbench {
 namespace {
 
-// Threads look for an abort, and share out one piece, so many bytes at a time: some milliseconds of touching.
+// Threads look for an abort, and share out one piece, after each stretch of this size: some milliseconds of
+// touching.
 constexpr std::size_t kTouchedAtOnce = 16 * kHugePageBytes;
 
 // A TiB in pieces of 16 MiB.

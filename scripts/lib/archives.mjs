@@ -8,7 +8,7 @@ import { findProgram, run, ScriptError } from "./process.mjs";
 const packedAt = 499_162_500;
 
 /**
- * Gives a folder's files the modes of the usual umask, whoever has put them there, so that two archives of the same files
+ * Gives a folder's files the modes of the usual umask, whoever made them, so that two archives of the same files
  * are the same, bit for bit. Programs stay programs.
  */
 function evenModes(folder) {

@@ -5,24 +5,24 @@ import type { Values } from "../settings/setting.js";
 import { type Call, fillRunSettings } from "../settings/settings.js";
 import { type RunSettings, runSettings } from "../settings/table.js";
 
-/** How a command was called, beside its flags. */
+/** How a command was called, without its settings. */
 export interface Invocation {
-  /** What stands without a flag, such as a folder. */
+  /** Arguments that belong to no flag, such as a folder. */
   operands: readonly string[];
   /** Keys of the settings that flags gave; the others are at their defaults. */
   given: readonly string[];
   call: Call;
 }
 
-/** What flags gave of a command's settings. */
+/** The settings of a command that flags gave. */
 export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invocation): Partial<Flags> {
   const values = Object.entries(flags).filter(([key]) => given.includes(key));
   return Object.fromEntries(values) as Partial<Flags>;
 }
 
 /**
- * What `run` and `baseline` are asked to measure: flags win over the configuration, and it wins over the defaults.
- * Reads the ids of cells from stdin where "-" stands for them.
+ * The settings that `run` and `baseline` shall measure: flags override the configuration, which overrides the defaults.
+ * Reads cell ids from stdin for "-".
  */
 export async function askedSettings(
   flags: Values<typeof runSettings> & { config: string | false | null },
@@ -41,7 +41,7 @@ export async function askedSettings(
   return { settings: { ...settings, backend }, configuration };
 }
 
-/** Throws a usage error for a search by several processes, of which each would measure other cells. */
+/** Throws a usage error for a search in several processes, because each process would measure other cells. */
 export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">, taker: string): void {
   if (blockSizesBytes !== "auto") return;
   throw new PinbenchError("usage", `--blocks auto searches in one process, and ${taker} takes several.`, {
@@ -49,12 +49,10 @@ export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesB
   });
 }
 
-/**
- * A program reads figures and no notice: nobody who did not ask for the emulated device gets its figures for those of a GPU.
- */
+/** A program reads figures but no notices: it gets figures of the emulated device only if it asked for them. */
 const gpuAlone = "cuda" satisfies BackendChoice;
 
-/** The backend of a command that prints a document, in which no configuration names one. */
+/** The backend of a command that prints a document and reads no configuration. */
 export function backendFor(
   flags: { backend: BackendChoice } & Parameters<typeof chosenFormat>[0],
   { given }: Invocation,
@@ -63,7 +61,7 @@ export function backendFor(
   return isForPrograms && !given.includes("backend") ? gpuAlone : flags.backend;
 }
 
-/** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */
+/** The format chosen by `--json` and `--format`. Throws a usage error if they contradict each other. */
 export function chosenFormat<Format extends string>({
   json,
   format,
@@ -79,10 +77,10 @@ export function chosenFormat<Format extends string>({
   return json ? "json" : (format ?? "table");
 }
 
-/** Most that anybody pipes in takes about a MiB; what is far beyond is something else. 16 MiB. */
+/** 16 MiB: the largest lists take about 1 MiB, so more than this is something else. */
 const stdinLimitBytes = 16 * 1024 ** 2;
 
-/** The ids of cells. As a stream, for stdin may be a socket, which /dev/stdin does not open. */
+/** The ids of cells. Read as a stream, because stdin may be a socket, which cannot be opened as /dev/stdin. */
 async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   let total = 0;

@@ -27,15 +27,15 @@ import type { Interruption } from "./interruption.js";
 import { nowNs, type ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** One session of a baseline: its runs are measured, and added to a folder if they fit. */
+/** One session of a baseline: measures its runs, and adds them to a folder if they fit. */
 
 export type BaselineFlags = CommandSettings<"baseline">;
 export type Note = (text: string) => void;
 
-/** A folder of runs that has more of them after each session. */
+/** A folder of runs that grows with each session. */
 export class GrowingBaseline {
   readonly folder: string;
-  /** Those that the folder held before, and those that were kept since. */
+  /** The runs that the folder held before, and those kept since. */
   readonly #runs: RunFigures[];
   readonly #earlier: readonly RunFigures[];
 
@@ -49,15 +49,15 @@ export class GrowingBaseline {
     return this.#runs.length;
   }
 
-  /** How long a run takes, by those there are; null where none tells. */
+  /** Duration of a run, from the existing ones; null if they do not show it. */
   get usualRunNs(): number | null {
     const tookNs = this.#runs.flatMap(({ wallNs }) => wallNs ?? []);
     return tookNs.length === 0 ? null : median(tookNs);
   }
 
-  /** How many of these documents' runs are far slower than the other runs there are. */
+  /** Number of these documents' runs that are far slower than the others. */
   slowRunsWith(documents: readonly ResultDocument[]): number {
-    // Copies to the emulated device are the CPU's own: a slow run of these is its noise.
+    // The CPU makes the copies to the emulated device: a slow run there is noise.
     if (documents.some(({ backend }) => backend === "emulated")) return 0;
     const session = documents.map((document) => runFigures(document, null));
     return countSlowRuns(session, [...this.#runs, ...session]);
@@ -73,15 +73,15 @@ export class GrowingBaseline {
     return this.size > this.#earlier.length;
   }
 
-  /** What becomes of it where the session that is measured now is not kept. */
+  /** The state of the folder if the current session is not kept. */
   whatStays(): string {
     if (this.size === 0) return "no baseline was written";
-    return `${this.folder} ${this.hasGrown ? "has the sessions before it" : "is as it was"}`;
+    return `${this.folder} ${this.hasGrown ? "has the earlier sessions" : "is unchanged"}`;
   }
 
   /**
-   * Throws where this run must not stand beside the others: one that was measured badly would be what every check is
-   * held against, and one of another machine would pass for the spread of this one.
+   * Throws if this run must not join the others: a run with a failure would become the reference of every check, and
+   * one from another machine would widen the spread of this one.
    */
   checkFits(document: ResultDocument): void {
     const { cells, run } = document;
@@ -93,7 +93,7 @@ export class GrowingBaseline {
           : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
       const left = this.size === 0 ? "no baseline was written" : `nothing was added to ${this.folder}`;
       const message = `${left}: a measurement failed (${reason}).`;
-      throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows all of it." });
+      throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows the details." });
     }
     if (this.#earlier.length === 0) return;
     this.#checkLink(runFigures(document, null));
@@ -107,7 +107,7 @@ export class GrowingBaseline {
     );
   }
 
-  /** A link that is slower now, or was until now, has a level of its own. */
+  /** A link that is slower now, or was slower until now, has another level. */
   #checkLink(run: RunFigures): void {
     const changes = [
       ...describeLinkLosses({ linkLosses: findLinkLosses(this.#earlier, [run]) }),
@@ -121,7 +121,7 @@ export class GrowingBaseline {
     });
   }
 
-  /** What is not as it was in the runs before, though it keeps no run out: a driver, a kernel, another host. */
+  /** Facts that differ from the earlier runs but keep no run out: a driver, a kernel, another host. */
   changesIn(document: ResultDocument): string[] {
     if (this.#earlier.length === 0) return [];
     return this.#differences(document).map(
@@ -141,7 +141,7 @@ export class GrowingBaseline {
       runs: this.size,
       cells: cells.length,
       occasions: groupByOccasion(this.#runs).length,
-      // A clock that was set back makes no span negative.
+      // The clock may have been set back: no span is negative.
       spanNs: Math.max(0, Date.now() - Math.min(...startsMs)) * 1e6,
       notice: noticeOf(this.#runs[0]!.backend),
       checkRuns,
@@ -150,7 +150,7 @@ export class GrowingBaseline {
   }
 }
 
-/** What says how a session goes. */
+/** The progress of a session. */
 export interface Watched {
   interruption: Interruption;
   line: ProgressLine;
@@ -158,20 +158,20 @@ export interface Watched {
 }
 
 interface Session extends Watched {
-  /** With the cells to measure. */
+  /** Includes the cells to measure. */
   settings: RunSettings & { cells: readonly string[] };
-  /** What a run presumably takes; null if the runs before show it. */
+  /** Expected duration of a run; null if the earlier runs show it. */
   expectedNs: number | null;
   labels: Labels;
-  /** From 1. */
+  /** Counted from 1. */
   session: number;
-  /** "session 2 of 4"; empty where there is only one. */
+  /** "session 2 of 4"; empty if there is only one. */
   of: string;
   flags: BaselineFlags;
 }
 
 /**
- * Measures the runs of one session, in its turn, and keeps those that came to their end; false where it was interrupted.
+ * Measures the runs of one session when the devices are free, and keeps the finished ones; false if interrupted.
  * Between sessions the devices are free for others.
  */
 export async function measureSession(baseline: GrowingBaseline, session: Session): Promise<boolean> {
@@ -185,10 +185,10 @@ export async function measureSession(baseline: GrowingBaseline, session: Session
   }
 }
 
-/** More runs than this are not measured in place of slow ones, as a machine that is often slow has them again and again. */
+/** Most runs that replace slow ones: a machine that is often slow has slow ones again and again. */
 const mostReplacements = (runs: number) => Math.ceil(runs / 2);
 
-/** `told` is what was said already of who else uses the devices. */
+/** `told`: the notes on other users of the devices that were printed already. */
 async function measureRuns(
   baseline: GrowingBaseline,
   { settings, expectedNs, labels, session, of, flags, interruption, line, note }: Session,
@@ -236,9 +236,9 @@ async function measureRuns(
   const measured = documents.length;
   const stays = baseline.whatStays();
   const these = measured === 1 ? "this one" : "these";
-  const kept = baseline.size === 0 ? `the baseline has ${these} alone` : `${folder} has ${these} as well`;
+  const kept = baseline.size === 0 ? `the baseline has only ${these}` : `${folder} has ${these} as well`;
   if (measured > 0) await baseline.keep(documents);
-  // Also where it was interrupted right after the last run.
+  // Also if it was interrupted right after the last run.
   if (measured >= runs) return true;
   const after = `interrupted after ${measured} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
   const lacking =
@@ -253,7 +253,7 @@ async function measureRuns(
   return false;
 }
 
-/** Who else used the devices in some run, other than those that `told` has. */
+/** Notes on other users of the devices in any run, except those in `told`. */
 function newlyShared(documents: readonly ResultDocument[], told: readonly SharingRecord[]): string[] {
   const known = told.flatMap(({ others }) => others.map(({ pid }) => pid));
   return joinSharing(documents.map(({ run }) => run.sharing ?? [])).flatMap((record) => {
@@ -262,7 +262,7 @@ function newlyShared(documents: readonly ResultDocument[], told: readonly Sharin
   });
 }
 
-/** How to measure the sessions that an interrupted baseline lacks, by their number of runs. */
+/** The commands that measure the missing sessions of an interrupted baseline, by their number of runs. */
 export function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions: number }[]): string {
   const commands = lacking
     .filter(({ sessions }) => sessions > 0)
@@ -273,5 +273,5 @@ export function howToGoOn(folder: string, ...lacking: readonly { runs: number; s
   return `Go on with ${commands.join(", then ")}.`;
 }
 
-/** What an interrupted baseline holds is said whatever --quiet says: it is all that tells of it. */
+/** Prints even with --quiet, because nothing else shows what an interrupted baseline holds. */
 export const sayEnd = noter({ quiet: false });

@@ -8,9 +8,8 @@ import { fillRunSettings, overrideSettings, type Source } from "../settings/sett
 import type { RunSettings } from "../settings/table.js";
 
 /**
- * What measures a baseline again, to check against it or to add to it: the cells of which it has a figure, as its runs
- * measured them, but for the measuring flags that are given. What would keep it from being measured here is found now.
- * Throws PinbenchError.
+ * The settings that measure a baseline again, to check against it or to add to it: the cells with a figure, measured as
+ * its runs were, except for the measuring flags that are given. Throws a PinbenchError if they cannot be measured here.
  */
 export async function settingsOfBaseline(
   baseline: ResultSet,
@@ -26,7 +25,7 @@ export async function settingsOfBaseline(
   }
   for (const id of cells) checkId(id, path);
   const earlier = baseline.runs.find(({ settings }) => settings !== null)?.settings;
-  // A result that does not say how it was measured comes from a GPU.
+  // A result without its settings comes from a GPU.
   const usual = { ...fillRunSettings(), backend: "cuda" as const };
   const settings = overrideSettings(earlier ?? usual, { origin: "flag", given });
   await checkBackend(settings.backend, path);
@@ -37,7 +36,7 @@ function checkId(id: string, path: string | null): void {
   try {
     parseCellId(id);
   } catch (cause) {
-    throw new PinbenchError("usage", `${path} has the cell ${JSON.stringify(id)}, which is no cell's id.`, {
+    throw new PinbenchError("usage", `${path} has the cell ${JSON.stringify(id)}, which is not a cell id.`, {
       hint: "Make a baseline with `pinbench baseline`.",
       cause,
     });

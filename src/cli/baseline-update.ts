@@ -13,15 +13,15 @@ export interface BaselineUpdate {
   path: string;
   baseline: ResultSet;
   comparison: Comparison;
-  /** The check against the runs that the baseline began with; null if those are still the baseline's. */
+  /** The check against the first runs of the baseline; null if the baseline still has these. */
   sinceBegun: Comparison | null;
   /** The documents of the check's first runs, as JSON. */
   texts: readonly string[];
 }
 
 /**
- * Puts the check's runs in the baseline's place, unless they are slower than the baseline, or than what it began with, and
- * reports which. Resolves with the exit code that follows from that; null if it is still the check's.
+ * Replaces the baseline with the check's runs, unless these are slower than the baseline or than its first runs, and
+ * reports which. Resolves with the resulting exit code; null if that of the check stands.
  */
 export async function updateBaseline(
   update: BaselineUpdate,
@@ -37,24 +37,26 @@ export async function updateBaseline(
   }
   const loss = sinceBegun === null || accept ? null : whyNotSince(sinceBegun);
   if (loss !== null) {
-    refuse(`against the level that it began with, ${loss}`);
+    refuse(`against its first level, ${loss}`);
     return sinceBegun?.outcome === "regression" ? ExitCode.regression : null;
   }
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
   const replaced = await replaceRuns(path, oldPaths, texts, { beginsAnew: accept });
-  const level = accept ? "It begins anew at their level." : describeLevel(sinceBegun ?? comparison);
+  const level = accept
+    ? "Their level counts as its first one from now on."
+    : describeLevel(sinceBegun ?? comparison);
   note(
     `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${level}`,
   );
-  // What was accepted is no failure any more.
+  // An accepted regression is no failure any more.
   return accept ? ExitCode.ok : null;
 }
 
 /** Why a baseline must not be replaced after this comparison, even if its losses are accepted; null if it may. */
 function whyNeverUpdate({ outcome }: Comparison): string | null {
   if (outcome === "failed") return "a measurement failed";
-  // Measuring has ended with the first run.
-  if (outcome === "not comparable") return "the machine is another one, and --allow-mismatch was not given";
+  // Measuring stopped after the first run.
+  if (outcome === "not comparable") return "this is another machine, and --allow-mismatch was not given";
   return null;
 }
 
@@ -63,7 +65,7 @@ function whyNotUpdate(comparison: Comparison): string | null {
   const { outcome, counts } = comparison;
   const reason =
     outcome === "regression"
-      ? "a regression stands"
+      ? "there is a regression"
       : outcome === "inconclusive"
         ? "it is inconclusive"
         : counts.missing > 0
@@ -72,7 +74,7 @@ function whyNotUpdate(comparison: Comparison): string | null {
   return reason === null ? null : `${reason}, and --accept was not given`;
 }
 
-/** A loss that the check does not show and does not rule out either must not become the level of later checks. */
+/** A loss that the check neither shows nor rules out must not become the level of later checks. */
 function describeDoubt(comparison: Comparison): string | null {
   const unsteady = comparison.cells.filter(({ verdict }) => verdict === "unsteady" || verdict === "uneven");
   if (unsteady.length > 0) return `${counted(unsteady.length, "cell")} had slow runs or copies`;
@@ -82,7 +84,7 @@ function describeDoubt(comparison: Comparison): string | null {
 
 function whyNotSince(sinceBegun: Comparison): string | null {
   if (sinceBegun.outcome === "not comparable") {
-    return "the machine is another one, and neither --allow-mismatch nor --accept was given";
+    return "this is another machine, and neither --allow-mismatch nor --accept was given";
   }
   if (sinceBegun.outcome === "regression") {
     return `${describeOutcome(sinceBegun).replace(/\.$/, "")}, and --accept was not given`;
@@ -90,17 +92,17 @@ function whyNotSince(sinceBegun: Comparison): string | null {
   return whyNotUpdate(sinceBegun);
 }
 
-/** How far a kind of copies moved, or a cell that has few like it. */
+/** The change of a kind of copies, or of a cell with few like it. */
 interface Level {
   name: string;
-  /** Of the speed, relative. */
+  /** Relative change of the speed. */
   change: number;
   threshold: number;
   /** Whether a loss of the threshold is ruled out. */
   isRuledOut: boolean;
 }
 
-/** The levels that moved, what lost most first. */
+/** The levels that moved, the largest loss first. */
 function levels(comparison: Comparison): Level[] {
   const { cells, groups } = comparison;
   const nameOf = comparedNames(comparison);
@@ -126,20 +128,20 @@ function levels(comparison: Comparison): Level[] {
   return [...ofGroups, ...ofCells].sort((a, b) => a.change - b.change);
 }
 
-/** More levels than this are counted. */
+/** Most levels that are listed; the rest is counted. */
 const mostNamed = 6;
 
-/** "H2D pinned is 3.1 % below the level that it began with, D2H pinned 0.2 % above." */
+/** "H2D pinned is 3.1 % below its first level, D2H pinned 0.2 % above." */
 function describeLevel(sinceBegun: Comparison): string {
   const moved = levels(sinceBegun);
   const texts = moved.slice(0, mostNamed).map(({ name, change }, i) => {
     const side = change < 0 ? "below" : "above";
     return i === 0
-      ? `${name} is ${percent(change)} ${side} the level that it began with`
+      ? `${name} is ${percent(change)} ${side} its first level`
       : `${name} ${percent(change)} ${side}`;
   });
   const more = moved.length - texts.length;
-  return `${listed([...texts, ...(more > 0 ? [`${more} more higher than these`] : [])])}.`;
+  return `${listed([...texts, ...(more > 0 ? [`${more} more are higher`] : [])])}.`;
 }
 
 function percent(change: number): string {

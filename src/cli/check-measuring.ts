@@ -24,17 +24,17 @@ import type { RunSettings } from "../settings/table.js";
 import { median } from "../stats/order-statistics.js";
 import { nowNs } from "./output/progress-line.js";
 
-/** What to measure, how often, and whom to tell. */
+/** What to measure, how often, and who is informed. */
 export interface CheckMeasuringOptions {
   baseline: ResultSet;
-  /** With the cells to measure. */
+  /** Includes the cells to measure. */
   settings: RunSettings & { cells: readonly string[] };
-  /** First processes, and as many to confirm. */
+  /** Number of first processes, and of confirming ones. */
   runs: number;
-  /** How long to wait before these, for what disturbs the machine to pass. */
+  /** Time to wait before confirming, so that a disturbance can pass. */
   confirmAfterNs: number;
   signal: AbortSignal;
-  /** Told when something begins: makes what is to be said of it at any moment until the next one. */
+  /** Called when something begins. `state` describes it at any moment until the next call. */
   onProgress: (state: () => ProgressState) => void;
 }
 
@@ -52,11 +52,11 @@ export class CheckMeasuring {
     this.#options = options;
   }
 
-  /** Null where it was interrupted. */
+  /** Null if it was interrupted. */
   async compare(request: CheckRequest): Promise<Comparison | null> {
     const { baseline, settings, signal } = this.#options;
     const first = this.#first;
-    // The machine will not become the baseline's by measuring on.
+    // Further measuring does not turn another machine into the baseline's.
     const isOtherMachine = () =>
       findDifferences(baseline.runs, first, request.rule).some(({ blocks }) => blocks);
     const cells = counted(settings.cells.length, "cell");
@@ -73,7 +73,7 @@ export class CheckMeasuring {
     this.#compared = measured;
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
-    // What the first fresh processes do not settle is measured on.
+    // Suspects that the first fresh processes do not settle are measured further.
     const mostFresh = Math.max(this.#options.runs, mostConfirmingRuns);
     const suspected = { ...measured, suspects: suspects.ids, mostFresh };
     const fresh = await this.#confirm(suspected, mostFresh);
@@ -81,21 +81,21 @@ export class CheckMeasuring {
     return signal.aborted ? null : compareResults(this.#compared);
   }
 
-  /** All runs of the check against others than the baseline's. After `compare()`. */
+  /** Compares all runs of the check with other runs than the baseline's. Call it after `compare()`. */
   compareWith(baseline: ResultSet): Comparison {
     if (this.#compared === null) throw new Error("nothing was measured");
-    // What is not as these were was not measured again, and cannot be asked to be confirmed.
+    // Cells with a difference here were not measured again, so they cannot be confirmed.
     return compareResults({ ...this.#compared, command: "compare", baseline });
   }
 
-  /** What an interrupted check can say: its outcome is that it failed. Null before there was a whole run. */
+  /** The comparison of an interrupted check, with the outcome "failed". Null before the first whole run. */
   compareSoFar(request: CheckRequest): Comparison | null {
     if (this.#first.length === 0) return null;
     const reason = `the check ended after ${this.#first.length} of ${this.#options.runs} runs, and confirmed nothing`;
     return compareResults({ ...this.#measured(request), failures: [reason] });
   }
 
-  /** What a history keeps of the check; null where there is nothing that others could be set against. */
+  /** The check's entry in a history; null if it has nothing to compare with. */
   record(comparison: Comparison): HistoryEntry | null {
     if (this.#first.length === 0 || comparison.outcome === "not comparable") return null;
     return checkRecord(this.#first, comparison);
@@ -106,7 +106,7 @@ export class CheckMeasuring {
     return { ...request, baseline: this.#options.baseline, candidate, suspects: [], fresh: [] };
   }
 
-  /** Measures the suspects again: as often as at first, or until slow runs among these have come again. */
+  /** Measures the suspects again: as often as at first, or until slow runs have occurred again. */
   async #confirm(measured: ComparisonRequest, most: number): Promise<RunFigures[]> {
     const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
     const { suspects } = measured;
@@ -121,7 +121,7 @@ export class CheckMeasuring {
       now: null,
       best: null,
     }));
-    // An abort ends the waiting, and then measures nothing.
+    // An abort ends the wait, and nothing is measured.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
     const cells = withHostControls(suspects, settings.cells);
     const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
@@ -145,7 +145,7 @@ export class CheckMeasuring {
     runs = this.#options.runs,
   ) {
     const { signal, onProgress } = this.#options;
-    // More than at first are measured only until they have shown what was looked for.
+    // Additional processes stop as soon as they have shown what was in doubt.
     const isMost = runs > this.#options.runs;
     const time = new SeriesTime(runs, this.#expectedNs(settings));
     for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
@@ -160,7 +160,7 @@ export class CheckMeasuring {
     }
   }
 
-  /** As long as the baseline's runs of all cells took, by the share of these cells; null where it does not tell. */
+  /** Expected duration, from the baseline's runs and the share of these cells; null if unknown. */
   #expectedNs({ cells }: { cells: readonly string[] }): number | null {
     const { baseline, settings } = this.#options;
     const tookNs = baseline.runs.flatMap(({ wallNs }) => wallNs ?? []);
@@ -168,7 +168,7 @@ export class CheckMeasuring {
   }
 }
 
-/** The suspects, and the host's own copies as the first runs measured them: only the same cells are a control. */
+/** The suspects, and the host cells of the first runs: only the same cells are a control. */
 function withHostControls(suspects: readonly string[], measured: readonly string[]): string[] {
   const isNeeded = suspects
     .map((id) => parseCellId(id).memory)
@@ -177,7 +177,7 @@ function withHostControls(suspects: readonly string[], measured: readonly string
   return [...new Set([...suspects, ...controls])];
 }
 
-/** As much time a cell as before: the suspects' part of the whole budget. */
+/** The suspects' share of the whole budget, so that a cell gets as much time as before. */
 export function confirmingBudgetNs(
   { budgetNs, cells }: RunSettings & { cells: readonly string[] },
   suspects: readonly string[],

@@ -17,15 +17,15 @@ import {
 } from "./help-layout.js";
 import { columnsOf, writeHelp } from "./output/terminal.js";
 
-/** A command: what help says of it, which settings it takes, and where it is carried out. */
+/** A command: its help, its settings, and the function that runs it. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
   summary: string;
   operands?: readonly Argument[];
   /** Printed below the flags. */
   help?: string;
-  /** Other programs call it, not people. */
+  /** Called by other programs, not by people. */
   isHidden?: true;
-  /** Loads what the command needs when it runs, so that help and errors are quick. */
+  /** Loads the command's code only when it runs, so that help and errors are quick. */
   load: () => Promise<
     (flags: CommandSettings<Name>, invocation: Invocation, program: Command) => Promise<ExitCode>
   >;
@@ -50,7 +50,7 @@ Examples:
     load: async () => (await import("./commands/run-command.js")).runCommand,
   },
   measure: {
-    summary: "measure the settings that stdin has as JSON, for another pinbench process",
+    summary: "measure the settings given as JSON on stdin, for another pinbench process",
     isHidden: true,
     load: async () => (await import("./commands/run-command.js")).measureCommand,
   },
@@ -108,13 +108,13 @@ Examples:
   },
   fleet: {
     summary: "find which of many nodes and GPUs are slower than those like them",
-    operands: [new Argument("<path...>", "results of many nodes: files, and folders of them")],
+    operands: [new Argument("<path...>", "results of many nodes: files or folders")],
     help: `
 Examples:
   pinbench fleet results/                         which nodes are slow, and by how much
   pinbench fleet results/ --output fleet.html     every GPU in charts, the slow ones marked
   pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
-  pinbench fleet results/ --format drain          scontrol's lines, which are printed and not run`,
+  pinbench fleet results/ --format drain          scontrol commands, printed but not run`,
     load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
   },
   "fleet run": {
@@ -130,7 +130,7 @@ Examples:
     load: async () => (await import("./commands/fleet-run-command.js")).fleetRunCommand,
   },
   "fleet-node": {
-    summary: "measure on a node what pinbench fleet run asks for in a folder",
+    summary: "measure on one node, for pinbench fleet run",
     operands: [new Argument("<folder>", "where pinbench fleet run has left what to measure")],
     isHidden: true,
     load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
@@ -191,9 +191,9 @@ Examples:
     load: async () => (await import("./commands/pin-command.js")).pinCommand,
   },
   explain: {
-    summary: "test what articles claim of pinned memory, by experiments on this machine",
+    summary: "test what articles claim about pinned memory, by experiments on this machine",
     operands: [
-      // For completion alone: what is no question is said in our own words.
+      // Choices are for completion only: we word the error for an unknown question ourselves.
       Object.assign(new Argument("[question...]", "the questions to answer; without any, list them"), {
         argChoices: [...questionNames],
       }),
@@ -209,13 +209,13 @@ Examples:
     summary: "list devices, links and limits, and what this build and driver can do",
     help: `
 Examples:
-  pinbench devices                      what there is to measure here, and what cannot be
+  pinbench devices                      what can and cannot be measured here
   pinbench devices --json               for programs
   pinbench devices --backend emulated   without a GPU`,
     load: async () => (await import("./commands/devices-command.js")).devicesCommand,
   },
   "import nvbandwidth": {
-    summary: "the pinned copies and the device-local copy of what `nvbandwidth -j` wrote",
+    summary: "convert the pinned and the device-local copies of a file that `nvbandwidth -j` wrote",
     operands: [new Argument("<file>", "nvbandwidth's JSON")],
     help: nvbandwidthExamples,
     load: async () => (await import("./commands/import-command.js")).importNvbandwidthCommand,
@@ -253,18 +253,18 @@ Examples:
   },
 };
 
-/** The command line, with `setExitCode` told what each command came to. */
+/** The command line. `setExitCode` gets the exit code of each command. */
 export function createProgram(setExitCode: (code: ExitCode) => void): Command {
   const program = new Command("pinbench")
     .description("How fast data moves between host memory and a GPU, from pageable and from pinned memory.")
     .version(packageVersion(), "-V, --version", "print the version; with --json also how it was built")
     .helpOption("-h, --help", "show help")
     .exitOverride()
-    // What stands behind a command's name is that command's, also where the one above has a flag of that name.
+    // Flags after a command's name belong to that command, even if its parent has a flag of the same name.
     .enablePositionalOptions()
-    // Errors are thrown to main(), which prints them in our own words.
+    // Errors are thrown to main(), which words them itself.
     .configureOutput({ outputError: () => undefined, writeOut: writeHelp, getOutHelpWidth: helpColumns })
-    // Without "[options]", which all of them have, and which leaves the summaries too little room.
+    // Without "[options]", which all commands have, and which would leave too little room for summaries.
     .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf });
   program.helpInformation = () => overview;
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
@@ -273,30 +273,30 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
   return program;
 }
 
-/** A command in the list of commands: its name, and what it needs. */
+/** The entry of a command in the list of commands: its name and arguments. */
 function termOf(command: Command): string {
   return [command.name(), ...command.registeredArguments.map(nameOfArgument)].join(" ");
 }
 
-/** As usage has it: "<file...>", "[command...]". */
+/** As in the usage line: "<file...>", "[command...]". */
 function nameOfArgument(argument: Argument): string {
   const name = argument.name() + (argument.variadic ? "..." : "");
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-/** As wide as the screen; of a pipe nobody says how wide it is. */
+/** As wide as the screen; the width of a pipe is unknown. */
 function helpColumns(): number {
   return columnsOf(process.stdout, usualHelpColumns);
 }
 
 const usualHelpColumns = 80;
 
-/** A line of an example: the command, two blanks or more, and what it does. */
+/** A line of an example: the command, two or more blanks, and what it does. */
 const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
 
 /**
- * What stands below the flags, in lines that fit the screen: in a block that has one too wide, what each example does is
- * said below it. The examples themselves are not broken, so that they can be copied.
+ * Help below the flags, in lines that fit the screen. In a block with too wide a line, the description of each example
+ * moves below it. Examples are never broken, so that they can be copied.
  */
 function fitted(command: Command, help: string): string {
   const helper = command.createHelp();
@@ -332,7 +332,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
     for (const option of optionsOf(setting, table))
       command.addOption(isGrouped ? option.helpGroup(headingOf(key)) : option);
   }
-  // In our own words, which say what to do.
+  // Our own error says what to do.
   command.allowExcessArguments();
   command.action(async () => {
     refuseFlagsAbove(command, name);
@@ -353,7 +353,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
   });
 }
 
-/** The command that another one stands below: one that does something itself, as `fleet`, or a heading. */
+/** The parent of a command: a command itself, like `fleet`, or a heading. */
 function groupOf(program: Command, name: string): Command {
   const known = program.commands.find((one) => one.name() === name);
   if (known !== undefined) return known;

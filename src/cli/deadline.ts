@@ -3,26 +3,26 @@ import { ExitCode, endingSignals } from "../errors.js";
 import { programPath } from "../package-facts.js";
 import { formatDuration } from "../settings/units.js";
 
-/** Set for the process that a deadline watches over, so that it does not watch over itself. */
+/** Set for the process under a deadline, so that it does not start a watcher again. */
 const variable = "PINBENCH_WATCHED";
 
-/** Whether this process was started by endBy(): its channel closes when the time to finish has come. */
+/** Whether endBy() started this process: its channel closes when it is time to finish. */
 export const isWatched = process.env[variable] === "1" && process.connected !== undefined;
 
-// What this process starts is watched over by nobody but itself.
+// Child processes are not watched by the deadline's process.
 delete process.env[variable];
 
-/** How long before the deadline the command is asked to end with what it has, at most half of the time there is. */
+/** How long before the deadline the command is asked to finish; at most half of the available time. */
 const finishMs = 4000;
 
-/** How long before the deadline what still runs is killed. */
+/** How long before the deadline a command that still runs is killed. */
 const killMs = 150;
 
 /**
- * Carries out this process' command line in another process, and is over by `deadlineNs` after this one's start
- * whatever hangs: a driver's call can hold all of a process, its exit included, but not the one that watches over it.
- * Shortly before, the other one is asked to end with what it has, as by an interruption. Resolves with its exit code,
- * or with 4 where it had to be killed, or does not even die.
+ * Runs this process' command line in another process, and resolves by `deadlineNs` after this one's start whatever
+ * hangs: a driver call can block a whole process, even its exit, but not the watching one. Shortly before, the other
+ * process is asked to finish with its results, as by an interruption. Resolves with its exit code, or with 4 if it had
+ * to be killed or does not die.
  */
 export async function endBy(deadlineNs: number, argv: readonly string[]): Promise<ExitCode> {
   const child = spawn(process.execPath, [programPath, ...argv], {
@@ -42,7 +42,7 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
     const timers = [
       at(leftMs - Math.min(finishMs, leftMs / 2), () => child.connected && child.disconnect()),
       at(leftMs - killMs, () => child.kill("SIGKILL")),
-      // A process in a call that the kernel does not interrupt is left behind.
+      // A process in an uninterruptible call of the kernel is left behind.
       at(leftMs, () => resolve([null, "SIGKILL"])),
     ];
     child.on("exit", (...ended) => resolve(ended));
@@ -54,8 +54,8 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
   });
   if (isLate) {
     const end =
-      signal === null ? "it ended with what it had" : "it no longer answered, and was ended by force";
-    process.stderr.write(`pinbench: the deadline of ${formatDuration(deadlineNs)} came: ${end}.\n`);
+      signal === null ? "it stopped, and kept what it had measured" : "it did not respond, and was killed";
+    process.stderr.write(`pinbench: the deadline of ${formatDuration(deadlineNs)} was reached: ${end}.\n`);
     return (code ?? ExitCode.measurement) as ExitCode;
   }
   if (signal !== null) process.kill(process.pid, signal);

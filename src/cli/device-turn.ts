@@ -5,7 +5,7 @@ import { formatDuration } from "../settings/units.js";
 import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** What the flags say of devices that others use. */
+/** The flags on devices that others use. */
 export interface TurnFlags {
   wait: boolean;
   waitAtMostNs: number | null;
@@ -14,8 +14,8 @@ export interface TurnFlags {
 }
 
 /**
- * Announces that this process uses the devices (null: nobody else can), with --wait once nobody else does, and says on
- * stderr who does. False where the signal came before; rejects with a PinbenchError where --wait-at-most is over.
+ * Announces that this process uses the devices (null: no others can), with --wait after all others have finished, and
+ * names other users on stderr. False if a signal came first; rejects with a PinbenchError after --wait-at-most.
  */
 export async function beginOnDevices(
   sharing: DeviceSharing | null,
@@ -45,7 +45,7 @@ export async function beginOnDevices(
   return !signal.aborted;
 }
 
-/** What the notes say, the line has at a glance: how long it has been waiting. */
+/** Shows the notes' content in the progress line, with the time waited so far. */
 async function waitForTurn(
   sharing: DeviceSharing,
   {

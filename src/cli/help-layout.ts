@@ -6,7 +6,7 @@ import { blockKeys, cellSettings, judgingSettings, measuringSettings } from "../
 
 /* How the flags and the commands are laid out in help: in groups, the rare flags on demand. */
 
-/** What `pinbench` alone and `pinbench --help` print. */
+/** Output of `pinbench` alone and of `pinbench --help`. */
 export const overview = `Usage: pinbench <command> [flags]
 
 How fast data moves between host memory and a GPU. Most wanted:
@@ -53,7 +53,7 @@ const shortFlags: Readonly<Record<string, string>> = {
   "--samples": "-n",
 };
 
-/** A flag with its short form, where it has one. */
+/** A flag with its short form, if it has one. */
 export function withShort(flag: string): string {
   const short = shortFlags[flag.split(" ")[0]!];
   return short === undefined ? flag : `${short}, ${flag}`;
@@ -66,7 +66,7 @@ const groupTitles = [
   "Command and output:",
 ] as const;
 
-/** The heading below which help lists a setting. */
+/** The heading for a setting in the help. */
 export function groupOf(key: string): string {
   if (Object.hasOwn(cellSettings, key)) return groupTitles[0];
   if (Object.hasOwn(measuringSettings, key) || key === "processes") return groupTitles[1];
@@ -95,12 +95,12 @@ const rareFlags = new Set(
 
 let showsRare = false;
 
-/** From now on help lists rare flags too. */
+/** After this call, help also lists rare flags. */
 export function showRareFlags(): void {
   showsRare = true;
 }
 
-/** A command's help, without its rare flags unless they were asked for. */
+/** A command's help, without rare flags unless showRareFlags() was called. */
 export function helpOf(
   command: Command,
   name: string,
@@ -120,9 +120,9 @@ function isRare({ long }: Option): boolean {
   return long === "--no-together" || rareFlags.has((long ?? "").replace(/^--(no-)?/, ""));
 }
 
-/** The flags of the commands as commander knows them, and what is said of words that are none. */
+/** The flags of the commands for commander, and errors for unknown words. */
 
-/** The flag of a setting, and the flag that turns it off again where there is one. */
+/** The flag of a setting, and the flag that turns it off, if there is one. */
 export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
   const { flag, help, kind, showsDefault, isRepeatable, helpOfNo, excludes = [] } = setting;
   const option = new Option(withShort(flag), help).conflicts(
@@ -138,13 +138,13 @@ export function optionsOf(setting: SettingTable[string], table: SettingTable): O
 function parserOf({ read, choices }: Setting<unknown, string, unknown>["kind"], isRepeatable = false) {
   const parse = (text: string, previous: unknown) =>
     isRepeatable ? [...((previous as unknown[] | undefined) ?? []), read(text)] : read(text);
-  // Completion asks for what may stand in a list.
+  // Completion offers the choices within a list.
   return Object.assign(parse, { choices });
 }
 
 /**
- * Arguments in which a switch that may have a value, and stands without one, says so: else commander would take a folder
- * that follows it for its value. What stands after `--` is another program's.
+ * Gives a switch with an optional value its value if it has none: otherwise commander would take a following folder as
+ * the value. Arguments after `--` belong to another program.
  */
 export function spelledOut(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
@@ -156,7 +156,7 @@ export function spelledOut(argv: readonly string[]): string[] {
   });
 }
 
-/** Throws a usage error for a flag of `fleet` that stands before `run`: it would be read and then forgotten. */
+/** Throws a usage error for a flag of `fleet` before `run`: it would be read and then ignored. */
 export function refuseFlagsAbove({ parent }: Command, name: string): void {
   const stray = parent?.options.find((one) => parent.getOptionValueSource(one.attributeName()) === "cli");
   if (stray?.long == null) return;
@@ -165,7 +165,7 @@ export function refuseFlagsAbove({ parent }: Command, name: string): void {
   });
 }
 
-/** The error for a word that is no flag, and for which the command has no place. */
+/** The error for a word that is no flag and no argument of the command. */
 export function tooMany(word: string, command: string, table: SettingTable): PinbenchError {
   const argv = process.argv.slice(2);
   const flags = Object.values(table).map((setting) => ({ ...setting, name: setting.flag.split(" ")[0]! }));

@@ -4,16 +4,16 @@ import { isWatched } from "./deadline.js";
 import { noter } from "./output/terminal.js";
 
 /**
- * How long a driver call in flight may hold a process that nobody waits for any more. One that a deadline watches over
- * may have to wait so long for another; its watcher ends it before, unless that is gone.
+ * How long a driver call in flight may delay the end of a process. A process with a deadline may have to wait this long
+ * for another one; usually its watcher ends it before.
  */
 const orphanMs = isWatched ? 6000 : 2000;
 
-/** One Ctrl-C can come twice: from the terminal, and passed on by npm, which gets it as well. */
+/** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes its own on. */
 const sameSignalMs = 250;
 
 /**
- * Ends this process in 2 s where it has not ended by itself: a driver's call in flight keeps it, and this timer, alive.
+ * Ends this process after 2 s if it has not ended by itself: a driver call in flight keeps it alive, and so this timer.
  */
 export function killAfterPatience(): void {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
@@ -28,8 +28,8 @@ export function aborted(signal: AbortSignal): Promise<null> {
 }
 
 /**
- * Says that a command was interrupted before it had a figure, and which files it has therefore not touched: what an
- * earlier one left in them is worth more than a document of nothing.
+ * Reports that a command was interrupted before its first figure, and which files it has left as they were: an older
+ * result is worth more than an empty one.
  */
 export function sayNothingMeasured(paths: readonly string[]): void {
   const files = paths.length === 0 ? "" : `: nothing was written to ${listed(paths)}`;
@@ -37,14 +37,12 @@ export function sayNothingMeasured(paths: readonly string[]): void {
 }
 
 /**
- * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, which leaves time to write what was measured. The second one
- * ends the process at once, as if nobody had listened: a driver call in flight must not hold it. Only a further SIGHUP
- * does not: where a terminal closes, the kernel and the shell each send some.
- *
- * A process that was started with an IPC channel (as measureInFreshProcess() does) is aborted when the channel closes
- * as well: whoever started it asks for that, or is gone, SIGKILL included. It counts as no signal, because Ctrl-C
- * reaches both processes and must not come to be the second. For a process that a deadline watches over, the closing
- * says that the deadline is near.
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, which leaves time to write the results. The second one ends
+ * the process at once, so that a driver call in flight cannot hold it. Only another SIGHUP is ignored, because the
+ * kernel and the shell each send some when a terminal closes. A process with an IPC channel (see
+ * measureInFreshProcess()) is also aborted when that closes: its parent asks for it, or has died, even of SIGKILL. That
+ * does not count as a signal, because Ctrl-C reaches both processes and would then count twice. For a process under a
+ * deadline, the closing means that the deadline is near.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -54,9 +52,9 @@ export class Interruption {
   constructor() {
     for (const name of endingSignals) process.on(name, this.#onSignal);
     process.on("disconnect", this.#onDisconnect);
-    // Listening alone would keep the process running.
+    // Listening alone must not keep the process alive.
     process.channel?.unref();
-    // Undefined without a channel, false where it has closed already.
+    // Undefined without a channel, false if it is already closed.
     if (process.connected === false) this.#onDisconnect();
   }
 
@@ -64,14 +62,14 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** 129, 130 or 143 after a signal, 4 where a deadline is near; null before. */
+  /** 129, 130 or 143 after a signal, 4 if a deadline is near; null otherwise. */
   get exitCode(): ExitCode | null {
     return this.#exitCode;
   }
 
   /**
-   * What `work` comes to; null as soon as there is an abort. Work that cannot be cut short then no longer holds the
-   * process for long.
+   * The result of `work`; null as soon as there is an abort. Work that cannot be cut short then delays the process only
+   * briefly.
    */
   async unlessAborted<T>(work: Promise<T>): Promise<T | null> {
     const result = await Promise.race([work, aborted(this.signal)]);
@@ -87,7 +85,7 @@ export class Interruption {
       this.#stopListening();
       return;
     }
-    // What was one Ctrl-C may be yet to come a second time, and a process that is ending no longer listens.
+    // The second arrival of one Ctrl-C may still come, and a process that is ending no longer listens.
     setTimeout(() => undefined, sameSignalMs - (performance.now() - this.#signalledMs));
   }
 

@@ -25,17 +25,14 @@ import { noter } from "./output/terminal.js";
 /** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
 export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
-  /** What the files show. */
+  /** The screen for the files. */
   screen: Screen;
   progress: boolean;
   quiet: boolean;
   signal: AbortSignal;
 }
 
-/**
- * Measures a run to its end, and keeps the progress line alive and every FILE.partial up to date meanwhile. Rejects
- * with what the run rejects with.
- */
+/** Measures a run to its end, and meanwhile updates the progress line and every FILE.partial. Rejects like the run. */
 export async function showRun(
   run: Run,
   plan: Plan,
@@ -62,7 +59,7 @@ export async function showRun(
   }
 }
 
-/** As showRun(), of a plan that several processes carry out one after the other. */
+/** Like showRun(), for a plan that several processes carry out in turn. */
 export async function showProcesses(
   series: ProcessSeries,
   { plan, processes }: { plan: Plan; processes: number },
@@ -95,19 +92,19 @@ export async function showProcesses(
   }
 }
 
-/** How long an interrupted run may wait for the driver's call in flight. */
+/** How long an interrupted run waits for the driver call in flight. */
 const patienceMs = 1000;
 
-/** False so long after an abort; without one it stays pending. */
+/** False this long after an abort; pending without one. */
 async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> {
   if (!signal.aborted) await once(signal, "abort");
   return sleep(delayMs, false, { ref: false });
 }
 
-/** As often as anybody reads it. */
+/** Interval that a reader can follow. */
 const foundEveryMs = 250;
 
-/** What the progress line tells of a run. */
+/** The progress line of a run. */
 class RunProgress {
   readonly #run: Run;
   readonly #time: RemainingTime;
@@ -132,7 +129,7 @@ class RunProgress {
     if (event.kind !== "round") this.#event = event;
   }
 
-  /** The main rates so far; null before there are any. Refreshed now and then, for it takes a document. */
+  /** The main rates so far; null before the first. Refreshed now and then, because each needs a document. */
   found(): string | null {
     const startedMs = performance.now();
     if (startedMs < this.#nextFoundMs) return this.#found;
@@ -154,7 +151,7 @@ class RunProgress {
     };
   }
 
-  /** With a fixed number of samples, cells do not end by converging. */
+  /** With a fixed number of samples, cells do not converge. */
   #done(): Told {
     const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
@@ -175,20 +172,20 @@ class RunProgress {
   }
 }
 
-/** All cells take part in the first ones; how many there are after that, their intervals tell. */
+/** All cells take part in the first rounds; the number of further ones depends on their intervals. */
 function describeRound(round: number): string {
   return round > leastRounds ? `round ${round}` : `round ${round} of at least ${leastRounds}`;
 }
 
-/** Rewriting every file after every round would take longer than a short round itself. */
+/** Rewriting every file after each round would take longer than a short round. */
 const partialEveryMs = 1000;
 
-/** Largest share of the time that drawing may take: the text of ten thousand cells takes seconds. */
+/** Largest share of time for drawing: the text of ten thousand cells takes seconds. */
 const mostTimeShare = 0.05;
 
 /**
- * What a run has so far, in FILE.partial beside every file that it will write. One that cannot be written is given up
- * with a note: it must not cost the measurement.
+ * The results so far of a run, in FILE.partial next to each output file. If one cannot be written, it is given up with
+ * a note, so that the measurement goes on.
  */
 class Partials {
   readonly #outputs: Set<Output<FormatOf<"result">>>;

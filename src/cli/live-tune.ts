@@ -24,12 +24,12 @@ import { noter, reportError } from "./output/terminal.js";
 
 type Flags = CommandSettings<"tune">;
 
-/** How long an interrupted search waits for the job to end before it says what it has found. */
+/** How long an interrupted search waits for the job to end before it prints its results. */
 const patienceMs = 2000;
 
 /**
- * `pinbench tune -- COMMAND`: tunes a training job as it runs. What pinbench says goes to stderr, whatever the format,
- * since stdout is the command's. Returns the exit code: with --go the command's own. Throws PinbenchError.
+ * `pinbench tune -- COMMAND`: tunes a training job as it runs. pinbench prints to stderr in every format, because
+ * stdout belongs to the command. Returns the exit code: with --go that of the command. Throws PinbenchError.
  */
 export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const format = chosenFormat(flags);
@@ -49,7 +49,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   try {
     const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
     if ("run" in found && found.run.status === "ended" && search.job !== null) {
-      // What the command does after its training is not to be cut short.
+      // What the command does after its training must not be cut short.
       await deliverTuning(found, flags);
       const exit = await Promise.race([search.job.process.exit, aborted(interruption.signal)]);
       if (exit !== null) noter(flags)(`the command ${describeJobExit(exit)}.`);
@@ -57,10 +57,10 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
       return interruption.exitCode ?? tuningExitCode(found);
     }
     if ("run" in found && interruption.exitCode === null) {
-      noter(flags)("the search is done: the command is ended; with --go it would train on.");
+      noter(flags)("the search is done, so the command is ended; with --go it would train on.");
     }
     const ending = search.end(interruption.exitCode === null);
-    // What was found must not wait for a job that hangs.
+    // The results must not wait for a hanging job.
     await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
     if ("error" in found) {
       await ending;
@@ -81,7 +81,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   }
 }
 
-/** Signals are the command's, as if it had been started without pinbench; and so is its end. */
+/** Signals go to the command, as without pinbench, and its end is the end of pinbench. */
 async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const search = new Search(flags, command, call);
   const passOn = (signal: NodeJS.Signals) => search.signal(signal);
@@ -96,24 +96,24 @@ async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): 
       await deliverTuning(found, flags);
       tuningExitCode(found);
     } catch (error) {
-      // The command trains on whatever became of the search.
+      // The command trains on, whatever the result of the search.
       job.stopListening();
       reportError(error, flags);
     }
     const exit = await job.process.exit;
     job.leave();
-    // The command may have any of 256.
+    // Any of 256 codes.
     return shellExitCode(exit) as ExitCode;
   } finally {
     for (const signal of endingSignals) process.off(signal, passOn);
   }
 }
 
-/** A search in a job, and the job from when it runs. */
+/** A search in a job, and the job once it runs. */
 class Search {
   job: LiveJob | null = null;
   probe: LiveProbe | null = null;
-  /** What came before the job ran. */
+  /** A signal from before the job ran. */
   #early: NodeJS.Signals | null = null;
 
   constructor(
@@ -122,13 +122,13 @@ class Search {
     readonly call: Call,
   ) {}
 
-  /** Hands a signal on to the job, as soon as it runs. */
+  /** Passes a signal on to the job, as soon as it runs. */
   signal(name: NodeJS.Signals): void {
     if (this.job === null) this.#early = name;
     else this.job.process.signal(name);
   }
 
-  /** Ends the job: where there is time for it by the loop's own next(), so that it says nothing of an interruption. */
+  /** Ends the job: if there is time, through the loop's own next(), so that it does not report an interruption. */
   async end(isPatient: boolean): Promise<void> {
     if (isPatient) await this.probe?.endJob();
     await this.job?.end();
@@ -161,7 +161,7 @@ class Search {
   }
 }
 
-/** Many need to know no more than that. */
+/** Many users need only this. */
 function possibleGain({ setting, ...trial }: Trial): string | null {
   const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, null, true) : null;
   const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);

@@ -10,7 +10,7 @@ import {
   writeStdout,
 } from "./output/terminal.js";
 
-/** Parses the arguments, runs the command, catches once and sets the exit code. */
+/** Parses the arguments, runs the command, and sets the exit code. Catches all errors. */
 export async function main(argv: string[]): Promise<void> {
   surviveStreamErrors();
   surviveClosedTerminal();
@@ -18,7 +18,7 @@ export async function main(argv: string[]): Promise<void> {
   try {
     refuseUnreadable(argv);
     if (argv[0] === "--version" || argv[0] === "-V") {
-      // Before anything else is loaded: scripts ask this often.
+      // Before anything else is loaded, because scripts ask for it often.
       if (argv.length === 1) {
         const { commit, commitDate } = packageCommit();
         const built = commit === null ? "commit unknown" : `commit ${commit}, ${commitDate}`;
@@ -42,7 +42,7 @@ export async function main(argv: string[]): Promise<void> {
   }
 }
 
-/** The command that the arguments name, if they name one. */
+/** The command named by the arguments, if any. */
 async function commandOf([first = "", second = ""]: readonly string[]): Promise<{ command?: string }> {
   const { commandSettings } = await import("../settings/command-settings.js");
   const command = [`${first} ${second}`, first].find((name) => Object.hasOwn(commandSettings, name));
@@ -50,8 +50,8 @@ async function commandOf([first = "", second = ""]: readonly string[]): Promise<
 }
 
 /**
- * Throws a usage error for an argument that is not UTF-8: Node puts other characters in the place of its bytes, so that a
- * path would be that of another file.
+ * Throws a usage error for an argument that is not UTF-8: Node replaces its bytes, so a path would be that of another
+ * file.
  */
 function refuseUnreadable(argv: readonly string[]): void {
   const odd = argv.find((word) => word.includes("\ufffd"));
@@ -61,7 +61,7 @@ function refuseUnreadable(argv: readonly string[]): void {
   });
 }
 
-/** Without those of a command that pinbench is to start, which stands after `--`. */
+/** Without the arguments after `--`, which belong to another command. */
 function ownWords(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end < 0 ? argv : argv.slice(0, end);

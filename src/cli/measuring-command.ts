@@ -14,38 +14,38 @@ import { ProgressLine } from "./output/progress-line.js";
 import type { DisplayFlags } from "./output/screens.js";
 import { noter } from "./output/terminal.js";
 
-/** What a command has while it measures. */
+/** The context of a command while it measures. */
 export interface MeasuringTurn<Prepared> {
   prepared: Prepared;
   sharing: DeviceSharing | null;
   interruption: Interruption;
   signal: AbortSignal;
-  /** When the command began, as a date and on the clock of performance.now(). */
+  /** Start of the command, as a date and on the clock of performance.now(). */
   startedAt: Date;
   startedMs: number;
-  /** On the same clock: when its time begins to count, which is later if it has waited for the devices. */
+  /** On the same clock: the start of its budget, which is later if it has waited for the devices. */
   countedFromMs: number;
-  /** What is being done, in words, and how long it takes at most, if that is known. */
+  /** Describes the current activity, with its longest duration if that is known. */
   onActivity: (text: string, leftNs?: number) => void;
 }
 
-/** What came of measuring. */
+/** The result of measuring. */
 interface Measured<Document> {
   document: Document;
-  /** Whether it says anything; an interrupted one that does not replaces no file. */
+  /** Whether it contains anything; if not, an interrupted one replaces no file. */
   saysSomething: boolean;
-  /** What is left to do once the document is handed over. */
+  /** The remaining work after the document is delivered. */
   finish?: () => unknown;
 }
 
-/** A command that measures in its own process and hands over one document. */
+/** A command that measures in its own process and delivers one document. */
 export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
   name: "doctor" | "explain" | "pin";
   prepare(backend: BackendChoice): Promise<Prepared>;
-  /** What to report before anything is measured. */
+  /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
-  /** Resolves with null after an abort if there is nothing to hand over. */
+  /** Resolves with null after an abort if there is nothing to deliver. */
   measure(turn: MeasuringTurn<Prepared>): Promise<Measured<DocumentOf[Name]> | null>;
   exitCode(document: DocumentOf[Name]): ExitCode;
 }
@@ -60,9 +60,8 @@ type MeasuringFlags<Name extends DocumentName> = TurnFlags &
   };
 
 /**
- * The life of such a command: what is wrong with its files is found first, then the devices are opened and their turn is
- * awaited, then it measures, and gives the devices back before the document is handed over. Returns the exit code; throws
- * PinbenchError.
+ * Runs such a command: checks its files first, opens the devices and waits for them, measures, and frees the devices
+ * before it delivers the document. Returns the exit code; throws PinbenchError.
  */
 export async function runMeasuringCommand<
   Name extends DocumentName,
@@ -105,11 +104,11 @@ export async function runMeasuringCommand<
         ),
     });
     line.clear();
-    // Others need not wait for whoever reads the document.
+    // Others must not wait until the document has been read.
     await sharing?.release();
     if (measured === null) return ended();
     const { document, saysSomething, finish } = measured;
-    // A program that reads stdout gets its own format, of nothing too.
+    // A program on stdout gets JSON even if there is nothing to show.
     const destinations = saysSomething
       ? { format, files }
       : { format: format === "json" ? format : null, files: [] };

@@ -164,7 +164,7 @@ export function awaitsGroups(gathered: Gathered, rule: Rule, ids: ReadonlySet<st
 export function withVerdictOfGroup(cell: CellComparison, groups: readonly GroupComparison[]): CellComparison {
   const group = groups.find((one) => one.moved === cell.moved && one.ids.includes(cell.id));
   const loss = cell.unit === "us" ? cell.candidate?.change : -(cell.candidate?.change ?? 0);
-  const isOpen = cell.verdict === "cannot be told" && cell.slowRuns === null;
+  const isOpen = cell.verdict === "inconclusive" && cell.slowRuns === null;
   if (group === undefined || group.isWithHost || !isFailingGroup(group)) return cell;
   if (!isOpen || (loss ?? 0) < cell.threshold) return cell;
   return { ...cell, verdict: group.verdict, reason: `with the others of its kind ${group.reason}` };

@@ -186,6 +186,6 @@ function outcomeOf(
   if (failures.length > 0) return "failed";
   const isSlower = cells.some((cell) => isFailing(cell, rule)) || groups.some(isFailingGroup);
   if (isSlower || linkLosses.length > 0) return "regression";
-  const isOpen = cells.some(({ verdict }) => verdict === "cannot be told" || verdict === "missing");
+  const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
   return rule.strict && isOpen ? "inconclusive" : "pass";
 }

@@ -56,7 +56,7 @@ function commonCauses(suspects: readonly string[], cells: readonly CellCompariso
       ? "another program that copies over the link can cause that for a while"
       : "another program or virtual machine that uses the host's memory can cause that for a while";
     return [
-      `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min rules out what passes`,
+      `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min rules out a passing cause`,
     ];
   });
 }

@@ -18,7 +18,7 @@ export const verdicts = [
   "uneven",
   "faster",
   "not slower",
-  "cannot be told",
+  "inconclusive",
   "not comparable",
   "missing",
   "new",

@@ -129,7 +129,7 @@ export function judge(series: Series, evidence: Evidence | null, terms: Terms): 
 }
 
 /** Copies can be uneven although the median did not get slower. */
-const medianVerdictsThatMayBeUneven: readonly Verdict[] = ["faster", "not slower", "cannot be told"];
+const medianVerdictsThatMayBeUneven: readonly Verdict[] = ["faster", "not slower", "inconclusive"];
 
 /** Null if slow copies took no more time than before. Uneven copies are shown and confirmed like slow runs. */
 function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judgement | null {
@@ -141,15 +141,15 @@ function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judg
   if (needsConfirmation && !(uneven.isMetAgain && (isByMean || (fresh.slow > 0 && slow > 1)))) {
     const again =
       fresh.runs === 0 ? "fresh processes could not measure it again" : "fresh processes did not confirm it";
-    return first.slow === 0 ? null : plain("cannot be told", `${share}, and ${again}`);
+    return first.slow === 0 ? null : plain("inconclusive", `${share}, and ${again}`);
   }
-  if (slow === 1 && !isByMean) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
+  if (slow === 1 && !isByMean) return plain("inconclusive", `${share}, in 1 of ${counted(runs)}`);
   switch (uneven.rate) {
     case "more":
       return plain("uneven", share);
     case "open":
       return plain(
-        "cannot be told",
+        "inconclusive",
         `${share}, in ${slow} of ${counted(runs)}: that may be as often as before`,
       );
     case "less":
@@ -169,7 +169,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
   if (terms.isBlocked) return plain("not comparable", "the two sides differ in what their figures depend on");
   if (evidence.overall === null) {
     return plain(
-      "cannot be told",
+      "inconclusive",
       "a side has only one or two runs, and no spread between runs is recorded for this kind",
     );
   }
@@ -189,7 +189,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
   const gain = countingGain(series, evidence, bounds);
   const judged = judgeNoDrop(evidence, { drop, gain, whatCounts, percent }, terms);
   return slow !== null && judged.verdict === "not slower"
-    ? plain("cannot be told", neitherShown(whatCounts))
+    ? plain("inconclusive", neitherShown(whatCounts))
     : judged;
 }
 
@@ -201,7 +201,7 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
   const lossIn = (some: Evidence) =>
     judgeDrop(some, drop, { terms, isMost: isMostRuns(some, drop), percent });
   const ofCopies = lossIn(evidence);
-  const isLoss = (judged: Judgement | null) => judged !== null && judged.verdict !== "cannot be told";
+  const isLoss = (judged: Judgement | null) => judged !== null && judged.verdict !== "inconclusive";
   // Programs lose speed whether the host's memory or the copies are to blame, so both must agree.
   if (!isLoss(ofCopies) && withHost !== null && host !== null && -host.change > drop / 2) {
     const ofBoth = lossIn(withHost);
@@ -222,7 +222,7 @@ function judgeNoDrop(
   }
   return overall !== null && overall.low > -drop
     ? plain("not slower", `${whatCounts} lies outside the interval`)
-    : plain("cannot be told", neitherShown(whatCounts));
+    : plain("inconclusive", neitherShown(whatCounts));
 }
 
 function neitherShown(whatCounts: string): string {
@@ -275,10 +275,10 @@ function judgeDrop(
   if (overall === null) return null;
   const isCertain = isShown(evidence, drop, terms.rule);
   if (!isCertain && !isProbable(overall, drop)) return null;
-  if (!isMost) return plain("cannot be told", whyNotMostRuns(evidence, drop));
+  if (!isMost) return plain("inconclusive", whyNotMostRuns(evidence, drop));
   const { confirmation } = evidence;
   if (terms.needsConfirmation && confirmation !== null && !isSuspicious(confirmation, drop)) {
-    return plain("cannot be told", "it looked slower, and fresh processes did not confirm it");
+    return plain("inconclusive", "it looked slower, and fresh processes did not confirm it");
   }
   if (terms.needsConfirmation && confirmation === null) {
     return plain("probably slower", "it looked slower, and fresh processes could not measure it again");
@@ -308,12 +308,12 @@ function judgeSlowRuns(series: Series, slow: SlowRuns, { needsConfirmation }: Te
     startedAt: slow.startedAt,
   };
   if (needsConfirmation && (fresh.slow === 0 || count === 1)) {
-    return { verdict: "cannot be told", reason: whySlowRunsNotConfirmed(slow), slowRuns };
+    return { verdict: "inconclusive", reason: whySlowRunsNotConfirmed(slow), slowRuns };
   }
   const before = baseline.slow === 0 ? "none" : `${baseline.slow}`;
   const share = `${count} of ${runs} runs are far slower, of the baseline's ${baseline.runs} ${before}`;
   return rateAgainstBaseline(slow) === "less"
-    ? { verdict: "cannot be told", reason: `${share}: less often than before`, slowRuns }
+    ? { verdict: "inconclusive", reason: `${share}: less often than before`, slowRuns }
     : { verdict: "unsteady", reason: share, slowRuns };
 }
 

@@ -4,21 +4,21 @@ import { shownText } from "../draw/terminal/terminal-text.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
 
 /*
- * What programs that watch nodes read of a diagnosis: one line with a state, or gauges.
+ * The output of a diagnosis for monitoring programs: one line with a state, or gauges.
  */
 
-/** What a node's state is to programs that watch it. */
+/** The state of a node for monitoring programs. */
 export type NodeState = "ok" | "warning" | "critical" | "unknown";
 
 /**
- * Critical if a finding asks to isolate the node or to reset a device; unknown if its copies cannot be judged; a warning if
- * something costs bandwidth without being the node's fault, or is to be watched.
+ * Critical if a finding asks to isolate the node or to reset a device; unknown if its copies cannot be judged; a
+ * warning if something costs bandwidth without being the node's fault, or needs watching.
  */
 export function nodeState({ findings, verdict }: Pick<Diagnosis, "findings" | "verdict">): NodeState {
   const isAsked = (...actions: Finding["action"][]) =>
     findings.some(({ action }) => actions.includes(action));
   if (isAsked("isolate", "reset")) return "critical";
-  if (verdict === "cannot tell") return "unknown";
+  if (verdict === "inconclusive") return "unknown";
   return verdict === "costs" || isAsked("monitor") ? "warning" : "ok";
 }
 
@@ -28,13 +28,13 @@ export const nagiosCodes = { ok: 0, warning: 1, critical: 2, unknown: 3 } as con
   number
 >;
 
-/** Of Node Health Check: a node is drained for 1 alone. */
+/** Exit codes for Node Health Check, which drains a node only for 1. */
 export const healthCheckCodes = { ok: 0, warning: 0, critical: 1, unknown: 4 } as const satisfies Record<
   NodeState,
   number
 >;
 
-/** Longer lines some schedulers cut off, or do not take for a reason. */
+/** Some schedulers cut off longer lines, or do not accept them as a reason. */
 const mostReasonCharacters = 240;
 
 function shortReason(diagnosis: Diagnosis, screen: Screen): string {
@@ -46,7 +46,7 @@ function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
 }
 
-/** One line as LBNL's Node Health Check writes it, which Slurm can give as the reason of a drained node. */
+/** One line in the format of LBNL's Node Health Check, which Slurm can use as the reason of a drained node. */
 export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   const reason = shortReason(diagnosis, screen);
   const state = nodeState(diagnosis);
@@ -55,14 +55,14 @@ export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   return `WARNING:  pinbench doctor:  ${reason}\n`;
 }
 
-/** One line as Nagios and what is like it read it, with the rates behind the bar. */
+/** One line for Nagios and compatible programs, with the rates behind the bar. */
 export function nagiosLine(diagnosis: Diagnosis, screen: Screen): string {
-  // The bar begins the figures.
+  // The bar separates the figures.
   const reason = shortReason(diagnosis, screen).replaceAll("|", "/");
   return `PINBENCH ${nodeState(diagnosis).toUpperCase()} - ${reason} | ${performanceData(diagnosis)}\n`;
 }
 
-/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, for which the format has no unit. */
+/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, which the format does not know as a unit. */
 function performanceData({ devices }: Diagnosis): string {
   return devices
     .flatMap(({ ordinal, rates }) =>
@@ -102,13 +102,13 @@ export function diagnosisMetrics(diagnosis: Diagnosis): string {
     },
     {
       name: "pinbench_doctor_expected_bytes_per_second",
-      help: "What a healthy machine reaches.",
+      help: "Rate that a healthy machine reaches.",
       unit: "bytes_per_second",
       samples: bytes("expected"),
     },
     {
       name: "pinbench_doctor_finding",
-      help: "1 for each finding, with what to do with the node.",
+      help: "1 for each finding, with the action for the node.",
       samples: found.map(({ labels, weight, action }) => ({
         labels: { ...labels, weight, action },
         value: 1,
@@ -116,7 +116,7 @@ export function diagnosisMetrics(diagnosis: Diagnosis): string {
     },
     {
       name: "pinbench_doctor_cost_bytes_per_second",
-      help: "What a finding costs.",
+      help: "Rate that a finding costs.",
       unit: "bytes_per_second",
       samples: found.flatMap(({ labels, cost }) =>
         cost === null
@@ -131,12 +131,12 @@ export function diagnosisMetrics(diagnosis: Diagnosis): string {
     },
     {
       name: "pinbench_doctor_verdict",
-      help: "1 with the verdict on a node, and its state.",
+      help: "1 for the verdict on a node, with the node's state.",
       samples: [{ labels: { host, verdict, state: nodeState(diagnosis) }, value: 1 }],
     },
     {
       name: "pinbench_doctor_emulated",
-      help: "1 where devices were emulated, whose figures say nothing of a GPU.",
+      help: "1 if devices were emulated: their figures do not describe a GPU.",
       samples: [{ labels: { host }, value: Number(notice !== null) }],
     },
     {

@@ -10,8 +10,8 @@ import { diagnosisKind } from "./diagnosis-report.js";
 import { readDriverLog } from "./facts/xid-log.js";
 
 /*
- * What a vendor asks for, as one archive: the diagnosis, the files of /proc and /sys that it was made from, and what the
- * driver and the PCIe ports wrote to the kernel's log.
+ * The archive that a vendor asks for: the diagnosis, its files of /proc and /sys, and the log lines of the driver and
+ * the PCIe ports.
  */
 
 /** One file of the archive. */
@@ -20,7 +20,7 @@ interface BundledFile {
   contents: Buffer;
 }
 
-/** Of a file of /proc or /sys, or of what a program says. */
+/** Limit for a file of /proc or /sys, or a program's output. */
 const mostBytes = 256 * 1024;
 
 const machineFiles = [
@@ -34,11 +34,14 @@ const portFiles = [
   ...["resource", "aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal", "iommu_group/type"],
 ];
 
-/** What a bundle holds that its owner may want to keep: said wherever a bundle is made. */
+/** Private content of a bundle, named whenever one is made. */
 export const privateParts =
   "the host's name, labels, GPU UUIDs and PCI addresses, the kernel's command line, and names and ids of other programs";
 
-/** The archive (.tar.gz) of a diagnosis, of the machine below `root`. What cannot be read is left out. */
+/**
+ * The archive (.tar.gz) of a diagnosis and of facts on the machine with the root folder `root`. Unreadable files are
+ * left out.
+ */
 export async function bundleOf(diagnosis: Diagnosis, root: string): Promise<Buffer> {
   const files = await filesOf(diagnosis, root);
   const readme = [
@@ -87,7 +90,7 @@ function textFile(name: string, text: string): BundledFile {
   return { name, contents: Buffer.from(text.endsWith("\n") ? text : `${text}\n`) };
 }
 
-/** What a program writes within 10 s; null where it is not there, or fails. */
+/** The output of a program within 10 s; null if it is missing or fails. */
 async function whatSays(program: string, args: readonly string[]): Promise<string | null> {
   const options = { timeout: 10_000, maxBuffer: 16 * mostBytes, killSignal: "SIGKILL" } as const;
   return promisify(execFile)(program, args, options).then(
@@ -98,7 +101,7 @@ async function whatSays(program: string, args: readonly string[]): Promise<strin
 
 const blockBytes = 512;
 
-/** An archive in POSIX.1-1988's ustar format: for each file a header of a block, and its bytes, filled up with zeros. */
+/** An archive in the ustar format of POSIX.1-1988: a header block for each file, then its bytes, padded with zeros. */
 export function tarOf(files: readonly BundledFile[], createdAt: string): Buffer {
   const blocks = files.flatMap(({ name, contents }) => {
     const rest = (blockBytes - (contents.length % blockBytes)) % blockBytes;
@@ -107,7 +110,7 @@ export function tarOf(files: readonly BundledFile[], createdAt: string): Buffer 
   return Buffer.concat([...blocks, Buffer.alloc(2 * blockBytes)]);
 }
 
-/** A name of more than 100 bytes is divided at a slash: what is before it is the prefix. */
+/** A name of more than 100 bytes is split at a slash; the first part is the prefix. */
 function headerOf(name: string, bytes: number, modifiedMs: number): Buffer {
   const header = Buffer.alloc(blockBytes);
   const path = `pinbench-bundle/${name}`;

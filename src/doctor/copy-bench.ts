@@ -16,35 +16,38 @@ import type { LinkRecord } from "../results/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
 import type { Rates } from "./examination.js";
 
-/** The directions that an examination measures. */
+/** The measured directions. */
 export const ways = ["h2d", "d2h"] as const;
 type Way = (typeof ways)[number];
 
-/** Rates of no direction, to begin with. */
+/** Rates before any measurement. */
 export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
 
-/** The plain cell that everything is measured with. */
+/** The plain cell that is measured. */
 export interface BenchCell {
   sizeBytes: number;
   cache: "cold" | "warm";
-  /** Length of the rotation. */
+  /** Number of buffers in the rotation of a worker. */
   buffersPerWorker: number;
 }
 
-/** What a bench needs to open a device. */
+/** Options for opening a device. */
 export interface BenchOptions {
   backend: Pick<Backend, "driver">;
   device: DeviceFacts;
   placement: Placement;
   arenas: PlannedArenas;
   cell: BenchCell;
-  /** "every" compares each copy whose rate counts; else the last copy to each buffer is. */
+  /** "every" compares each copy whose rate counts; otherwise the last copy to each buffer is compared. */
   verify?: "every" | true;
 }
 
-/** A direction is visited so often, in turns with the other one, with so many samples each: of slow copies single ones. */
+/**
+ * Number of visits of a direction, alternating with the other one, each with a number of samples: one copy a sample
+ * shows single slow copies.
+ */
 export const visits = 3;
-/** Pinned copies are visited more often: one slow copy of ten is then met several times. */
+/** Pinned copies are visited more often, so that one slow copy in ten is met several times. */
 export const visitsOfPinned = 3 * visits;
 const samplesOfVisit = (copyNs: number) => (copyNs > 20e6 ? 1 : 3);
 
@@ -59,24 +62,24 @@ const moreWarmUp = [0, 0, 2, 2, 0, 1, 0, 0, 0];
 const loadNs = 300e6;
 const betweenReadingsMs = 20;
 
-/** A sleeping CPU is in its deepest state within a few milliseconds. */
+/** A sleeping CPU reaches its deepest state within a few milliseconds. */
 const restMs = 10;
 const backToBackCopies = 40;
 const restedCopies = 12;
 
-/** One device, open, with one thread that copies. Calls reject with the driver's error. */
+/** One open device, with one copying thread. Calls reject with the driver's error. */
 export class CopyBench {
   readonly #session: NativeSession;
   readonly #options: BenchOptions;
   readonly #reserved = new Set<PinningKind>();
-  /** What a copy takes, by memory and direction. */
+  /** Duration of a copy, by memory and direction. */
   readonly #copyNs = new Map<string, number>();
   readonly #hostShares: Record<Way, number[]> = { h2d: [], d2h: [] };
   #firstBuffer = 0;
   readonly #visits: Record<Way, number> = { h2d: 0, d2h: 0 };
   /** As it was read while copies ran; null until then, and without NVML. */
   link: LinkRecord | null = null;
-  /** Copies that came back wrong so far. */
+  /** Number of wrong copies so far. */
   wrongCopies = 0;
   /** Copies whose rates count so far, how many of these were compared, in all and by direction, and all bytes of copies. */
   readonly copied = { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 };
@@ -92,22 +95,22 @@ export class CopyBench {
     return new CopyBench(await openPlacedSession(backend.driver, request), options);
   }
 
-  /** Why kernels cannot be used on it; null where they can. */
+  /** Why kernels cannot be used on it; null if they can. */
   get kernelsOff(): string | null {
     return this.#session.opening.kernelsOff;
   }
 
-  /** Ends what is being measured as soon as the driver's call in flight returns. */
+  /** Ends the current measurement when the driver call in flight returns. */
   abort(): void {
     this.#session.abort();
   }
 
-  /** Gives all memory back. */
+  /** Frees all memory. */
   close(): Promise<void> {
     return this.#session.close();
   }
 
-  /** Obtains the memory of a kind, once. */
+  /** Allocates memory of a kind, once. */
   async reserve(memory: PinningKind): Promise<void> {
     if (this.#reserved.has(memory)) return;
     const { arenas } = this.#options;
@@ -116,12 +119,14 @@ export class CopyBench {
     this.#reserved.add(memory);
   }
 
-  /** Median rates of both directions, in decimal GB/s, which are measured in turns. A direction stays null where data came back wrong. */
+  /**
+   * Median rates of both directions, measured in turns, in decimal GB/s. A direction is null if data came back wrong.
+   */
   async rates(memory: PinningKind): Promise<Rates> {
     return ratesOf(await this.samples(memory, visits));
   }
 
-  /** The rate of each sample of both directions, in decimal GB/s, over this many visits of each in turns. */
+  /** The rate of each sample, in decimal GB/s, over this many visits of each direction in turns. */
   async samples(memory: PinningKind, count: number): Promise<Record<Way, number[]>> {
     await this.reserve(memory);
     const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
@@ -132,8 +137,8 @@ export class CopyBench {
   }
 
   /**
-   * Reads `readHealth` again and again while pinned copies to the device run on, and returns what it told in the middle,
-   * with every reason for lower clocks that it gave and the link as copies have it; null where it tells nothing.
+   * Calls `readHealth` repeatedly while pinned copies to the device run, and returns its result from the middle, with
+   * all reasons for lower clocks and with the link as copies see it; null if it reports nothing.
    */
   async underLoad(readHealth: () => Promise<DeviceHealth | null>): Promise<DeviceHealth | null> {
     await this.reserve("pinned");
@@ -182,8 +187,8 @@ export class CopyBench {
   }
 
   /**
-   * One direction of pinned copies while `others` copy too: each device's median rate, in the order of `benches`. All of
-   * them have pinned memory.
+   * One direction of pinned copies while `others` copy too: the median rate of each device, in the order of `benches`,
+   * all of which have pinned memory.
    */
   static async together(
     benches: readonly CopyBench[],
@@ -194,7 +199,7 @@ export class CopyBench {
     rendezvous.reset(benches.map(() => 1));
     const settled = await Promise.allSettled(
       benches.map(async (bench, flow) => {
-        // All take as many samples.
+        // All take the same number of samples.
         const samples = visits * Math.max(...requests.map((request) => request.samples));
         try {
           return await bench.#measure({ ...requests[flow]!, samples, company: { rendezvous, flow } });
@@ -205,7 +210,7 @@ export class CopyBench {
       }),
     );
     const failed = settled.filter((one) => one.status === "rejected");
-    // Those that were let go end as aborted: the one that failed says why.
+    // The ones that were released end as aborted; the failed one has the reason.
     const cause = failed.find(({ reason }) => (reason as NativeError).code !== "ABORTED") ?? failed[0];
     if (cause !== undefined) throw cause.reason;
     return settled.map((one, i) => {
@@ -214,7 +219,7 @@ export class CopyBench {
     });
   }
 
-  /** Of the time of pinned copies so far, the median of what the calls that began them took; null without any. */
+  /** The median share of a pinned copy's time that its call takes; null without any. */
   get hostShare(): Record<Way, number | null> {
     const shareOf = (way: Way) => (this.#hostShares[way].length === 0 ? null : median(this.#hostShares[way]));
     return { h2d: shareOf("h2d"), d2h: shareOf("d2h") };
@@ -248,7 +253,7 @@ export class CopyBench {
     return ratesIn(result, request);
   }
 
-  /** The first one of a kind and direction finds out how long a copy takes. */
+  /** The first request for a kind and direction finds the duration of a copy. */
   async #request(memory: PinningKind, way: Way): Promise<MeasureRequest> {
     const { sizeBytes, cache, buffersPerWorker: buffers } = this.#options.cell;
     const key = `${memory} ${way}`;
@@ -302,7 +307,7 @@ export class CopyBench {
   }
 }
 
-/** In decimal GB/s, a figure a sample; none where data came back wrong. */
+/** A rate for each sample, in decimal GB/s; none if data came back wrong. */
 function ratesIn({ columns, verification }: MeasureResult, request: MeasureRequest): number[] {
   if (verification.mismatches.length > 0) return [];
   const bytes = request.copiesPerSample * request.sizeBytes;

@@ -13,29 +13,29 @@ import type { SiteReference } from "./expectation.js";
 import { type ExamineOptions, Experiments } from "./experiments.js";
 import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js";
 
-/** What is diagnosed, since when, and who hears of it. */
+/** A request for a diagnosis: the devices, the start time, and the listener. */
 export interface DiagnosisRequest {
   prepared: PreparedRun;
-  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
   sharing: DeviceSharing | null;
   isQuick: boolean;
   /** The site's own reference; null without one. */
   reference: SiteReference | null;
   labels: Labels;
-  /** When the caller began, as a date and on the clock of performance.now(). */
+  /** Start of the caller, as a date and on the clock of performance.now(). */
   startedAt: Date;
   startedMs: number;
-  /** On the same clock: when its time began to count, which is later where it has waited for its turn. */
+  /** On the same clock: the start of its budget, which is later if it has waited for its turn. */
   countedFromMs: number;
   signal: AbortSignal;
-  /** What is being done, in words. */
+  /** Describes the current activity. */
   onActivity: (text: string) => void;
 }
 
-/** So long after the beginning nothing is begun that would end later: with what is over by itself, 20 s. */
+/** After this time nothing is started that would end later. With experiments that end by themselves it is 20 s. */
 const budgetMs = 17_000;
 
-/** Examines a machine's devices and says what that comes to. Rejects as examine() does. */
+/** Examines a machine's devices and makes the diagnosis. Rejects like examine(). */
 export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagnosis> {
   const {
     prepared,
@@ -69,16 +69,19 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
   });
 }
 
-/** Where the machine of these devices has its /proc and /sys. Of an emulated device the rest of the machine can be made up as well: a folder with its /proc and /sys. */
+/**
+ * The folder with the machine's /proc and /sys. For an emulated device, the rest of the machine can be emulated too, by
+ * such a folder.
+ */
 export function rootOf({ backend }: PreparedRun): string {
   return (backend.facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";
 }
 
 /**
- * Reads and measures all that causes are looked for in. First on each device what its verdict needs; then, while there is
- * time, what tells causes apart, and what only a device below its expectation needs. A device that fails is left out of
- * what follows, and its examination says why; an error that loses the process' contexts ends the experiments. Rejects
- * where `signal` is aborted.
+ * Reads and measures what the causes need: first, on each device, what its verdict needs; then, as time allows, the
+ * experiments that distinguish causes, and those for slow devices only. A device that fails takes no further part, and
+ * its examination has the reason; an error that loses the process' contexts ends all experiments. Rejects if `signal`
+ * is aborted.
  */
 async function examine(options: ExamineOptions): Promise<Examination> {
   const { prepared, root, signal } = options;
@@ -100,7 +103,7 @@ async function examine(options: ExamineOptions): Promise<Examination> {
       const context = { backend: prepared.backend, sharing: options.sharing, root, lost, together };
       devices.push(await examinedDevice(subject, context));
     }
-    // The memory of copies is none that others have taken.
+    // Frees the memory of copies first, so that it does not look like others' use.
     await work.close();
     return {
       emulated: prepared.backend.facts.emulated,
@@ -115,16 +118,16 @@ async function examine(options: ExamineOptions): Promise<Examination> {
   }
 }
 
-/** Which devices are examined, and what is known of the machine beforehand. */
+/** The devices to examine, and facts that are known beforehand. */
 interface ExaminationRequest {
   backend: BackendChoice;
   devices: readonly number[] | "all";
   isQuick: boolean;
-  /** Null is what the system says. */
+  /** Null for the size that the system reports. */
   lastLevelCacheBytes: number | null;
 }
 
-/** What is measured, and with less memory where there is no room for that. */
+/** A plan, and one with less memory if the first does not fit. */
 interface Attempt {
   sizeBytes: number;
   caches: readonly Cache[];
@@ -142,16 +145,16 @@ const attempts = (isQuick: boolean): readonly Attempt[] => [
 ];
 
 /**
- * Opens a driver, and plans the copies of an examination: of 64 MiB as in the recordings of other machines, or less where
- * this one has no memory for that. Several devices are planned as copying at the same time. Rejects with a PinbenchError
- * where a device is not there, or nothing fits.
+ * Opens a driver, and plans the copies of an examination: of 64 MiB, as in the recordings of other machines, or less if
+ * the memory is short. Several devices are planned as copying at the same time. Rejects with a PinbenchError if a
+ * device is missing, or nothing fits.
  */
 export async function prepareExamination(request: ExaminationRequest): Promise<PreparedRun> {
   let failure: unknown;
   for (const attempt of attempts(request.isQuick)) {
     try {
       const prepared = await prepare(request, attempt, false);
-      // How many devices there are, only an open driver tells.
+      // Only an open driver knows the number of devices.
       return prepared.devices.length > 1 ? await prepare(request, attempt, true) : prepared;
     } catch (error) {
       if (!(error instanceof PinbenchError) || error.kind !== "limit") throw error;

@@ -17,17 +17,17 @@ import {
 import { isPartOfGpu } from "./expectation.js";
 import { unseenFacts } from "./facts/machine-facts.js";
 
-/** What a diagnosis says beside what the examination shows. */
+/** Facts for a diagnosis besides the examination. */
 export interface DiagnosisContext {
   backend: Diagnosis["backend"];
-  /** Of the copies that were measured. */
+  /** Size of the measured copies. */
   sizeBytes: number;
   createdAt: Date;
   wallNs: number;
   labels: Readonly<Record<string, string>>;
 }
 
-/** What an examination comes to. Pure. */
+/** The diagnosis of an examination. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [] } = examination;
   const shared = findCauses(examination);
@@ -35,7 +35,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
   const { causes, rest } = blameSharing(shared.findings, slow);
   const known = causes.map((finding) => (devices.length > 1 ? named(finding) : finding));
   const found: Found[] = [
-    // What cannot be worked around comes before all costs.
+    // Findings that nothing can work around come before all costs.
     ...devices.flatMap(wrongData),
     ...devices.flatMap(deviceFails),
     ...byWeight([
@@ -72,7 +72,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
   };
 }
 
-/** A finding that says which of several devices it speaks of. */
+/** A finding that names its device, if there are several. */
 function named(finding: Found): Found {
   const { device, summary } = finding;
   if (device === null || /\bdevice \d/i.test(summary)) return finding;
@@ -119,12 +119,12 @@ function deviceFails(device: DeviceExamination): Found[] {
   ];
 }
 
-/** Devices that are slower at the same time than on other machines, where they share no bridge that sysfs shows. */
+/** Devices that are slower together than on other machines, although sysfs shows no shared bridge. */
 function slowTogether(device: DeviceExamination, known: readonly Found[]): Found[] {
   const { measured, expectedTogether, facts } = device;
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
   if (isToldOf) return [];
-  // In a virtual machine they may share a bridge that is not shown: then that is how the machine is built.
+  // In a virtual machine they may share a hidden bridge: then the machine is built that way.
   const isWaySeen = device.path.ports.length > 1;
   const losses = linkDirections.flatMap((way) => {
     const lost = shortfallTogetherGBps(device, way);
@@ -141,7 +141,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
       summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
       evidence: losses.map(
         ({ way, found, usual }) =>
-          `${directionName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
+          `${directionName[way]}: ${gigabytes(found)} with the others, instead of the expected ${gigabytes(usual)}`,
       ),
       cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "together"),
       fix: isWaySeen
@@ -171,12 +171,12 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       device: facts.ordinal,
       weight: "costs",
       summary: isPart
-        ? `${capital(nameOf(device))} copies slower than what was found explains.`
-        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and nothing that was looked at explains it.`,
+        ? `${capital(nameOf(device))} copies slower than the findings explain.`
+        : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and none of the examined causes explains it.`,
       evidence: left.map((way) => {
         const explained = losses?.[way]?.explained ?? 0;
         const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
-        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected${part}`;
+        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
       }),
       cost: costOf(rest, "measured"),
       fix: isDisturbed
@@ -193,7 +193,7 @@ function isOfKind({ reference }: Pick<DeviceExamination, "reference">): boolean 
   return reference?.isOfKind !== false;
 }
 
-/** Findings after which no figure of the machine is to be trusted. */
+/** Findings after which no figure of the machine can be trusted. */
 const beforeAll: readonly string[] = ["wrong-data", "device-fails"];
 
 function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {
@@ -247,7 +247,7 @@ function refutedLinks(device: DeviceExamination): string[] {
   ];
 }
 
-/** What NVML did not tell. */
+/** Facts that NVML did not report. */
 function unseenHealth(devices: readonly DeviceExamination[]): string[] {
   const lines: string[] = [];
   const say = (isUnseen: boolean, line: string) => {
@@ -255,16 +255,16 @@ function unseenHealth(devices: readonly DeviceExamination[]): string[] {
   };
   say(
     devices.some(({ health }) => health.before === null),
-    "link, clocks, ECC and other users of a device: there is no NVML that tells",
+    "link, clocks, ECC and other users of a device: there is no NVML",
   );
   const told = devices.flatMap(({ health }) => health.underLoad ?? health.before ?? []);
   say(
     told.some(({ replays }) => replays === null),
-    "replay counters: NVML does not tell",
+    "replay counters: NVML does not report them",
   );
   say(
     told.some(({ clockReasons }) => clockReasons === null),
-    "reasons for lower clocks: NVML does not tell",
+    "reasons for lower clocks: NVML does not report them",
   );
   say(
     devices.some(({ health, others }) => health.before !== null && others === null),
@@ -273,14 +273,14 @@ function unseenHealth(devices: readonly DeviceExamination[]): string[] {
   return lines;
 }
 
-/** What is bad, what cannot be told, or that all is well: in this order, what comes first decides. */
+/** The verdict: faults first, then doubts, then a healthy machine; the first that applies decides. */
 function verdictOf(
   { emulated, devices }: Examination,
   findings: readonly Finding[],
 ): Pick<Diagnosis, "verdict" | "reason"> {
   const [first] = findings;
   if (first !== undefined && beforeAll.includes(first.cause)) {
-    return { verdict: "cannot tell", reason: first.summary };
+    return { verdict: "inconclusive", reason: first.summary };
   }
   const isFaulty = ({ action }: Finding) => action === "isolate" || action === "reset";
   const costly = findings.filter(({ weight }) => weight === "costs");
@@ -307,8 +307,8 @@ function verdictOf(
   );
   if (unmeasured.length > 0) {
     return {
-      verdict: "cannot tell",
-      reason: `Whether ${namesOf(unmeasured)} healthy cannot be told: there was no time left to measure.`,
+      verdict: "inconclusive",
+      reason: `It is not known whether ${namesOf(unmeasured)} healthy: there was no time left to measure.`,
     };
   }
   if (devices.length === 0) return { verdict: "cannot tell", reason: "There was no device to examine." };
@@ -324,7 +324,7 @@ function verdictOf(
   }
   const ofOtherKinds = devices.filter((device) => !isOfKind(device));
   if (ofOtherKinds.length > 0) {
-    return { verdict: "cannot tell", reason: ofOtherKinds.map(withoutReference).join(" ") };
+    return { verdict: "inconclusive", reason: ofOtherKinds.map(withoutReference).join(" ") };
   }
   const risks = findings.filter(({ weight }) => weight === "risk").length;
   const notJudged = devices
@@ -365,7 +365,7 @@ function isAsExpected(device: DeviceExamination): boolean {
   );
 }
 
-/** One sentence on a device of whose kind nothing was recorded. */
+/** One sentence on a device without a reference for its kind. */
 function withoutReference({ facts, limitGBps, measured }: DeviceExamination): string {
   const rates = linkDirections.map((way) => gigabytes(measured.pinned[way]!)).join(" and ");
   const allowed = limitGBps === null ? "" : ` The link alone allows ${gigabytes(limitGBps)}.`;

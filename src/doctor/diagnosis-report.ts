@@ -34,7 +34,7 @@ export const diagnosisKind: DocumentKind<Diagnosis> = {
   },
 };
 
-/** What the findings of a weight are called together. */
+/** Heading of the findings of each weight. */
 const titles: Readonly<Record<Finding["weight"], string>> = {
   costs: "What costs bandwidth",
   risk: "What may cost bandwidth at other sizes, or with other users",
@@ -45,7 +45,7 @@ const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
   healthy: "plain",
   costs: "warning",
   faulty: "failure",
-  "cannot tell": "failure",
+  inconclusive: "failure",
 };
 
 function diagnosisReport(diagnosis: Diagnosis): Report {
@@ -71,7 +71,7 @@ function entryOf(finding: Finding): Block {
   return { type: "entry", text: finding.summary, facts: aboutFinding(finding) };
 }
 
-/** What is said of a finding below its summary; a further line of evidence has no label of its own. */
+/** The facts below a finding's summary; only the first line of evidence has a label. */
 function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[] {
   return [
     ...(cost === null ? [] : [["costs", costText(cost)] as const]),
@@ -82,7 +82,7 @@ function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[
   ];
 }
 
-/** What to do with a node, in words. */
+/** The action for a node, in words. */
 const actionWords: Readonly<Record<Finding["action"], string>> = {
   isolate: "isolate: take it out of use until that is done",
   reset: "reset: drain it and reset the device",
@@ -115,7 +115,7 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   const sourceOf = ({ reference, isOfKind }: Diagnosis["devices"][number]) =>
     reference === null
       ? "not known: there is no reference"
-      : `${isOfKind ? "from" : "no reference, at least by"} ${reference}`;
+      : `${isOfKind ? "from" : "no reference; lower bound from"} ${reference}`;
   const sources = [...new Set(devices.map(sourceOf))];
   const expected =
     sources.length === 1 ? sources : devices.map((device) => `device ${device.ordinal}: ${sourceOf(device)}`);
@@ -156,7 +156,7 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
   return [["Data", `${compared}${seen}`]];
 }
 
-/** Rates beside what is expected; rates together where there are several devices. */
+/** Measured and expected rates; with several devices also the rates together. */
 function rateGrid({ devices, sizeBytes }: Diagnosis): Grid {
   const hasTogether = devices.some(({ rates }) => rates.some(({ together }) => together));
   const optional = (text: string | null) => (text === null ? figure("-") : figure(text));

@@ -3,23 +3,23 @@ import { count, nanoseconds, ratio } from "../results/schema-parts.js";
 import { backendNames, directionsMoved } from "../settings/choices.js";
 
 /**
- * The diagnosis document, `schemaVersion: 1`: what `doctor` prints with `--format json`, and what all its other outputs
- * are made from. schema/diagnosis-v1.json is generated from here (`npm run schema`). Rates are decimal GB/s; what is not
- * known is null.
+ * The diagnosis document, `schemaVersion: 1`: `doctor` prints it with `--format json`, and all its other outputs are
+ * made from it. schema/diagnosis-v1.json is generated from here (`npm run schema`). Rates are decimal GB/s; unknown
+ * values are null.
  */
 
 /**
- * What a cause costs copies; `measured` where an experiment without it was faster, else computed from a limit. The costs of
- * one device's pinned copies add up to at most what these lose.
+ * The cost of a cause for copies: `measured` if an experiment without it was faster, otherwise computed from a limit.
+ * The costs for one device's pinned copies add up to at most their loss.
  */
 const costSchema = z.object({
   direction: z.enum([...directionsMoved, "both"]),
-  /** At least; of both directions, each. */
+  /** A lower bound; for both directions, that of each. */
   gigabytesPerSecond: ratio,
   basis: z.enum(["measured", "estimated"]),
   /**
-   * Which copies: plain pinned ones, by their median; what single slow ones take beyond it; those from registered memory;
-   * or those of all devices at once.
+   * The affected copies: plain pinned ones (their median), single slow ones beyond the median, those from registered
+   * memory, or those of all devices at once.
    */
   copies: z.enum(["pinned", "slow", "registered", "together"]).default("pinned"),
 });
@@ -27,37 +27,37 @@ const costSchema = z.object({
 /** What automation should do with a node: take it out of use, reset the device, watch it, or nothing. */
 const actionSchema = z.enum(["isolate", "reset", "monitor", "none"]);
 
-/** One cause, with what speaks for it and what to do. */
+/** One cause, with its evidence and what to do. */
 const findingSchema = z.object({
   /** Its name, such as "link-narrow"; docs/doctor.md has a line for each. */
   cause: z.string(),
-  /** The device's ordinal; null where it is the machine's. */
+  /** The device's ordinal; null if the whole machine is affected. */
   device: count.nullable(),
   /**
-   * `costs` bandwidth here; is a `risk` for what was not measured, such as larger buffers or other users; or `explains` a
-   * figure with which nothing is wrong.
+   * `costs`: it costs bandwidth here. `risk`: it affects what was not measured, such as larger buffers or other users.
+   * `explains`: it explains a figure, and nothing is wrong.
    */
   weight: z.enum(["costs", "risk", "explains"]),
   /** One sentence for people. */
   summary: z.string(),
-  /** What was read or measured, a line each. */
+  /** Facts that were read or measured, a line each. */
   evidence: z.array(z.string()).min(1),
   cost: costSchema.nullable(),
-  /** One thing to do, in a sentence; null where nothing is to be done. */
+  /** One thing to do, in a sentence; null if there is nothing to do. */
   fix: z.string().nullable(),
   sureness: z.enum(["certain", "likely", "possible"]),
   action: actionSchema.default("none"),
 });
 
-/** One direction of a device's plain pinned copies beside what healthy machines reach. */
+/** One direction of a device's plain pinned copies, with the rate of healthy machines. */
 const rateSchema = z.object({
   direction: z.enum(directionsMoved),
-  /** While the other devices copied too. */
+  /** Whether the other devices copied at the same time. */
   together: z.boolean(),
   gigabytesPerSecond: ratio.nullable(),
-  /** Of the link's payload limit; null where that is not known. */
+  /** Share of the link's payload limit; null if that is unknown. */
   shareOfLimit: ratio.nullable(),
-  /** What a healthy machine of this kind reaches; null where there is no reference for it. */
+  /** The rate of a healthy machine of this kind; null without a reference. */
   expectedGigabytesPerSecond: ratio.nullable(),
 });
 
@@ -66,12 +66,12 @@ const deviceDiagnosisSchema = z.object({
   name: z.string(),
   uuid: z.string().nullable(),
   pciBusId: z.string().nullable(),
-  /** "PCIe gen5 x16" under load; null where it is not known. */
+  /** "PCIe gen5 x16" under load; null if unknown. */
   link: z.string().nullable(),
   limitGigabytesPerSecond: ratio.nullable(),
-  /** Where the expectation comes from; null without one. */
+  /** The source of the expectation; null without one. */
   reference: z.string().nullable(),
-  /** Whether that is of this kind of GPU; false for a share of the link that other kinds fill. */
+  /** Whether the reference is for this kind of GPU; false for the share of their links that other kinds reach. */
   isOfKind: z.boolean().default(true),
   /** Copies whose rates count, and of these, how many were compared; absent from older documents. */
   copies: z
@@ -93,34 +93,34 @@ export const diagnosisSchema = z.object({
   createdAt: z.iso.datetime(),
   wallNs: nanoseconds,
   backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures are no GPU's. */
+  /** Set for the emulated device: its figures do not describe a GPU. */
   notice: z.string().nullable(),
   host: z.string(),
-  /** Of each copy. */
+  /** Size of each copy. */
   sizeBytes: count,
-  /** `--label key=value`. */
+  /** Labels from `--label key=value`. */
   labels: z.record(z.string(), z.string()),
   devices: z.array(deviceDiagnosisSchema),
-  /** What costs most first, then risks, then what only explains. */
+  /** Sorted: the most costly first, then risks, then explanations. */
   findings: z.array(findingSchema),
-  /** What was not looked at, and why: "replay counters: NVML does not tell". */
+  /** What was not looked at, and why: "replay counters: NVML does not report them". */
   unseen: z.array(z.string()),
-  /** `faulty`: nothing costs bandwidth, and yet a finding asks to isolate the node or to reset a device. */
-  verdict: z.enum(["healthy", "costs", "faulty", "cannot tell"]),
+  /** `faulty`: nothing costs bandwidth, but a finding asks to isolate the node or to reset a device. */
+  verdict: z.enum(["healthy", "costs", "faulty", "inconclusive"]),
   /** One sentence for people: why this verdict. */
   reason: z.string(),
 });
 
-/** What `doctor` says of a machine. */
+/** The document of `doctor`. */
 export type Diagnosis = z.infer<typeof diagnosisSchema>;
 /** One cause. */
 export type Finding = z.infer<typeof findingSchema>;
 
-/** A finding before it is known what to do with the node, but for those that say so. */
+/** A finding before its action is known; some findings set it themselves. */
 export type Found = Omit<Finding, "action"> & Partial<Pick<Finding, "action">>;
-/** What to do with a node. */
+/** The action for a node. */
 export type Action = z.infer<typeof actionSchema>;
-/** What a cause costs. */
+/** The cost of a cause. */
 export type Cost = z.infer<typeof costSchema>;
 
 diagnosisSchema.register(z.globalRegistry, {

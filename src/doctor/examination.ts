@@ -6,10 +6,12 @@ import { median } from "../stats/order-statistics.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
 import type { PciPath } from "./facts/pci-path.js";
 
-/** All that was read and measured of a machine: what causes are looked for in. Rates are decimal GB/s; null where unknown. */
+/**
+ * Facts and measurements of a machine, in which causes are looked for. Rates are decimal GB/s; unknown values are null.
+ */
 export interface Examination {
   emulated: boolean;
-  /** Why kernels cannot be used; null where they can. */
+  /** Why kernels cannot be used; null if they can. */
   kernelsOff: string | null;
   machine: MachineFacts;
   devices: readonly DeviceExamination[];
@@ -17,39 +19,39 @@ export interface Examination {
   omitted?: readonly string[];
 }
 
-/** A rate for each direction; null where it was not measured. */
+/** A rate for each direction; null if not measured. */
 export type Rates = Readonly<Record<DirectionMoved, number | null>>;
 
-/** What was read and measured of one device. */
+/** Facts and measurements of one device. */
 export interface DeviceExamination {
   facts: DeviceFacts;
   path: PciPath;
-  /** As NVML tells: before the first copy, in the middle of many, and afterwards. Null where it does not. */
+  /** NVML's report before the first copy, in the middle of many, and afterwards; null without one. */
   health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
-  /** Errors that the path's ports counted while copies ran; null where sysfs does not count them. */
+  /** Errors counted by the path's ports during copies; null if sysfs does not count them. */
   correctableErrors: number | null;
-  /** Other programs that have the device open; null where they are not told. */
+  /** Other programs that have the device open; null if unknown. */
   others: readonly OtherProgram[] | null;
-  /** What the link, as it is under load, can carry of payload. */
+  /** The payload limit of the link under load. */
   limitGBps: number | null;
-  /** What healthy machines of this GPU and link reach with plain pinned copies. */
+  /** The rate of healthy machines with this GPU and link for plain pinned copies. */
   expected: Rates;
-  /** The same while all of several devices copy; absent where nobody has recorded that with so many. */
+  /** The same while all devices copy; absent if that was not recorded for this number of devices. */
   expectedTogether?: Rates;
   /**
-   * Where the expectation comes from, how far below it copies are still healthy (0.05 is 5 %), and whether it is of this
-   * kind of GPU, as unless it says that it is not; null without one.
+   * The source of the expectation, how far below it copies are still healthy (0.05 is 5 %), and whether it is for this
+   * kind of GPU (default: yes); null without one.
    */
   reference?: { source: string; tolerance: number; isOfKind?: boolean } | null;
   measured: DeviceMeasurements;
-  /** What it did for any process just before it was examined; null if NVML does not report it. */
+  /** Its activity for other processes just before the examination; null if NVML does not report it. */
   activityBefore?: DeviceActivity | null;
-  /** Copies whose data came back wrong, of all that were compared. */
+  /** Number of compared copies with wrong data. */
   wrongCopies?: number;
   copied?: CopyCounts;
   /** Why it could not be examined to its end, as a clause: "cuMemcpy… failed with …"; null where it was. */
   failure?: string | null;
-  /** Whether that is for want of memory, the device's or the host's, which says nothing of the device. */
+  /** Whether that was lack of memory, on the device or the host, which is no fault of the device. */
   outOfMemory?: boolean;
   /** Whether another device's failure ended the examination of this one, which says nothing of it. */
   failedForAnother?: boolean;
@@ -65,12 +67,12 @@ export interface CopyCounts {
   bytes: number;
 }
 
-/** Where no reference says: what lies so far below an expectation, of pinned copies of a size, is no chance any more. */
+/** Tolerance for expectations without their own: a larger relative drop of pinned copies is not chance. */
 const usualTolerance = 0.05;
 
 /**
- * How many GB/s plain pinned copies of a direction are below what healthy machines reach; null where they are not beyond
- * the reference's tolerance, or where one of both figures is not known.
+ * How many GB/s plain pinned copies of a direction are below healthy machines; null within the reference's tolerance,
+ * or if either figure is unknown.
  */
 export function shortfallGBps(
   { expected, measured, reference }: Pick<DeviceExamination, "expected" | "measured" | "reference">,
@@ -82,10 +84,7 @@ export function shortfallGBps(
   return shortfall > wanted * (reference?.tolerance ?? usualTolerance) ? shortfall : null;
 }
 
-/**
- * The same for copies of all devices at once. They were recorded on one machine alone: twice the tolerance of a device by
- * itself.
- */
+/** The same for copies of all devices at once. They were recorded on only one machine, so the tolerance is doubled. */
 export function shortfallTogetherGBps(
   {
     expectedTogether,
@@ -101,8 +100,8 @@ export function shortfallTogetherGBps(
 }
 
 /**
- * The higher rate of each direction, of two looks at the same copies. What disturbs copies for a moment makes them slower and
- * never faster, as their link limits them: so the higher median is closer to what the machine does, and a fault lowers both.
+ * The higher rate of each direction, of two measurements of the same copies. A disturbance only slows copies down,
+ * because their link limits them. So the higher median is closer to the machine's rate, and a fault lowers both.
  */
 export function betterRates(first: Rates, second: Rates): Rates {
   const better = (direction: DirectionMoved) => {
@@ -113,8 +112,8 @@ export function betterRates(first: Rates, second: Rates): Rates {
 }
 
 /**
- * The share of the time that slow copies took from the others, by the rates of samples of as many bytes each: 1 - bytes
- * over time / median. 0 if a single sample took it, as an interrupt makes one on any machine; null without samples.
+ * The share of time lost to slow copies, from the rates of samples with equal bytes: 1 - bytes over time / median. 0 if
+ * a single sample was slow, as an interrupt causes on any machine; null without samples.
  */
 export function slowShareOf(rates: readonly number[]): number | null {
   if (rates.length === 0) return null;
@@ -125,20 +124,23 @@ export function slowShareOf(rates: readonly number[]): number | null {
   return comesAgain ? shareOf(rates) : 0;
 }
 
-/** The experiments. Each is null, or has null rates, where it was not made: what it tests could not be, or is not in doubt. */
+/**
+ * The results of the experiments. Each is null, or has null rates, if it was not made: it was impossible, or not
+ * needed.
+ */
 export interface DeviceMeasurements {
   /** Plain pinned copies of 64 MiB by one worker, near the device. */
   pinned: Rates;
-  /** The first of two looks at the same copies, which was slow; absent where one look was enough. */
+  /** The slow first one of two measurements of the same copies; absent if one was enough. */
   firstLook?: Rates;
-  /** Share of the time of these that slow copies took: `slowShareOf()`. Absent where it was not measured. */
+  /** Share of their time lost to slow copies: `slowShareOf()`. Absent if not measured. */
   slowShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
-  /** Of the time of a pinned copy, what the call that begins it takes: an asynchronous one returns at once. */
+  /** The share of a pinned copy's time that its call takes: an asynchronous call returns at once. */
   hostShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
-  /** Pinned copies while the other direction copies too. */
+  /** Pinned copies while the other direction also copies. */
   bothWays?: Rates;
   pageable: Rates;
-  /** From memory that was registered; `refused` is the driver's reason. */
+  /** Copies from registered memory; `refused` is the driver's reason. */
   registered: { rates: Rates; refused: string | null };
   /** While all devices copy at the same time. */
   together: Rates | null;

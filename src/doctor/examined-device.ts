@@ -10,7 +10,7 @@ import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examin
 import { expectationOf, payloadLimitGBps, type SiteReference } from "./expectation.js";
 import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
 
-/** One device while it is examined. */
+/** One device during its examination. */
 export interface Subject {
   facts: DeviceFacts;
   /** The site's own reference; null without one. */
@@ -30,19 +30,19 @@ export interface Subject {
   link: LinkRecord | null;
 }
 
-/** What is needed of the whole examination for that of a device. */
+/** The facts on the whole examination that a device's examination needs. */
 interface ExaminedContext {
   backend: Pick<Backend, "driver" | "facts">;
-  /** Who else uses the devices; null where nobody else can. */
+  /** Other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
   root: string;
-  /** Why no device can be used any more; null where they can. */
+  /** Why no device can be used any more; null if they can. */
   lost: string | null;
-  /** How many copied at the same time; 0 where that was not measured. */
+  /** Number of devices that copied at the same time; 0 if not measured. */
   together: number;
 }
 
-/** Reads what a device tells before it is opened. */
+/** Reads a device's facts before it is opened. */
 export async function beginSubject(
   facts: DeviceFacts,
   site: SiteReference | null,
@@ -72,7 +72,7 @@ export async function beginSubject(
   };
 }
 
-/** A device's examination, once all is measured and while it is still open. */
+/** A device's examination, made after all measurements and before it is closed. */
 export async function examinedDevice(
   subject: Subject,
   { backend, sharing, root, lost, together }: ExaminedContext,
@@ -106,9 +106,9 @@ export async function examinedDevice(
 }
 
 /**
- * What a healthy device reaches over the best link that card and slot have together, beside what this one does; and what
- * it reaches as one of `copying` devices that copy at the same time. Nothing is expected of a part of a device, nor over
- * another link than PCIe. Where copies are faster than that link could carry, it is the card's best link that counts.
+ * Expectations for a device: the rate of a healthy one over the best link of card and slot, next to the measured one;
+ * and its rate as one of `copying` devices that copy at the same time. There are none for a part of a device, nor over
+ * links other than PCIe. If copies are faster than that link allows, the card's best link counts.
  */
 export function comparedWith(
   { facts, health, path, measured, site }: Subject,
@@ -142,18 +142,18 @@ export function comparedWith(
   };
 }
 
-/** The least that a packet may carry on the way; null where a port does not tell. */
+/** The smallest payload limit of the path; null if a port does not report it. */
 function smallestPayload({ ports }: PciPath): number | null {
   const sizes = ports.map(({ settings }) => settings?.maxPayloadBytes ?? null);
   return sizes.length === 0 || sizes.includes(null) ? null : Math.min(...(sizes as number[]));
 }
 
-/** What NVML tells of a device now; null where it does not. */
+/** NVML's report on a device now; null without one. */
 export function readHealth(driver: NativeDriver, { pciBusId }: DeviceFacts): Promise<DeviceHealth | null> {
   return driver.readHealth(pciBusId).catch(() => null);
 }
 
-/** The programs that use a device beside this one; null where they are not told. */
+/** Programs that use a device besides this one; null if unknown. */
 async function othersOn(
   { ordinal, pciBusId }: DeviceFacts,
   { driver }: Pick<Backend, "driver">,

@@ -11,32 +11,32 @@ import { MiB } from "../settings/units.js";
 import { checkShape, parseJson, readTextFile } from "../text-file.js";
 
 /*
- * What a device should reach, before it is measured: the payload that its link can carry, and the share of the link that
- * healthy machines fill. reference.json has the shares, as recordings of pinbench's own show them: of plain pinned copies
- * of 32 MiB and more by one worker, from buffers that no cache holds, over the link's limit without packet overhead.
+ * The expected rate of a device, before it is measured: the payload limit of its link, and the share of it that healthy
+ * machines reach. reference.json has the shares from pinbench's own recordings: of plain pinned copies of at least 32
+ * MiB by one worker, from uncached buffers, over the link's limit without packet overhead.
  *
- * Tolerances. An H200's shares lie between 0.873 and 0.880 in all recordings: of two sizes, 45 processes of one machine
- * and three other machines on other days. 5 % is six times that range, so that a healthy machine is not called slow. Of
- * the H100 one machine was recorded: its tolerance is twice as wide. Where no machine with the GPU was recorded, the
- * shares are the lowest of those that were, and the tolerance is twice as wide again: older links fill less, as people
- * report of healthy machines, such as 0.77 for a P100 at generation 3 (12.15 GB/s, github.com/mpicbg-scicomp/gearshifft
- * pull request 82) and 0.79 for A100s at generation 4 (24.8 GB/s, NVIDIA's developer forum, topic 352186). One generation
- * or half of the lanes, the least of the usual faults, take 50 %. Copies from pageable memory have no reference: their
- * rate is that of the host's CPU and memory, which differ by half from one healthy machine to the next.
+ * Tolerances: an H200's shares are between 0.873 and 0.880 in all recordings: two sizes, 45 processes on one machine,
+ * and three other machines on other days. 5 % is six times that range, so that a healthy machine is not called slow.
+ * For the H100 only one machine was recorded, so its tolerance is twice as wide. For other GPUs, the shares are the
+ * lowest of the recorded ones, and the tolerance is twice as wide again. Older links reach less: users report 0.77 for
+ * a healthy P100 at generation 3 (12.15 GB/s, github.com/mpicbg-scicomp/gearshifft pull request 82) and 0.79 for A100s
+ * at generation 4 (24.8 GB/s, NVIDIA's developer forum, topic 352186). The smallest of the usual faults, one generation
+ * or half of the lanes, costs 50 %. Copies from pageable memory have no reference: their rate depends on the host's CPU
+ * and memory, and differs by half between healthy machines.
  */
 
 const share = z.number().positive().max(1);
 const sharesSchema = z.object({ h2d: share, d2h: share });
 const entrySchema = z.object({
   alone: sharesSchema,
-  /** Below it by more than this, relatively, copies are slow. */
+  /** Copies are slow if they are below it by more than this relative difference. */
   tolerance: z.number().min(0.01).max(0.5),
-  /** The files of this repository that show it. */
+  /** Files of this repository that show it. */
   sources: z.array(z.string()).min(1),
 });
 
 const listedSchema = entrySchema.extend({
-  /** As the driver gives it. */
+  /** Name as reported by the driver. */
   gpu: z.string(),
   /** Rate of each GPU while this many GPUs of one machine copy at the same time; null if not recorded. */
   together: sharesSchema.extend({ devices: z.number().int().min(2) }).nullable(),
@@ -44,7 +44,7 @@ const listedSchema = entrySchema.extend({
 
 /** The shape of reference.json. */
 export const referenceSchema = z.object({
-  /** With the link, the number of machines and the days of the recordings, which docs/machines.md shows. */
+  /** docs/machines.md shows the links, the number of machines and the days of the recordings. */
   listed: z.array(
     listedSchema.extend({
       link: z.object({ generation: z.number().int(), width: z.number().int() }),
@@ -52,54 +52,54 @@ export const referenceSchema = z.object({
       recorded: z.array(z.iso.date()).min(1),
     }),
   ),
-  /** Of any other GPU whose link is known. */
+  /** For any other GPU with a known link. */
   byLink: entrySchema,
-  /** Of an emulated device: its link is a clock, which copies keep to. */
+  /** For an emulated device, whose copies follow a clock. */
   emulated: entrySchema,
 });
 
-/** A link as it should be: with the generation and the width that card and slot can do together. */
+/** A healthy link: the best generation and width of card and slot together. */
 export interface HealthyLink {
   generation: number | null;
   width: number | null;
 }
 
-/** From this size on a copy takes as long as its bytes do: those of the recordings are no smaller. */
+/** From this size on the time of a copy is proportional to its bytes; the recorded copies are no smaller. */
 export const leastReferenceBytes = 32 * MiB;
 
-/** What a healthy device reaches, in decimal GB/s. */
+/** The rate of a healthy device, in decimal GB/s. */
 export interface Expectation {
   h2d: number;
   d2h: number;
-  /** While so many GPUs of the machine copy; null where that was not recorded. More of them may share more of the way. */
+  /** The rates while this many GPUs of the machine copy; null if not recorded. More GPUs may share more of the way. */
   together: { devices: number; h2d: number; d2h: number } | null;
   /** How far below that it is still healthy: 0.05 is 5 %. */
   tolerance: number;
-  /** Where it comes from, as a clause for people. */
+  /** Its source, as a clause for people. */
   source: string;
-  /** False where no device of this name was recorded: it is the share of their links that others fill. */
+  /** False if no device of this name was recorded: then it is the share of their links that other kinds reach. */
   isOfKind?: false;
 }
 
 type Reference = z.infer<typeof referenceSchema>;
 
-/** Machines that a site has recorded itself: they go before those of pinbench's own. */
+/** Machines recorded by a site, which override those of pinbench. */
 const siteReferenceSchema = z.object({ listed: z.array(listedSchema) });
 export type SiteReference = z.infer<typeof siteReferenceSchema>;
 
-/** Reads a site's own reference. Rejects with a usage error that names the file and what is wrong with it. */
+/** Reads a site's own reference. Rejects with a usage error that names the file and its fault. */
 export async function readSiteReference(path: string): Promise<SiteReference> {
   const hint = "Give a JSON file in the form that docs/doctor.md shows.";
   const parsed = checkShape(siteReferenceSchema, parseJson(await readTextFile(path), path, hint));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` at ${issue.path.join(".")}: ${issue.message}`;
-  throw new PinbenchError("usage", `${path} is no reference of machines${where}.`, { hint });
+  throw new PinbenchError("usage", `${path} is not a reference of machines${where}.`, { hint });
 }
 
 let loaded: Reference | null = null;
 
-/** Read when it is first asked for. */
+/** Read on first use. */
 function readReference(): Reference {
   loaded ??= referenceSchema.parse(
     JSON.parse(readFileSync(new URL("./reference.json", import.meta.url), "utf8")),
@@ -118,7 +118,7 @@ export function isVirtualGpu(name: string): boolean {
   return /-\d+[ABCQ](?:ME)?$/.test(name);
 }
 
-/** What a healthy device of this name reaches over this link; null where the link is not known, or shared by its nature. */
+/** The rate of a healthy device of this name over this link; null if the link is unknown, or shared by design. */
 export function expectationOf(
   device: { name: string; emulated: boolean },
   { generation, width }: HealthyLink,
@@ -147,24 +147,26 @@ export function expectationOf(
       ? `the emulated link, ${link}`
       : listed !== undefined
         ? `${own === undefined ? "recordings" : "this site's own recordings"} of an ${listed.gpu} (${sources[0]})`
-        : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs fill such a share (${sources[0]})`,
+        : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs reach this share of their links (${sources[0]})`,
   };
 }
 
 /**
- * Bytes that PCIe adds to each packet of generations 1 to 5: 4 of framing and sequence number, 4 of LCRC, and a header of
- * 16, as writes to 64-bit addresses have it (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2).
+ * Bytes that PCIe adds to each packet of generations 1 to 5: 4 of framing and sequence number, 4 of LCRC, and a header
+ * of 16 for writes to 64-bit addresses (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2).
  */
 const packetOverheadBytes = 24;
 
-/** From this generation on packets travel in flits, whose overhead is part of the lane's rate; headers remain. */
+/**
+ * From this generation on packets travel in flits, whose overhead is already part of the lane's rate; headers remain.
+ */
 const firstFlitGeneration = 6;
 const headerBytes = 16;
 
 /**
- * What a link can carry of payload in one direction, in decimal GB/s: all of its bytes but, where the largest payload of
- * a packet is known, those of the packets' headers and checks. Acknowledgements and flow control are not subtracted. Null
- * where generation or width is not known.
+ * The payload limit of a link in one direction, in decimal GB/s: all of its bytes, minus packet headers and checks if
+ * the largest payload of a packet is known. Acknowledgements and flow control are not subtracted. Null if generation or
+ * width is unknown.
  */
 export function payloadLimitGBps(
   generation: number | null,
@@ -178,8 +180,8 @@ export function payloadLimitGBps(
 }
 
 /**
- * A sentence that sends to `pinbench doctor`, where plain pinned copies of a run are slower than those of healthy
- * machines; null where they are not, or where it cannot be told.
+ * Advice to run `pinbench doctor` if plain pinned copies of a run are slower than those of healthy machines; null if
+ * they are not, or if that is unknown.
  */
 export function doctorAdvice({ devices, cells, backend }: ResultDocument): string | null {
   for (const device of devices) {
@@ -215,7 +217,7 @@ function ratesOf({ stats }: CellResult): number[] {
   return stats.map(({ bandwidthGBps }) => bandwidthGBps.median);
 }
 
-/** One that trained down is expected to carry more than it can. */
+/** A link that trained down is expected to carry as much as its best speed. */
 function expectationFor({ name, link }: DeviceRecord, emulated: boolean): Expectation | null {
   if (link === null) return null;
   const { generation, width, maxGeneration, maxWidth } = link;

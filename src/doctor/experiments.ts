@@ -16,41 +16,41 @@ import { comparedWith, readHealth, type Subject } from "./examined-device.js";
 import type { SiteReference } from "./expectation.js";
 import { readPciPath } from "./facts/pci-path.js";
 
-/** How long after slow copies they are measured again: a program that starts, or another guest of the host, is done then. */
+/** Delay before slow copies are measured again: a starting program, or another guest of the host, is done by then. */
 const secondLookAfterMs = 1000;
 
-/** What is examined, and how long that may take. */
+/** What to examine, and the time limit. */
 export interface ExamineOptions {
   prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
-  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
   sharing: DeviceSharing | null;
   /** The site's own reference; null without one. */
   reference: SiteReference | null;
-  /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
+  /** The folder with /proc and /sys: "/", or one that emulates a machine. */
   root: string;
-  /** Pinned copies and what NVML tells alone. */
+  /** Whether to examine only pinned copies and NVML's report. */
   isQuick: boolean;
-  /** On the clock of performance.now(): no device and no experiment is begun that is likely to last longer. */
+  /** On the clock of performance.now(): nothing is started that is likely to end later. */
   endMs: number;
   signal: AbortSignal;
-  /** What is being done, in words. */
+  /** Describes the current activity. */
   onActivity: (text: string) => void;
 }
 
-/** The experiments of an examination: what they find is in the subjects. */
+/** The experiments of an examination; their results are in the subjects. */
 export class Experiments {
   readonly omitted: string[] = [];
   kernelsOff: string | null;
   readonly #subjects: readonly Subject[];
   readonly #options: ExamineOptions;
   readonly #open = new Set<CopyBench>();
-  /** Why no device can be used any more; null where they can. */
+  /** Why no device can be used any more; null if they can. */
   lost: string | null = null;
-  /** How many devices copied at the same time; 0 until then. */
+  /** Number of devices that copied at the same time; 0 before that. */
   together = 0;
-  /** How long the slowest device took for what the verdict needs. */
+  /** Time of the slowest device for the verdict's measurements. */
   #plainMs = 0;
-  /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
+  /** Time of the slowest device for pinned copies in both directions, which another kind of memory takes too. */
   #roundMs = 0;
 
   constructor(subjects: readonly Subject[], options: ExamineOptions) {
@@ -87,7 +87,7 @@ export class Experiments {
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
-      // What is asked of slow devices alone goes before what is asked of all.
+      // Experiments for slow devices come before those for all.
       await this.#measureNodes(subject);
     }
     for (const subject of this.#subjects) {
@@ -97,7 +97,7 @@ export class Experiments {
     this.#keepCounts();
   }
 
-  /** What the verdict needs. */
+  /** The measurements for the verdict. */
   async #measurePlain(subject: Subject): Promise<void> {
     const { prepared, root } = this.#options;
     const { facts, measured } = subject;
@@ -118,7 +118,7 @@ export class Experiments {
     };
     const read = async () => {
       subject.health.underLoad = await subject.bench!.underLoad(() => {
-        // A link at rest may be slower than it can be.
+        // A resting link may be slower than its best.
         subject.path.underLoad = readPciPath(facts.pciBusId, root);
         return readHealth(prepared.backend.driver, facts);
       });
@@ -128,7 +128,7 @@ export class Experiments {
     await this.#attempt(subject, `NVML while device ${facts.ordinal} copies`, read, { isNeeded });
   }
 
-  /** Measures plain copies that look slow once more, so that a disturbance that passes accuses no device. */
+  /** Measures plain copies that look slow once more, so that a passing disturbance does not accuse a device. */
   async #lookAgainAtPlain(): Promise<void> {
     const { emulated } = this.#options.prepared.backend.facts;
     const slow = this.#subjects.filter(
@@ -151,7 +151,7 @@ export class Experiments {
     });
   }
 
-  /** After a pause, does `measure` for each of these devices. */
+  /** After a pause, calls `measure` for each of these devices. */
   async #lookAgain(
     slow: readonly Subject[],
     aboutMs: number,
@@ -189,7 +189,7 @@ export class Experiments {
     if (isSlow) await this.#lookAgain(working.slice(0, 1), 2 * this.#roundMs, look);
   }
 
-  /** What each of these devices reaches while all of them copy. */
+  /** The rates of these devices while all of them copy. */
   async #ratesTogether(working: readonly Subject[]): Promise<Rates[]> {
     const rates = working.map((): Record<string, number | null> => ({ ...noRates }));
     const rendezvous = this.#options.prepared.createRendezvous();
@@ -211,12 +211,12 @@ export class Experiments {
     });
   }
 
-  /** What each direction reaches while the other one copies too: a link carries both at once. */
+  /** The rate of each direction while the other one copies too: a link carries both at once. */
   async #measureBothWays(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     const { arenas } = this.#options.prepared.plan;
     const what = `copies both ways at once of device ${facts.ordinal}`;
-    // They take twice the memory, for which there is room if there is some for other kinds, which come later.
+    // They need twice the memory, which other kinds also need later.
     if (bench === null || arenas.host.registered === undefined || !this.#fits(what, this.#plainMs)) return;
     await this.#attempt(subject, what, async () => {
       const placement = choosePlacement(facts.pciBusId, "local", this.#options.root);
@@ -243,7 +243,7 @@ export class Experiments {
     await bench.close();
   }
 
-  /** What tells causes apart on one device. */
+  /** Experiments that distinguish causes on one device. */
   async #measureOtherMemory(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     if (bench === null) return;
@@ -264,7 +264,7 @@ export class Experiments {
         await bench.reserve("registered");
       } catch (error) {
         const { code, sticky } = error as NativeError;
-        // Where the system has no memory to register, the driver was not asked.
+        // If the system had no memory to register, the driver was not asked.
         if (code === "ABORTED" || code === "OUT_OF_HOST_MEMORY" || sticky) throw error;
         measured.registered = { rates: noRates, refused: (error as Error).message };
         return;
@@ -277,8 +277,8 @@ export class Experiments {
   }
 
   /**
-   * Whether another node copies faster: asked where copies are slow, or where nobody tells which node is near. All nodes
-   * are measured, that of the plain copies too: each in a session of its own, so that they can be compared.
+   * Whether copies are faster from another NUMA node: measured if copies are slow, or if the near node is unknown. All
+   * nodes are measured, the default one too, each in its own session so that they are comparable.
    */
   async #measureNodes(subject: Subject): Promise<void> {
     const { root, prepared } = this.#options;
@@ -311,7 +311,7 @@ export class Experiments {
     if (isFaster() && this.#fits(again, nodes.length * this.#plainMs)) await look();
   }
 
-  /** What benches know, before they are closed. */
+  /** Keeps the counts of benches before they are closed. */
   #keepCounts(): void {
     for (const subject of this.#subjects) {
       if (subject.bench !== null) this.#count(subject, subject.bench);
@@ -339,7 +339,7 @@ export class Experiments {
     return bench;
   }
 
-  /** Whether there is time for it; where there is none it is told. */
+  /** Whether there is time for it; if not, notes that it was left out. */
   #fits(what: string, aboutMs: number): boolean {
     if (performance.now() + aboutMs < this.#options.endMs) return true;
     this.omitted.push(`${what}: no time was left`);
@@ -347,8 +347,8 @@ export class Experiments {
   }
 
   /**
-   * An experiment on one device: not begun once that one has failed, or no device can be used any more. Where one fails
-   * that the verdict can do without, that is told among what was left out, and the device is none that fails.
+   * Runs an experiment on a device, unless that device has failed, or no device can be used any more. If an experiment
+   * fails that the verdict does not need, it counts as left out and not as a failure of the device.
    */
   async #attempt(
     subject: Subject,
@@ -375,7 +375,7 @@ export class Experiments {
   }
 }
 
-/** What both looks show of something that only a disturbance or a fault makes larger. */
+/** The lower of two values of something that disturbances and faults only raise. */
 function lower(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }

@@ -8,30 +8,33 @@ import type { Block, Report } from "./report.js";
 import type { Screen } from "./screen.js";
 import { drawTerminal } from "./terminal/draw-terminal.js";
 
-/** How a document is shown. */
+/** Options for showing a document. */
 export interface Show {
   screen: Screen;
-  /** Whether all rows are shown, also those of which there is nothing to say. */
+  /** Whether to show all rows, even unremarkable ones. */
   showsAll: boolean;
-  /** Curves below the tables of a terminal, a block of lines each. */
+  /** Plots below the tables of a terminal, each a block of lines. */
   plots: readonly (readonly string[])[];
 }
 
-/** A kind of document: all that is drawn of it follows from this value. */
+/** A kind of document: everything drawn from it follows from this value. */
 export interface DocumentKind<Document> {
   schema: ZodType<Document>;
   report(document: Document, show: Show): Report;
-  /** What a page draws; loaded when a page or a picture is drawn, as it is large. */
+  /** The charts of a page; loaded on demand, because the code is large. */
   pictures?(document: Document): Promise<{ charts: readonly Chart[]; samples?: readonly SampleSeries[] }>;
-  /** The rows of a CSV file, the first one the names of the columns. */
+  /** The rows of a CSV file; the first has the names of the columns. */
   rows?(document: Document): readonly (readonly CsvValue[])[];
-  /** What other programs read, by the format's name. Texts of the document are printable there. */
+  /** Formats for other programs, by name. They get a document with printable texts. */
   exports?: Readonly<Record<string, (document: Document, show: Show) => string>>;
-  /** The same with all texts as they are: of JSON, which escapes them, and of programs, whose lines are made printable one by one. */
+  /**
+   * The same with unchanged texts: for JSON, which escapes them, and for formats that make their lines printable
+   * themselves.
+   */
   rawExports?: Readonly<Record<string, (document: Document) => string>>;
 }
 
-/** The whole text of a document in one format, which its kind must have. */
+/** The text of a document in a format of its kind. */
 export function drawDocument<Document>(
   kind: DocumentKind<Document>,
   document: Document,
@@ -47,7 +50,7 @@ export function drawDocument<Document>(
   return format === "markdown" ? drawMarkdown(report) : drawTerminal(report, show.screen);
 }
 
-/** The report with every text in it made printable: whatever a document holds, no output obeys it. */
+/** The report with every text made printable, so that no output is controlled by a document's content. */
 export function printableReport(report: Report): Report {
   const { blocks, ...names } = report;
   return { ...printableDocument(names), blocks: blocks.map(printableBlock) };
@@ -55,10 +58,10 @@ export function printableReport(report: Report): Report {
 
 function printableBlock(block: Block): Block {
   switch (block.type) {
-    // Has line breaks of its own.
+    // Contains line breaks.
     case "code":
       return { ...block, text: block.text.split("\n").map(printableText).join("\n") };
-    // Drawn already, with colours that are escapes.
+    // Already drawn, with escapes for colours.
     case "lines":
       return block;
     case "fold":
@@ -71,17 +74,17 @@ function printableBlock(block: Block): Block {
   }
 }
 
-/** What stands in a field; null is an empty one. */
+/** A field; null is an empty one. */
 export type CsvValue = string | number | null;
 
-/** Lines of fields, quoted as RFC 4180 says, but ending in LF as tools on Linux expect. What is absent is empty. */
+/** Lines of fields, quoted as in RFC 4180, but ending in LF as tools on Linux expect. Absent fields are empty. */
 function csvLines(lines: readonly (readonly CsvValue[])[]): string {
   return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
 }
 
 /**
- * A text that a spreadsheet would take for a formula stands behind an apostrophe (OWASP, "CSV Injection"): names in a
- * result may be anybody's. No name that pinbench gives begins like one.
+ * A text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection"), because
+ * names in a result may come from anybody. No name of pinbench's own begins like one.
  */
 function quote(value: CsvValue): string {
   const text = value === null ? "" : String(value);

@@ -12,8 +12,8 @@ import {
 import { joinBlocks } from "./terminal/terminal-text.js";
 
 /**
- * A report in GitHub's Markdown, for a pull request or a job's summary: its heading is the first sentence of the answer, or
- * the report's name, what follows from the figures stands above them, what they hold for below, and details last.
+ * A report in GitHub's Markdown, for a pull request or a job's summary. Its heading is the first sentence of the
+ * answer, or the report's name; then come findings, figures, conditions, and details.
  */
 export function drawMarkdown({ command, name, blocks }: Report): string {
   const of = (rank: Rank) => blocks.filter((block) => rankOf(block) === rank);
@@ -30,7 +30,7 @@ export function drawMarkdown({ command, name, blocks }: Report): string {
   ]);
 }
 
-/** Where a block stands: alerts and answers on top, the others in this order. */
+/** The place of a block: alerts and answers first, the others in this order. */
 type Rank = "alert" | "answer" | "first" | "middle" | "late" | "last";
 
 function rankOf(block: Block): Rank {
@@ -51,7 +51,7 @@ function rankOf(block: Block): Rank {
   }
 }
 
-/** The lines of blocks between which empty lines stand: texts of a type that follow each other are one list. */
+/** The lines of blocks, which empty lines separate: consecutive texts of a type are one list. */
 function blockLines(blocks: readonly Block[], level: number): string[][] {
   const drawn: string[][] = [];
   blocks.forEach((block, index) => {
@@ -63,7 +63,7 @@ function blockLines(blocks: readonly Block[], level: number): string[][] {
   return drawn;
 }
 
-/** `level` is that of a section's heading here. */
+/** `level`: that of a section's heading here. */
 function linesOf(block: Block, level: number): string[][] {
   switch (block.type) {
     case "alert":
@@ -95,14 +95,14 @@ function linesOf(block: Block, level: number): string[][] {
     case "list":
       return [block.items.map((item) => `- ${escapeMarkdown(item)}`)];
     case "code": {
-      // Longer than any in the text, which else could end it.
+      // Longer than any in the text, which could otherwise end it.
       const longest = Math.max(2, ...(block.text.match(/`+/g) ?? []).map(({ length }) => length));
       const fence = "`".repeat(longest + 1);
       return [[`${fence}${block.language}`, ...block.text.trimEnd().split("\n"), fence]];
     }
     case "lines":
       return [];
-    // GitHub takes what is inside for Markdown only where empty lines set it apart from the tags.
+    // GitHub reads the content as Markdown only if empty lines separate it from the tags.
     case "fold":
       return [
         ["<details>", `<summary>${escapeMarkdown(block.title)}</summary>`],
@@ -117,7 +117,7 @@ function linesOf(block: Block, level: number): string[][] {
   }
 }
 
-/** Draws a grid without its caption as a table of GitHub's Markdown, a line each row. */
+/** Draws a grid without its caption as a table of GitHub's Markdown, one line per row. */
 function markdownGrid(grid: Grid): string[] {
   const { columns } = grid;
   return [
@@ -135,7 +135,7 @@ function tableRow(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** What must be read before any figure: a quotation each. */
+/** Alerts come before any figure: a quotation each. */
 function alertBlocks(alerts: readonly Note[]): string[][] {
   return alerts.map(({ text }) => [`> **${escapeMarkdown(text)}**`]);
 }
@@ -155,20 +155,18 @@ function emphasized(escaped: string, tone: Note["tone"]): string {
   return tone === "failure" || tone === "mismatch" ? `**${escaped}**` : escaped;
 }
 
-/** What begins a heading, a list within a list or a rule, or makes a heading of the line above, at the start of a line. */
+/** Line starts that would make a heading, a nested list or a rule, or turn the line above into a heading. */
 const blockStart = /^(#{1,6}(?= |$)|[-+](?= |$)|[-=]+$|\d{1,9}[.)](?= |$))/;
 
-/**
- * The text as Markdown that shows it and does nothing else, also where a line begins and a block of another kind could.
- */
+/** The text as Markdown that shows it unchanged, also at the start of a line. */
 export function escapeMarkdown(text: string): string {
   return escapeInline(text.trimStart()).replace(blockStart, (start) => start.replace(/[^\d]/, "\\$&"));
 }
 
 /**
- * The same within a line, as in a table's cell: with backslashes before what would be markup, a link to an address
- * (GitHub makes one of any), an entity or a formula, and without the line breaks that would end a table's row. An empty
- * comment keeps GitHub from telling a user or a team of that name, and from linking an issue of that number.
+ * The same within a line, such as in a table's cell: backslashes before anything that would be markup, a link (GitHub
+ * makes one of any address), an entity or a formula, and no line breaks, which would end a table's row. An empty
+ * comment keeps GitHub from notifying a user or a team of that name, and from linking an issue of that number.
  */
 function escapeInline(text: string): string {
   const line = text.includes("\n") ? text.split(/\s+/).join(" ") : text;

@@ -1,14 +1,14 @@
 /**
- * Any value as JSON: two blanks of indentation, but an array of plain values (a column of samples) on one line.
- * Ends in a line break.
+ * Any value as JSON, indented by two blanks, with an array of plain values (a column of samples) on one line. Ends in a
+ * line break.
  */
 export function jsonReport(value: unknown): string {
   return `${serialize(value, "").replace(obeyed, escapeOf)}\n`;
 }
 
 /**
- * What JSON.stringify() writes as it is, and a terminal obeys or takes for a change of direction: as an escape of JSON's
- * own it is the same text to every reader. Outside of texts JSON has none of it.
+ * Characters that JSON.stringify() does not escape, but that control a terminal or the direction of text. Escaped, they
+ * are the same text for every JSON reader; outside of texts JSON has none of them.
  */
 const obeyed = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
 

@@ -1,6 +1,5 @@
 /*
- * Numbers for people. None is ever rounded into a better one: rates and shares are rounded down, times and
- * intervals up.
+ * Numbers for people. No rounding flatters: rates and shares are rounded down, times and intervals up.
  */
 
 /** A relative tolerance above the error of binary fractions: 55.3 x 10 must not become 552. */
@@ -33,7 +32,7 @@ export function formatNanoseconds(timeNs: number): string {
   return roundUp(timeNs, timeNs >= 100 ? 0 : decimalsOf(timeNs));
 }
 
-/** From the least that a rate or a time may be to the most, rounded outwards, without the unit: "54.2 to 56.5", "3.51". */
+/** A range of a rate or a time, rounded outwards, without the unit: "54.2 to 56.5", "3.51". */
 export function formatRange({ low, high }: { readonly low: number; readonly high: number }): string {
   const [least, most] = [roundDown(low, decimalsOf(low)), roundUp(high, decimalsOf(high))];
   return least === most ? least : `${least} to ${most}`;
@@ -44,24 +43,21 @@ export function formatMilliseconds(timeNs: number): string {
   return roundUp(timeNs / 1e6, decimalsOf(timeNs / 1e6));
 }
 
-/** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %"; with more digits where that would be nothing. */
+/** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %"; with more digits if that would be 0. */
 export function formatShare(share: number): string {
   const percent = share * 100;
   return `${roundDown(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : 1)} %`;
 }
 
-/**
- * A share in running text, where a tenth of a per cent says nothing: 0.912 is "91 %". `round` is roundUp for the upper
- * end of a range.
- */
+/** A share in running text, without decimals: 0.912 is "91 %". `round` is roundUp for the upper end of a range. */
 export function formatWholeShare(share: number, round = roundDown): string {
   const percent = share * 100;
   return `${round(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : percent < 10 ? 1 : 0)} %`;
 }
 
 /**
- * A ratio, rounded down, with more decimals the nearer it is to 1: "3.0×", "1.04×", "12×". `round` is roundUp for the
- * upper end of a range.
+ * A ratio, rounded down, with more decimals near 1: "3.0×", "1.04×", "12×". `round` is roundUp for the upper end of a
+ * range.
  */
 export function formatRatio(ratio: number, round = roundDown): string {
   const decimals =
@@ -70,22 +66,22 @@ export function formatRatio(ratio: number, round = roundDown): string {
 }
 
 /**
- * Half the width of the widest interval that is shown, over its figure. Beyond it the interval is wider than twice the
- * figure, which says no more than its order of magnitude.
+ * The widest interval that is shown, as half its width over the figure. A wider one says no more than the order of
+ * magnitude.
  */
 export const widestHalfWidth = 1;
 
-/** In place of an interval that there is none of, or that is too wide to say anything. */
+/** Replaces a missing interval, or one that is too wide to be useful. */
 export const unknownInterval = "±?";
 
-/** Whether an interval says anything of its figure; its relative half-width, null without an interval. */
+/** Whether an interval is useful; takes its relative half-width, null without one. */
 export function saysAnything(relativeHalfWidth: number | null): relativeHalfWidth is number {
   return relativeHalfWidth !== null && relativeHalfWidth <= widestHalfWidth;
 }
 
 /**
- * A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %"; "±?" where there is
- * none, or where it is too wide.
+ * A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %"; "±?" without one,
+ * or if it is too wide.
  */
 export function formatHalfWidth(relativeHalfWidth: number | null): string {
   if (!saysAnything(relativeHalfWidth)) return unknownInterval;
@@ -93,12 +89,12 @@ export function formatHalfWidth(relativeHalfWidth: number | null): string {
   return `±${roundUp(percent, percent < 10 ? 1 : 0)} %`;
 }
 
-/** A precision that was asked for, as it was given: "±1 %", "±0.5 %". */
+/** A requested precision, unrounded: "±1 %", "±0.5 %". */
 export function formatPrecision(precision: number): string {
   return `±${formatSetting(precision)}`;
 }
 
-/** A share that was asked for, as it was given: 0.03 is "3 %", 0.005 is "0.5 %". */
+/** A requested share, unrounded: 0.03 is "3 %", 0.005 is "0.5 %". */
 export function formatSetting(share: number): string {
   return `${Number((share * 100).toPrecision(3))} %`;
 }
@@ -112,18 +108,18 @@ export function formatChange(change: number, towards: "down" | "up"): string {
   return `${sign}${shown} %`;
 }
 
-/** A change that an axis is marked at, with no more digits than it has: "−5 %", "+0.5 %", "0 %". */
+/** A change at a mark of an axis, with only the digits that it needs: "−5 %", "+0.5 %", "0 %". */
 export function formatChangeTick(change: number): string {
   const percent = Number((change * 100).toPrecision(6));
   return `${percent < 0 ? "−" : percent > 0 ? "+" : ""}${Math.abs(percent)} %`;
 }
 
-/** The distance from a figure to an end of its interval, rounded up; in the figure's unit, which is not printed. */
+/** The distance from a figure to an end of its interval, rounded up, without the unit. */
 export function formatMargin(margin: number): string {
   return roundUp(margin, decimalsOf(margin));
 }
 
-/** Three significant digits, but a tenth up to 1000. */
+/** Three significant digits, but one decimal up to 1000. */
 function decimalsOf(value: number): number {
   if (value >= 1000) return 0;
   if (value >= 10) return 1;

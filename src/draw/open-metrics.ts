@@ -1,17 +1,17 @@
 /** A family of gauges. */
 export interface GaugeFamily {
   name: string;
-  /** Without quotes, backslashes and line breaks, which the two formats escape in different ways. */
+  /** Without quotes, backslashes and line breaks, which the two formats escape differently. */
   help: string;
-  /** The name ends with it; absent from a plain number. */
+  /** The end of the name; absent for a plain number. */
   unit?: string;
   samples: readonly { labels: Readonly<Record<string, string | number | null>>; value: number }[];
 }
 
 /**
- * Gauges in OpenMetrics 1.0. The text is also what node_exporter's textfile collector reads, Prometheus' text format 0.0.4,
- * to which the lines UNIT and EOF are comments. A family without samples is left out, and so is a label that is null: to
- * Prometheus an empty label is no label.
+ * Gauges in OpenMetrics 1.0. node_exporter's textfile collector can also read it as Prometheus' text format 0.0.4, in
+ * which the lines UNIT and EOF are comments. Families without samples are left out, and so are labels that are null:
+ * for Prometheus an empty label is a missing one.
  */
 export function openMetricsText(families: readonly GaugeFamily[]): string {
   return [...families.flatMap(linesOf), "# EOF"].map((line) => `${line}\n`).join("");
@@ -32,7 +32,7 @@ function linesOf({ name, help, unit, samples }: GaugeFamily): string[] {
   ];
 }
 
-/** Both formats escape the same three in a label's value. */
+/** Both formats escape the same three characters in a label's value. */
 function escaped(text: string): string {
   if (!/["\\\n]/.test(text)) return text;
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");

@@ -1,26 +1,26 @@
 /**
- * Names of files, hosts, devices and loaders, and what other programs say, may hold what a terminal obeys and what turns
- * text around: control characters (Unicode's Cc), breaks of lines and paragraphs, and the marks and overrides of
- * bidirectional text (Unicode's Bidi_Control, UAX #9). Whatever people read has them as visible escapes; JSON keeps the
- * truth.
+ * Names of files, hosts, devices and loaders, and other programs' output, may contain characters that control a
+ * terminal or the direction of text: control characters (Unicode's Cc), line and paragraph breaks, and marks and
+ * overrides of bidirectional text (Unicode's Bidi_Control, UAX #9). Texts for people show them as escapes; JSON keeps
+ * them.
  */
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** The text as one line without anything that a terminal or a page would obey: `\x1b`, `\u202e`, `\n` stand for it. */
+/** The text as one line without any control character: `\x1b`, `\u202e`, `\n` stand for them. */
 export function printableText(text: string): string {
   return text.replace(unprintable, (character) => shortEscapes[character] ?? escapeOf(character));
 }
 
-/** As JavaScript writes it: `\xe9`, `\u202e`, `\u{1f600}`. */
+/** In JavaScript's notation: `\xe9`, `\u202e`, `\u{1f600}`. */
 function escapeOf(character: string): string {
   const code = character.codePointAt(0)!.toString(16);
   if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
   return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\u{${code}}`;
 }
 
-/** How the signs that pinbench's own texts have are spelled in ASCII; blocks of a curve keep their order. */
+/** ASCII spellings of the signs in pinbench's own texts; blocks of a curve keep their order. */
 const spelled: Readonly<Record<string, string>> = {
   "±": "+-",
   µ: "u",
@@ -53,14 +53,14 @@ const spelled: Readonly<Record<string, string>> = {
   "█": "#",
 };
 
-/** The text in ASCII alone: signs as they are spelled, any other character as an escape. */
+/** The text in ASCII: signs are spelled out, other characters are escaped. */
 export function asciiText(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (character) => spelled[character] ?? escapeOf(character));
 }
 
 /**
- * A document with every text in it, keys too, made printable, to be rendered for people. What holds none that changes,
- * such as columns of samples, is not copied.
+ * A document with every text, keys too, made printable for people. Parts without changes, such as columns of samples,
+ * are not copied.
  */
 export function printableDocument<Document>(document: Document): Document {
   return printableValue(document) as Document;

@@ -1,35 +1,35 @@
 import { withoutFullStop } from "./words.js";
 
 /*
- * A report: what a document says, before it is drawn. A terminal, Markdown and a page draw the same report, and know no
- * document.
+ * A report: the content of a document before drawing. A terminal, Markdown and a page draw the same report, independent
+ * of the document.
  */
 
-/** What a document says to people, in the order of a terminal. */
+/** The report on a document, in the order of a terminal. */
 export interface Report {
   /** The command that made the document, "doctor"; "" for `run`. */
   command: string;
   /** The version of pinbench that made it. */
   version: string;
-  /** What it is of and of when, which names it among others on a page: "NVIDIA H200, 2026-11-21 10:22 UTC". */
+  /** Its subject and time, which name it among others on a page: "NVIDIA H200, 2026-11-21 10:22 UTC". */
   name: string;
   blocks: readonly Block[];
-  /** Its tables have words that `pinbench help terms` explains. */
+  /** Whether its tables have words that `pinbench help terms` explains. */
   hasTerms: boolean;
-  /** A terminal shows the answers last, where the eye is. */
+  /** A terminal shows the answers last, where the reader looks. */
   endsWithAnswer?: boolean;
-  /** Most lines of tables in a terminal without --verbose; tables that do not fit are left out. */
+  /** Most lines of tables in a terminal without --verbose; tables beyond that are left out. */
   tableLines?: number;
   /** Most lines in a terminal of 80 columns without --verbose, if blocks that yield are enough to reach it. */
   mostLines?: number;
 }
 
 /**
- * A part of a report. Texts, the simplest ones, are by their type: an `alert` is read before any figure, an `answer` is
- * what the document comes to, a `finding` follows from the figures besides, and a `note` helps to read tables.
+ * A part of a report. The types of texts: an `alert` comes before any figure, an `answer` is the document's conclusion,
+ * a `finding` is a further conclusion, and a `note` helps to read tables.
  */
 export type Block = BlockContent & {
-  /** A terminal shows it with --verbose only. */
+  /** A terminal shows it only with --verbose. */
   isDetail?: true;
   /** A terminal without --verbose leaves it out if there are too many lines, those with the lowest number first. */
   yields?: 1 | 2 | 3;
@@ -40,20 +40,22 @@ type BlockContent =
   /** `headline`: the figures of the sentence, which a page shows large above it. */
   | ({ type: "answer"; headline?: readonly Fact[] } & Note)
   /**
-   * `isEnvironment`: what the figures hold for, which Markdown and pages show last. `brief`: what a
-   * terminal shows in their place without --verbose.
+   * `isEnvironment`: the conditions of the figures, which Markdown and pages show last. `brief`: a terminal shows these
+   * instead without --verbose.
    */
   | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly Fact[] }
   | { type: "table"; grid: Grid }
-  /** Something found, with what there is to say of it. */
+  /** A finding with its facts. */
   | { type: "entry"; text: string; facts: readonly Fact[] }
   | { type: "list"; items: readonly string[] }
   | { type: "code"; language: string; text: string }
-  /** Lines that are ready for a terminal and shown nowhere else. */
+  /** Lines that are ready for a terminal, and shown only there. */
   | { type: "lines"; lines: readonly string[] }
-  /** Details that Markdown and pages have folded away; a terminal shows what stands in their place. */
+  /** Details that are folded in Markdown and on pages; a terminal shows `instead`. */
   | { type: "fold"; title: string; blocks: readonly Block[]; instead: readonly Note[] }
-  /** `isTight`: a terminal draws no empty lines in it. `isSummary`: Markdown and pages show it first, a terminal in place. */
+  /**
+   * `isTight`: a terminal has no empty lines in it. `isSummary`: Markdown and pages show it first, a terminal in place.
+   */
   | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean; isSummary?: true };
 
 /** Texts of one type as blocks, in their order. */
@@ -61,12 +63,12 @@ export function texts(type: "alert" | "answer" | "finding" | "note", notes: read
   return notes.map((one) => ({ type, ...one }));
 }
 
-/** What the figures of a document hold for; `brief` as in the block. */
+/** The conditions of a document's figures; `brief` as in the block. */
 export function environment(facts: readonly Fact[], brief?: readonly Fact[]): Block {
   return { type: "facts", facts, isEnvironment: true, ...(brief === undefined ? {} : { brief }) };
 }
 
-/** Blocks that a terminal shows with --verbose only. */
+/** Blocks that a terminal shows only with --verbose. */
 export function details(blocks: readonly Block[]): Block[] {
   return blocks.map((block) => ({ ...block, isDetail: true }));
 }
@@ -81,7 +83,7 @@ export function tables(grids: readonly Grid[]): Block[] {
   return grids.map((grid) => ({ type: "table", grid }));
 }
 
-/** Blocks that are folded away where the medium can; a terminal shows the notes instead. */
+/** Blocks that are folded if the medium can do so; a terminal shows the notes instead. */
 export function fold(title: string, blocks: readonly Block[], instead: readonly Note[] = []): Block {
   return { type: "fold", title, blocks, instead };
 }
@@ -91,64 +93,64 @@ export function section(title: string, blocks: readonly Block[], isTight = false
   return { type: "section", title, blocks, isTight };
 }
 
-/** A tight section of what all of the report comes to. */
+/** A tight section with the conclusion of the whole report. */
 export function summary(title: string, blocks: readonly Block[]): Block {
   return { type: "section", title, blocks, isTight: true, isSummary: true };
 }
 
-/** A section's title as a heading, which has no colon behind it as a line above something in a terminal has. */
+/** A section's title as a heading, without the colon that it has in a terminal. */
 export function headingText(title: string): string {
   return title.replace(/:$/, "");
 }
 
-/** What a text is to the reader; the terminal has a colour for each, Markdown prints the two worst in bold. */
+/** The meaning of a text for the reader: a colour in the terminal; Markdown prints the two worst in bold. */
 export type Tone = "plain" | "muted" | "warning" | "failure" | "mismatch";
 
-/** One cell of a grid: a number, which is aligned by its decimal point, or a word, and a note beside it. */
+/** One cell of a grid: a number, aligned by its decimal point, or a word; and a note next to it. */
 export interface Figure {
   text: string;
-  /** What stands after the number, such as "±2.1 %" or "*". */
+  /** The text after the number, such as "±2.1 %" or "*". */
   note: string;
   tone: Tone;
 }
 
 /** A column of a grid. */
 export interface Column {
-  /** One entry a line of the head; an empty first line is that of the column before. */
+  /** One entry per line of the head; if the first line is empty, it continues that of the column before. */
   head: readonly string[];
   align: "left" | "right";
-  /** Where there is no room for all columns, those that have this go, the one of the smallest number first. */
+  /** Columns with this are dropped if there is no room for all, the smallest number first. */
   spared?: number;
-  /** So many lines an entry of words may take (2). */
+  /** Most lines of an entry of words (2). */
   mostLines?: number;
 }
 
-/** A table: each row has a figure for each column. */
+/** A table: each row has an entry for each column. */
 export interface Grid {
-  /** Absent where the text around the table says what it shows. */
+  /** Absent if the text around the table says what it shows. */
   caption?: string;
-  /** What a page calls a table without a caption, as it needs a name there. */
+  /** The name of a table without a caption on a page, where it needs one. */
   name?: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
   /**
-   * So many columns name a row (1): where the rows of a table are ordered by them, all but the last are left blank where
-   * they say the same as in the row above.
+   * Number of leading columns that name a row (1): all but the last of these are left blank if they repeat the row
+   * above and the rows are sorted by them.
    */
   labels?: number;
-  /** The rows are ordered in another way: nothing is left blank. */
+  /** The rows are sorted differently, so nothing is left blank. */
   keepsRepeats?: true;
-  /** A sentence that stands right below; a terminal shows it with --verbose only. */
+  /** A sentence right below; a terminal shows it only with --verbose. */
   footnote?: string;
-  /** A table next to one with the same columns is drawn as one with it; `row` names its rows there, `caption` both. */
+  /** Adjacent tables with equal columns are drawn as one; `row` then names this one's rows, `caption` the whole. */
   joins?: { row: string; caption: string };
   /** Indexes of the rows that a terminal shows without --verbose (all). */
   keyRows?: readonly number[];
-  /** Those that it shows where the report's tables have more lines than they may. */
+  /** Rows that it shows if the report's tables have too many lines. */
   coreRows?: readonly number[];
 }
 
-/** A sentence of its own, such as a warning or a finding. */
+/** A single sentence, such as a warning or a finding. */
 export interface Note {
   text: string;
   tone: Tone;
@@ -160,12 +162,12 @@ export type Fact = readonly [label: string, value: string];
 /** An empty cell of a grid. */
 export const blank: Figure = { text: "", note: "", tone: "plain" };
 
-/** A cell of a grid, plain and without a note unless they are given. */
+/** A cell of a grid, by default plain and without a note. */
 export function figure(text: string, note = "", tone: Tone = "plain"): Figure {
   return { text, note, tone };
 }
 
-/** A sentence of its own, plain unless a tone is given. */
+/** A single sentence, by default plain. */
 export function note(text: string, tone: Tone = "plain"): Note {
   return { text, tone };
 }
@@ -180,7 +182,7 @@ export function numberColumn(...head: string[]): Column {
   return { head, align: "right" };
 }
 
-/** The items by key, keys and items in the order in which they come. */
+/** The items by key, with keys and items in their original order. */
 export function groupBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Map<string, Item[]> {
   const groups = new Map<string, Item[]>();
   for (const item of items) {
@@ -192,7 +194,7 @@ export function groupBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => stri
   return groups;
 }
 
-/** One note for each reason among those of the cells: "label: reason (whom)", `whom` naming the cells it holds for. */
+/** One note per reason among the cells: "label: reason (whom)", where `whom` names the cells. */
 export function reasonNotes<Cell>(
   cells: readonly Cell[],
   reasonsOf: (cell: Cell) => readonly string[],
@@ -206,12 +208,12 @@ export function reasonNotes<Cell>(
   );
 }
 
-/** A column that can be spared where there is no room for all, those of smaller numbers before it. */
+/** A column that can be dropped if there is no room for all, smaller numbers first. */
 export function spared(column: Column, order: number): Column {
   return { ...column, spared: order };
 }
 
-/** The head of each column in one line: "pinned/" above "link" is one word, other lines are words of their own. */
+/** The head of each column in one line: "pinned/" above "link" is one word, other lines are separate words. */
 export function headTexts(columns: readonly Column[]): string[] {
   let above = "";
   return columns.map(({ head }) => {
@@ -225,8 +227,8 @@ export function headTexts(columns: readonly Column[]): string[] {
 }
 
 /**
- * The rows with repeated labels left out: of those before the last label, all that are the same as in the row above, up to
- * the first that differs.
+ * The rows without repeated labels: each label before the last is left blank if it and those before it equal the row
+ * above.
  */
 export function rowsWithoutRepeats({ rows, labels = 1, keepsRepeats }: Grid): Figure[][] {
   return rows.map((row, index) => {

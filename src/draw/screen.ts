@@ -1,39 +1,39 @@
 import { Chalk, type ChalkInstance } from "chalk";
 
 /**
- * What a text for people is drawn on, and what of it is wanted. Whoever prints decides it once and hands it down: nothing
- * in src/report asks the process how wide its terminal is.
+ * The medium of a text for people, and the wanted content. The command decides it once and passes it on: nothing in
+ * src/report asks the process for the terminal's width.
  */
 export interface Screen {
-  /** So many columns wide: no line is wider, but for a single word and the tables of `isPlain`. */
+  /** Largest width of a line, except for a single word and the tables of `isPlain`. */
   columns: number;
-  /** Draws colours; its level 0 draws none. */
+  /** Draws colours; with level 0 it draws none. */
   chalk: ChalkInstance;
-  /** Shows ASCII alone: signs are spelled, other characters escaped. */
+  /** Shows only ASCII: signs are spelled out, other characters escaped. */
   isAscii: boolean;
   /**
-   * For awk and for screen readers: a row of a table stands on one line, however wide, with all of its labels, no cell is
-   * empty, two blanks or more stand between columns and nowhere else, and no rule is drawn.
+   * For awk and screen readers: one line per row, however wide, with all labels; no empty cells, no rules, and two or
+   * more blanks only between columns.
    */
   isPlain: boolean;
-  /** Cells are called by their ids in place of short names. */
+  /** Whether cells are called by their ids instead of short names. */
   showsIds: boolean;
   /** Shows everything: all rows, details and footnotes. */
   isVerbose: boolean;
 }
 
-/** The width of a file, and of a pipe of which nobody says how wide it is. */
+/** Width of a file, and of a pipe, whose width is unknown. */
 export const usualColumns = 100;
 
-/** The eye loses the line in running text that is wider than this. */
+/** Wider running text is hard to read. */
 const readableColumns = 110;
 
-/** How wide running text is on a screen. */
+/** Width of running text on a screen. */
 export function textColumns({ columns }: Pick<Screen, "columns">): number {
   return Math.min(columns, readableColumns);
 }
 
-/** A file: as wide as usual, without colours, in Unicode, with everything; `wanted` says what is to be otherwise. */
+/** The screen of a file: usual width, no colours, Unicode, all content; `wanted` overrides these. */
 export function fileScreen(wanted: Partial<Screen> = {}): Screen {
   return {
     columns: usualColumns,

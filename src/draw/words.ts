@@ -2,22 +2,22 @@
  * Words around figures, the same in every output.
  */
 
-/** A number and its noun: "1 cell", "2 cells"; `nouns` is for those whose plural has more than an s. */
+/** A number and its noun: "1 cell", "2 cells"; `nouns` is for irregular plurals. */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : nouns}`;
 }
 
-/** An enumeration in running text: "a", "a and b", "a, b and c". */
+/** A list in running text: "a", "a and b", "a, b and c". */
 export function listed(items: readonly string[]): string {
   return items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
-/** The text with a capital letter at its beginning. */
+/** The text with a capital first letter. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A sentence that is to stand within another one. */
+/** A sentence for use within another one. */
 export function withoutFullStop(sentence: string): string {
   return sentence.replace(/\.$/, "");
 }

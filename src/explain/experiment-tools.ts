@@ -22,20 +22,17 @@ import type { ExplainedAnswer, Explanation } from "./explanation.js";
 import { commandOf, explainCommand, type Question, type RunRequest, type Tools } from "./question.js";
 import { TorchBench } from "./torch/torch-bench.js";
 
-/** On what all questions are answered. */
+/** What all questions share to find their answers. */
 export interface Bench {
   prepared: Pick<PreparedRun, "backend" | "devices">;
   sharing: DeviceSharing | null;
   torch: TorchBench;
-  /** As the caller chose. */
+  /** Settings chosen by the caller. */
   settings: { backend: BackendChoice; lastLevelCacheBytes: number | null; python: string | null };
   onActivity: (text: string) => void;
 }
 
-/**
- * Opens a driver, and says which of its devices are asked. Rejects with a PinbenchError where there is no such driver or
- * device.
- */
+/** Opens a driver, and chooses the devices. Rejects with a PinbenchError if the driver or a device is missing. */
 export async function openDevices({
   backend: choice,
   devices: wanted,
@@ -54,7 +51,7 @@ export async function openDevices({
   return { backend, passedOver, devices: devices.filter(({ ordinal }) => ordinals.includes(ordinal)) };
 }
 
-/** The tools of one question, which end with `signal`. */
+/** The tools of one question, which stop with `signal`. */
 export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
   const { prepared, onActivity } = bench;
   return {
@@ -102,8 +99,8 @@ async function inSession<Result>(
 }
 
 /**
- * Holds the contexts of devices open while questions are answered, so that each of their runs need not create one anew.
- * Resolves with what lets go of them. A device that cannot be opened is the run's to report.
+ * Keeps the contexts of devices open during the questions, so that runs need not create new ones. Resolves with a
+ * function that releases them. The run reports a device that cannot be opened.
  */
 export async function keepContexts(
   backend: PreparedRun["backend"],
@@ -126,7 +123,7 @@ function settingsOf(bench: Bench, request: RunRequest): RunSettings {
   return fillRunSettings({ origin: "caller", given: { backend, ...withBench(bench, request) } });
 }
 
-/** The request on the devices and with the cache that were asked for. */
+/** The request for the chosen devices, with the caller's settings. */
 function withBench({ prepared, settings }: Bench, request: RunRequest): RunRequest {
   const [first] = prepared.devices;
   const { lastLevelCacheBytes } = settings;
@@ -137,7 +134,7 @@ function withBench({ prepared, settings }: Bench, request: RunRequest): RunReque
   };
 }
 
-/** The document, where it is whole, and nothing in it failed or came back wrong. Throws a PinbenchError. */
+/** Returns the document if it is complete, without failures and wrong data; otherwise throws a PinbenchError. */
 export function wholeResult(document: ResultDocument): ResultDocument {
   const { status, error } = document.run;
   if (status === "aborted") throw new PinbenchError("measurement", "the measurement was cut short.");
@@ -151,23 +148,23 @@ export function wholeResult(document: ResultDocument): ResultDocument {
   return document;
 }
 
-/** What is asked, on what, since when, and who hears of it. */
+/** A request to answer questions: which ones, on which devices, the start time, and the listener. */
 interface ExplainRequest {
   questions: readonly Question[];
   prepared: Pick<PreparedRun, "backend" | "devices">;
-  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
   sharing: DeviceSharing | null;
   settings: Bench["settings"];
   startedAt: Date;
   startedMs: number;
   signal: AbortSignal;
-  /** What is being done, in words. */
+  /** Describes the current activity. */
   onActivity: (text: string) => void;
 }
 
 /**
- * Answers questions one after the other. One that fails, or takes longer than it may, cannot be told, and the others go
- * on. Where `signal` is aborted, the document has what was answered until then.
+ * Answers questions one after the other. A question that fails, or exceeds its time, is inconclusive, and the others go
+ * on. If `signal` is aborted, the document has the answers so far.
  */
 export async function explainMachine(request: ExplainRequest): Promise<Explanation> {
   const { questions, prepared, signal, startedAt, startedMs } = request;
@@ -186,7 +183,7 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
       if (answer !== null) answers.push(answer);
     }
   } finally {
-    // A call that hangs holds its context.
+    // A hanging call keeps its context.
     const released = Promise.race([release(), sleep(patienceMs, undefined, { ref: false })]);
     await Promise.all([released, torch.close()]);
   }
@@ -205,17 +202,20 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
   };
 }
 
-/** The devices that pinbench itself measures on: none for questions about torch, and the first unless one is about several. */
+/**
+ * The devices that pinbench itself measures on: none for questions about torch, all for questions about several, and
+ * otherwise the first.
+ */
 function devicesFor(questions: readonly Question[], devices: PreparedRun["devices"]): PreparedRun["devices"] {
   const needs = questions.map((question) => question.needs);
   if (needs.includes("devices")) return devices;
   return needs.includes("device") ? devices.slice(0, 1) : [];
 }
 
-/** How long an experiment that was ended may take to end; a driver's call that does not return is then left alone. */
+/** Time for a stopped experiment to end; after that, a driver call that does not return is abandoned. */
 const patienceMs = 700;
 
-/** Null where the whole was interrupted meanwhile. */
+/** Null if the whole command was interrupted meanwhile. */
 async function answerInTime(
   question: Question,
   bench: Bench,
@@ -249,7 +249,7 @@ async function answerInTime(
     if (answer !== null) return { ...asked, ...answer, failure: null };
     return {
       ...asked,
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       figures: [],
       sentences: [failure!],
       command: explainCommand(question, { ...bench.prepared, torch: bench.torch }),
@@ -261,11 +261,11 @@ async function answerInTime(
   }
 }
 
-/** What went wrong as a sentence of its own. */
+/** An error as a sentence. */
 function sentenceOf(error: unknown): string {
   const hint = error instanceof PinbenchError ? error.hint : null;
   const message = error instanceof Error ? error.message : String(error);
-  // A function of the driver's keeps its name.
+  // Names of driver functions keep their spelling.
   const begun = message.replace(/^[a-z](?=[a-z]*\b)/, (letter) => letter.toUpperCase());
   const sentence = /[.!?]$/.test(begun) ? begun : `${begun}.`;
   return hint === null ? sentence : `${sentence} ${hint}`;

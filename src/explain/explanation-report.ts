@@ -39,7 +39,7 @@ export const explanationKind: DocumentKind<Explanation> = {
   report: explanationReport,
 };
 
-/** The questions that can be asked. */
+/** The list of questions. */
 export function renderQuestions(questions: readonly QuestionText[], format: string, screen: Screen): string {
   if (format === "json") {
     return jsonReport(questions.map(({ name, title, claim, needs }) => ({ name, title, claim, needs })));
@@ -67,11 +67,11 @@ export function renderQuestions(questions: readonly QuestionText[], format: stri
 const verdictWords: Readonly<Record<ClaimVerdict, string>> = {
   true: "true here",
   "not here": "not here",
-  "cannot be told": "cannot be told",
+  inconclusive: "inconclusive",
 };
 
 const toneOf = ({ verdict, failure }: ExplainedAnswer): Tone =>
-  failure !== null ? "failure" : verdict === "cannot be told" ? "warning" : "plain";
+  failure !== null ? "failure" : verdict === "inconclusive" ? "warning" : "plain";
 
 function explanationReport(explanation: Explanation): Report {
   const { answers, tool, devices, createdAt } = explanation;
@@ -110,12 +110,12 @@ function answerSection(answer: ExplainedAnswer): Block {
   ]);
 }
 
-/** All verdicts at a glance. */
+/** All verdicts in one table. */
 function overview(answers: readonly ExplainedAnswer[]): Block {
   return facts(answers.map(({ question, verdict }): Fact => [question, verdictWords[verdict]]));
 }
 
-/** What must be read before any answer. */
+/** Alerts before any answer. */
 function alertsOf({ notice, asked, answers }: Explanation): Note[] {
   const isCutShort = answers.length < asked.length;
   return [

@@ -8,52 +8,52 @@ import { formatDuration, formatSize, KiB } from "../settings/units.js";
 import type { ExplainedAnswer, QuestionText } from "./explanation.js";
 import type { TorchBench } from "./torch/torch-bench.js";
 
-/** What an experiment measures: given as to `pinbench run`, but for the backend, which is that of all questions. */
+/** What an experiment measures: the settings of `pinbench run`, without the backend, which all questions share. */
 export type RunRequest = Omit<Given<typeof runSettings>, "backend">;
 
-/** What questions measure with. All calls end early where `signal` is aborted. */
+/** Tools for measuring. All calls end early if `signal` is aborted. */
 export interface Tools {
-  /** Ends the experiment: an interruption, or the end of the question's time. */
+  /** Ends the experiment, after an interruption or at the end of the question's time. */
   signal: AbortSignal;
   backend: Backend;
-  /** The devices that were asked for; experiments on one device take the first. */
+  /** The chosen devices; experiments on one device take the first. */
   devices: DeviceFacts[];
-  /** The user's torch, which starts when it is asked for the first time. */
+  /** The user's torch, which starts on first use. */
   torch: TorchBench;
-  /** What is being done, in words. */
+  /** Describes the current activity. */
   onActivity: (text: string) => void;
   /**
-   * Measures as `pinbench run` does, in this process, on the first device unless the request says otherwise. Rejects with
-   * a PinbenchError where it cannot be planned, the run failed or is cut short, or data came back wrong.
+   * Measures like `pinbench run`, in this process, by default on the first device. Rejects with a PinbenchError if it
+   * cannot be planned, the run fails or is cut short, or data came back wrong.
    */
   run(request: RunRequest): Promise<ResultDocument>;
-  /** The same in a process of its own, which creates its own context. */
+  /** The same in a process of its own, with a new context. */
   runInFreshProcess(request: RunRequest): Promise<ResultDocument>;
-  /** Does `work` in a session of its own on the first device, whose memory is given back with it. */
+  /** Calls `work` with its own session on the first device; the session's memory is freed afterwards. */
   inSession<Result>(work: (session: NativeSession) => Promise<Result>): Promise<Result>;
-  /** `pinbench run` with the flags that ask for the same. */
+  /** The `pinbench run` command for a request. */
   commandFor(request: RunRequest): string;
 }
 
-/** What was measured for a question, and what that makes of its claim. */
+/** The measurements for a question, and the verdict. */
 export type Answer = Pick<ExplainedAnswer, "verdict" | "figures" | "sentences" | "command"> &
   Partial<Pick<ExplainedAnswer, "parts">>;
 
-/** What figures make of a claim: what a question's pure function returns. */
+/** The result of a question's pure function: verdict, figures and sentences. */
 export type Conclusion = Omit<Answer, "command">;
 
-/** One of the experiments that articles make, or ought to. */
+/** One of the experiments that articles make, or should make. */
 export interface Question extends QuestionText {
-  /** After so long the experiment is ended, and the claim cannot be told. */
+  /** After this time the experiment is stopped, and the claim is inconclusive. */
   mostMs: number;
-  /** Rejects with whatever failed; what this machine lacks is an answer, "cannot be told" with its reason. */
+  /** Rejects with any failure. Missing hardware is an answer: "inconclusive", with the reason. */
   answer(tools: Tools): Promise<Answer>;
 }
 
 const inBytes: readonly string[] = ["sizesBytes", "lastLevelCacheBytes", "stagingChunkBytes"];
 const inNanoseconds: readonly string[] = ["budgetNs"];
 
-/** `pinbench run` with the flags of a request. */
+/** The `pinbench run` command for a request. */
 export function commandOf(request: RunRequest, isEmulated: boolean): string {
   const flags = Object.entries(request).flatMap(([key, value]) => {
     const [name] = runSettings[key as keyof typeof runSettings].flag.split(" ");
@@ -69,13 +69,13 @@ export function commandOf(request: RunRequest, isEmulated: boolean): string {
   return ["pinbench run", ...(isEmulated ? ["--backend emulated"] : []), ...flags].join(" ");
 }
 
-/** A size as a flag has it: decimal where it was meant so, as in 40MB. */
+/** A size for a flag: decimal if only that is a round number, as in 40MB. */
 function sizeText(bytes: number): string {
   const isDecimal = bytes % 1e6 === 0 && bytes % KiB !== 0;
   return isDecimal ? `${bytes / 1e6}MB` : formatSize(bytes).replace(" ", "");
 }
 
-/** `pinbench explain` with the flags that ask a question again. */
+/** The `pinbench explain` command for a question. */
 export function explainCommand(
   { name, needs }: Pick<Question, "name" | "needs">,
   {
@@ -93,7 +93,7 @@ export function explainCommand(
     `pinbench explain ${name}`,
     ...(backend.name === "emulated" ? ["--backend emulated"] : []),
     ...(needs === "devices" ? ["--device all"] : isOther ? [`--device ${first.ordinal}`] : []),
-    // Whatever a path has in it, a shell takes it as it is.
+    // Quoted, so that a shell takes any path unchanged.
     ...(needs !== "torch" || python === "python3"
       ? []
       : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),

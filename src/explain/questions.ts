@@ -29,12 +29,12 @@ const known: readonly Question[] = [
   tooManyWorkers,
 ];
 
-/** All questions, in the order of the report. */
+/** All questions, in the report's order. */
 export const questions: readonly Question[] = questionNames.flatMap((name) =>
   known.filter((question) => question.name === name),
 );
 
-/** The questions of these names, in their own order, or all. Throws a usage error for a name that there is not. */
+/** The questions of these names in the report's order, or all. Throws a usage error for an unknown name. */
 export function questionsNamed(names: readonly string[] | "all"): readonly Question[] {
   if (names === "all") return questions;
   const known: readonly string[] = questions.map(({ name }) => name);

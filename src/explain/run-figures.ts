@@ -6,8 +6,8 @@ import { median, medianInterval } from "../stats/order-statistics.js";
 import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
 
 /*
- * Figures of what was measured, and what their intervals decide. All figures of a question come from one process, which
- * measured them in turns: their intervals are the medians' own.
+ * Figures from measurements, and what their intervals decide. All figures of a question come from one process, which
+ * measured them in turns: their intervals are those of the medians.
  */
 
 /** The fields by which a run's cell is found. */
@@ -15,7 +15,7 @@ export type CellWanted = Partial<
   Pick<CellResult, "device" | "direction" | "memory" | "sizeBytes" | "mode" | "chunks" | "together">
 >;
 
-/** The one-worker cell of a run that is so, and else plain. Throws a RangeError where it was not measured. */
+/** The one-worker cell of a run with these fields, plain otherwise. Throws a RangeError if it was not measured. */
 export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult {
   const { chunks, together, ...plain } = wanted;
   const found = document.cells.find(
@@ -36,7 +36,7 @@ export function rateFigure(name: string, { stats: [stats] }: CellResult): Measur
   return { name, value, unit: "GB/s", interval: intervalOf(low, high), samples: stats!.samples };
 }
 
-/** What one of a cell's copies takes, in nanoseconds, by its rate or, of latency cells, by single copies. */
+/** The time of one of a cell's copies, in nanoseconds: from its rate, or in latency cells from single copies. */
 export function timeFigure(name: string, { stats: [stats], sizeBytes }: CellResult): MeasuredFigure {
   const { samples, latencyUs, bandwidthGBps } = stats!;
   const timeNs = (rate: number) => sizeBytes / rate;
@@ -70,7 +70,7 @@ export function medianFigure(
   };
 }
 
-/** How many times one figure is the other; both are above 0. */
+/** The ratio of two figures, both above 0. */
 export function ratioFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
   const value = one.value / other.value;
   const estimate = (figure: MeasuredFigure) =>
@@ -90,7 +90,7 @@ export function ratioFigure(name: string, one: MeasuredFigure, other: MeasuredFi
 
 /**
  * The difference of two figures. Its interval is that of independent ones (G. Y. Zou and A. Donner, 2008, as in
- * claimed-interval.ts): too wide where they vary together, and never too narrow.
+ * claimed-interval.ts): too wide if they vary together, and never too narrow.
  */
 export function differenceFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
   const value = one.value - other.value;
@@ -108,10 +108,10 @@ function intervalOf(low: number | null, high: number | null): MeasuredFigure["in
   return low === null || high === null ? null : { low, high };
 }
 
-/** What is known of a statement: null where it cannot be told. */
+/** Whether a statement holds; null if that is unknown. */
 export type Known = boolean | null;
 
-/** Whether a figure is at least the bound; null where its interval has the bound within, or there is none. */
+/** Whether a figure is at least the bound; null without an interval, or if that includes the bound. */
 export function isAtLeast({ interval }: Pick<MeasuredFigure, "interval">, bound: number): Known {
   if (interval === null) return null;
   return interval.low >= bound ? true : interval.high < bound ? false : null;
@@ -123,21 +123,21 @@ export function allOf(...statements: readonly Known[]): Known {
   return statements.includes(null) ? null : true;
 }
 
-/** The contrary, which cannot be told where the statement cannot. */
+/** The opposite; unknown if the statement is. */
 export function not(statement: Known): Known {
   return statement === null ? null : !statement;
 }
 
-/** What it says of a claim that a statement holds here, does not, or cannot be told. */
+/** The verdict on a claim from its statement. */
 export function verdictOf(statement: Known): ClaimVerdict {
-  return statement === null ? "cannot be told" : statement ? "true" : "not here";
+  return statement === null ? "inconclusive" : statement ? "true" : "not here";
 }
 
 /*
  * Figures in words, for sentences and tables alike.
  */
 
-/** A number to three digits, and all of those before the point: "55.4", "7.60", "0.0123", "1230". */
+/** A number to three digits, or all of those before the decimal point: "55.4", "7.60", "0.0123", "1230". */
 export function digits(value: number): string {
   const power = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
   return value.toFixed(Math.min(9, Math.max(0, 2 - power)));
@@ -152,7 +152,7 @@ const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string
   "batches/s": (value) => `${digits(value)} batches/s`,
 };
 
-/** A time in nanoseconds; one that is saved may be below 0. */
+/** A time in nanoseconds; a saved time may be negative. */
 export function durationText(ns: number): string {
   return ns < 0 ? `−${formatDuration(-ns)}` : formatDuration(ns);
 }
@@ -162,7 +162,7 @@ export function figureText({ value, unit }: Pick<MeasuredFigure, "value" | "unit
   return writers[unit](value);
 }
 
-/** The ends of a figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "-" where there is none. */
+/** The ends of a figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "-" without one. */
 export function intervalText({ interval, unit }: Pick<MeasuredFigure, "interval" | "unit">): string {
   if (interval === null) return "-";
   const [low, high] = [writers[unit](interval.low), writers[unit](interval.high)];

@@ -11,23 +11,23 @@ import type { FigureKind } from "./fleet-document.js";
 import { kindOf, type NodeFigures } from "./node-figures.js";
 
 /**
- * What one cell's figures of a group are like: where its centre lies, how far each GPU and each node lies below it, and
- * whether the nodes lie on two levels. All in logarithms of speed, of which the inverse of a latency is one.
+ * The levels of one cell in a group: the centre, how far each GPU and each node is below it, and whether the nodes are
+ * on two levels. All are logarithms of speed; for a latency that is the inverse.
  */
 export interface CellLevels {
   key: string;
   kind: FigureKind;
-  /** What the GPUs are compared with: their like, or what is known of their kind. */
+  /** What the GPUs are compared with: the others like them, or the reference for their kind. */
   against: "like" | "reference";
-  /** The least drop that counts. */
+  /** The smallest drop that counts. */
   least: number;
-  /** The least drop that is called slow, more than `least` if nothing shows the noise of such figures. */
+  /** The smallest drop that is called slow; larger than `least` if nothing shows the noise of such figures. */
   namedFrom: number;
-  /** The cells whose drops were put together; none where it is one cell. */
+  /** The cells whose drops were combined; empty for a single cell. */
   members: readonly CellLevels[];
-  /** A GPU each, in the order of nodes and of their GPUs. */
+  /** One for each GPU, in the order of nodes and of their GPUs. */
   gpus: readonly GpuLevel[];
-  /** A node each that has a figure. */
+  /** One for each node with a figure. */
   nodes: readonly NodeLevel[];
   /** Centre of the group's GPUs. */
   centre: number;
@@ -36,40 +36,40 @@ export interface CellLevels {
   /** The GPUs that the noise is known from, and their drops. */
   shown: readonly GpuLevel[];
   residuals: readonly number[];
-  /** How many of `residuals` show noise: of those about one centre all but one. */
+  /** How many of `residuals` show noise: about a common centre, all but one. */
   spare: number;
-  /** Where the noise is wider than recorded. */
+  /** Set if the noise is wider than recorded. */
   wider: WiderNoise | null;
-  /** Null where the nodes lie on one level. */
+  /** Null if the nodes are on one level. */
   parts: TwoParts | null;
-  /** Places at which the GPUs of all nodes lie elsewhere than those at other places. */
+  /** Places whose GPUs, on all nodes, differ from those at other places. */
   oddPlaces: ReadonlyMap<string, PlaceLevel>;
 }
 
-/** A place whose GPUs lie elsewhere: by its change of the logarithm, and how many of its GPUs do. */
+/** A place with different GPUs: the change of the logarithm, and the number of GPUs that differ. */
 export interface PlaceLevel {
   change: number;
   changed: number;
   gpus: number;
 }
 
-/** A GPU's figure of a cell; `node` and `device` are indices into the group's nodes and the node's GPUs. */
+/** A GPU's figure in a cell; `node` and `device` are indices into the group's nodes and the node's GPUs. */
 export interface GpuLevel {
   node: number;
   device: number;
-  /** What it is held against, and how far below that it lies. */
+  /** The centre that it is compared with, and how far below that it is. */
   centre: number;
   drop: number;
 }
 
-/** A node's: the medians of its GPUs'. */
+/** A node's level: the medians of its GPUs. */
 export interface NodeLevel {
   node: number;
   centre: number;
   drop: number;
 }
 
-/** Nodes on two levels that are apart by far more than those of each level are from one another. */
+/** Nodes on two levels, much further apart than the nodes of each level. */
 export interface TwoParts {
   /** Indices of the group's nodes. */
   slow: readonly number[];
@@ -78,27 +78,33 @@ export interface TwoParts {
   fastCentre: number;
 }
 
-/** What is known of a GPU's kind: the logarithm of the speed that a healthy one has, and how far below it one may lie. */
+/** The reference for a GPU's kind: the logarithm of a healthy one's speed, and how far below it one may be. */
 export interface KnownLevel {
   speed: number;
   tolerated: number;
 }
 
-/** What is known of a cell of a GPU; null for nothing. */
+/** The reference for a cell of a GPU; null without one. */
 export type KnownOf = (node: number, device: number, key: string) => KnownLevel | null;
 
-/** With fewer GPUs at a place, their median may be that of slow ones: all of them must lie elsewhere. */
+/** With fewer GPUs at a place, their median may be that of slow ones, so all of them must differ. */
 const enoughForPlaces = 5;
 
-/** A slow part has at least this share of the nodes; a smaller one is outliers. A fast one may be smaller: nothing is fast by a fault. */
+/**
+ * Smallest share of the nodes in each part. A smaller slow part consists of outliers; a fast part may be smaller,
+ * because no fault makes a node fast.
+ */
 const leastPart = { slow: 0.25, fast: 0.1 };
 /**
- * By how many standard deviations within the parts these are apart at least, and what chance a gap like theirs has at most, all
- * nodes together.
+ * Smallest gap between the parts in standard deviations within them, and the largest chance of such a gap over all
+ * nodes.
  */
 const leastGap = 6;
 const mostGapChance = 1e-3;
-/** A drop that is no noise, even if no figures show how wide theirs is and it may be other than any recorded: link faults take half. */
+/**
+ * A drop that cannot be noise, even if no figures show the noise and it may differ from any recorded one: link faults
+ * cost half.
+ */
 export const leastUnshown = -Math.log1p(-0.25);
 /** So few nodes, or a single fast one, do not show their own spread. */
 export const fewNodes = 3;
@@ -109,13 +115,13 @@ interface Speed {
   speed: number;
   place: string;
   model: string;
-  /** Slower than what is known of its kind allows. */
+  /** Whether it is slower than its kind's reference allows. */
   isIll: boolean;
 }
 
 /**
- * The levels of a cell in a group, `threshold` being the least relative loss that counts; null where nobody has a figure.
- * GPUs that are slow by what is known of their kind have no part in the centre and in the noise.
+ * The levels of a cell in a group; `threshold` is the smallest relative loss that counts. Null if nobody has a figure.
+ * GPUs that are slow by the reference of their kind do not count in the centre and the noise.
  */
 export function cellLevels(
   nodes: readonly NodeFigures[],
@@ -154,8 +160,8 @@ export function cellLevels(
   );
   const slowOnes = new Set(parts?.slow);
   const isSlow = ({ node }: { node: number }) => slowOnes.has(node);
-  // A slow part that is the smaller one is held against the fast one. Else nobody's figures say which of the two is
-  // healthy, and nodes are held against their own part.
+  // If the slow part is the smaller one, it is compared with the fast one. Otherwise the figures do not show which part
+  // is healthy, and nodes are compared with their own part.
   const isFastLarger = parts !== null && parts.fast.length > parts.slow.length;
   const shift = parts === null || isFastLarger ? 0 : parts.slowCentre - parts.fastCentre;
   const well = plain.filter((one) => isWell(one) && !isSlow(one));
@@ -230,7 +236,7 @@ function byNode<One extends { node: number }>(
   return [...values].map(([node, ofNode]) => ({ node, speed: median(ofNode) }));
 }
 
-/** The nodes of these GPUs: the medians of what their GPUs have. */
+/** The nodes of these GPUs: the medians of their GPUs' levels. */
 export function nodeLevels(gpus: readonly GpuLevel[]): NodeLevel[] {
   const centres = byNode(gpus, ({ centre }) => centre);
   const drops = byNode(gpus, ({ drop }) => drop);
@@ -238,8 +244,8 @@ export function nodeLevels(gpus: readonly GpuLevel[]): NodeLevel[] {
 }
 
 /**
- * The widest gap between values in ascending order that leaves `fewest` of them on either side: how many lie below it,
- * and how wide it is.
+ * The widest gap between ascending values with at least `fewest` of them on either side: how many are below it, and its
+ * width.
  */
 function widestGap(
   sorted: readonly number[],
@@ -289,12 +295,12 @@ function twoParts(
   };
 }
 
-/** What names a GPU's place in its machine, the same in all machines of a kind. */
+/** Identifies a GPU's place in its machine; equal in all machines of a kind. */
 export type PlaceOf = (node: number, device: number) => string;
 
 /**
- * A GPU's place in its machine: its PCI address where machines have theirs at the same addresses, else its ordinal, which
- * a GPU that is missing shifts.
+ * A GPU's place in its machine: its PCI address if the machines have equal addresses, otherwise its ordinal, which
+ * shifts if a GPU is missing.
  */
 export function placesOf(nodes: readonly NodeFigures[]): PlaceOf {
   const addresses = new Set(nodes.flatMap(({ devices }) => devices.map(({ pciBusId }) => pciBusId)));
@@ -306,12 +312,12 @@ export function placesOf(nodes: readonly NodeFigures[]): PlaceOf {
   };
 }
 
-/** A place is told from others where it differs by so many errors of its median. */
+/** A place is different if it differs by this many errors of its median. */
 const leastPlaceErrors = 5;
 
 /**
- * Where the GPUs of most places lie, and the places whose GPUs lie farther than `least` from that. Of GPUs on two levels at
- * one place, the upper level is the place's: those below it are slow, and no design.
+ * The level of most places' GPUs, and the places whose GPUs are farther than `least` from it. If the GPUs at one place
+ * are on two levels, the upper one is the place's level: those below are slow, and not built so.
  */
 function placesElsewhere(
   speeds: readonly { place: string; speed: number }[],
@@ -352,7 +358,7 @@ function placesElsewhere(
   return { odd, centre: others.length === 0 ? centre : median(others.map(({ speed }) => speed)) };
 }
 
-/** The median of a place's GPUs, or of the upper ones where a gap of `leastWide` divides them. */
+/** The median of a place's GPUs, or of the upper ones if a gap of `leastWide` divides them. */
 function levelOfPlace(there: readonly number[], leastWide: number): number {
   const sorted = [...there].sort((a, b) => a - b);
   const above = sorted.length <= 3 ? 1 : Math.max(2, Math.ceil(leastPart.fast * sorted.length));
@@ -360,13 +366,13 @@ function levelOfPlace(there: readonly number[], leastWide: number): number {
   return median(gap >= leastWide ? sorted.slice(at) : sorted);
 }
 
-/** The level of the place that the middle GPU is at: never one between two levels. */
+/** The level of the middle GPU's place: never a value between two levels. */
 function middleLevel(usual: readonly { there: readonly number[]; level: number }[]): number {
   const levels = usual.flatMap(({ there, level }) => there.map(() => level)).sort((a, b) => a - b);
   return levels[Math.floor(levels.length / 2)]!;
 }
 
-/** By how much a place lies elsewhere: of few GPUs by as much as the nearest of its level does, if all of these lie on one side. */
+/** How much a place differs: for few GPUs, as much as the nearest of them, if all are on one side. */
 function nearestOfFew(there: readonly number[], level: number, centre: number): number {
   const change = level - centre;
   if (there.length >= enoughForPlaces) return change;

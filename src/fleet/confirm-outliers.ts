@@ -11,23 +11,24 @@ import {
 } from "./judge-group.js";
 import type { DeviceFigures, NodeFigures } from "./node-figures.js";
 
-/** What fresh processes say of those that looked slow. */
+/** The result of fresh processes on slow nodes and GPUs. */
 export interface Confirmation {
-  /** `confirmed` is null where no fresh process measured it. The largest drop first. */
+  /** `confirmed` is null if no fresh process measured it. The largest drop first. */
   outliers: readonly (SlowOne & { confirmed: boolean | null })[];
   /** Outliers that were not slow again. */
   cleared: readonly SlowOne[];
 }
 
 /**
- * An outlier is slow again where its fresh figure alone has lost half of what counts, with a p-value below this: it needs no
- * correction for many, as fresh figures had no part in choosing it. So does `check` with its suspects.
+ * An outlier is slow again if its fresh figure alone lost half of the counting drop, with a p-value below this level.
+ * No correction for many tests is needed, because fresh figures did not choose the outlier. `check` confirms its
+ * suspects in the same way.
  */
 const confirming = { shareOfThreshold: 0.5, level: 0.05 };
 
 /**
- * Judges again by the figures of fresh processes (`freshOf()` a node's, by its index in the group; null where there are none).
- * Outliers are confirmed or cleared. Suspects become outliers where their fresh figures alone show it, corrected over
+ * Judges again with the figures of fresh processes (`freshOf()` a node, by its index in the group; null without any).
+ * Outliers are confirmed or cleared. Suspects become outliers if their fresh figures alone show it, corrected over
  * those of all suspects of the group.
  */
 export function confirm(
@@ -55,7 +56,7 @@ export function confirm(
         return isSlow(drop, chanceOfDrop(drop, one.device === null ? levels.nodeNoise : levels.gpuNoise));
       },
     );
-    // What several cells have shown together, one of them by itself does not confirm.
+    // A loss shown by several cells together is not confirmed by a single one.
     const isSlowAgain =
       ofTogether || cells.some(({ drop, pValue, together }) => together === null && isSlow(drop, pValue));
     return { ...one, confirmed: cells.length === 0 ? null : isSlowAgain };
@@ -78,10 +79,12 @@ export function confirm(
   };
 }
 
-/** An older result shows the loss of today if it lost this share of it: what a cause takes varies less than by half. */
+/**
+ * An older result shows the present loss if it lost this share of it: the effect of a cause varies by less than half.
+ */
 const sameLoss = 0.5;
 
-/** Since when an outlier is slow, by the older results of its node in the cell that lost most. */
+/** Since when an outlier is slow, from the older results of its node in the cell with the largest loss. */
 export function slowSince(node: NodeFigures, one: SlowOne): FleetOutlier["since"] {
   const [most] = one.cells;
   if (node.startedAt === null || most === undefined) return null;
@@ -95,7 +98,7 @@ export function slowSince(node: NodeFigures, one: SlowOne): FleetOutlier["since"
   return { startedAt, lastHealthy: null };
 }
 
-/** The cell by the figures of another result, held against what it was held against; null where there are none. */
+/** The cell with the figures of another result, against the same centre; null without figures. */
 function cellAgain(
   node: NodeFigures,
   { node: index, device }: SlowOne,
@@ -116,7 +119,7 @@ function cellAgain(
   return { levels, centre, drop, pValue, adjustedPValue: pValue, together };
 }
 
-/** The GPU in another result of its node, which may have measured some of the node's GPUs alone. */
+/** The GPU in another result of its node, which may have only some of the node's GPUs. */
 function sameDevice(device: DeviceFigures, { devices }: NodeFigures): DeviceFigures | undefined {
   return device.uuid === null
     ? devices.find(({ ordinal }) => ordinal === device.ordinal)

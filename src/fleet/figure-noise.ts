@@ -12,46 +12,47 @@ import { moderate, robustVariance, type VarianceEstimate } from "../stats/varian
 import type { FigureKind } from "./fleet-document.js";
 
 /**
- * How far below its group's centre the figure of a healthy GPU may lie. The logarithm of a figure has two parts:
+ * How far below its group's centre the figure of a healthy GPU may be. The logarithm of a figure has two errors:
  *
- * - what its machine differs by from the others: normal, with the spread that the group's own figures show (median absolute
- *   deviation), which the recorded spread between machines moderates where these are few;
- * - what its one process was off by. A process in some thousand is off by far more than the spread of the others tells, and a
- *   fleet is some thousand processes: it cannot tell such a one from a slow GPU by itself. How far they go is taken from
- *   recordings, as `recordedSpread` has it, outliers included, with the tail of Student's t for its degrees of freedom.
+ * - that of its machine: normal, with the spread of the group's own figures (median absolute deviation), moderated by the
+ *   recorded spread between machines if there are few figures;
+ * - that of its one process. One process in some thousands is off by far more than the spread of the others suggests, and
+ *   a fleet is some thousand processes: by itself, it cannot distinguish such a process from a slow GPU. The size of these
+ *   errors is recorded (`recordedSpread`), outliers included, with the tail of Student's t for its degrees of freedom.
  *
- * Whatever the two depend on, P(both together > d) is at most P(first > w d) + P(second > (1 - w) d), for every w: the least
- * of these bounds is the p-value.
+ * However the two depend on each other, P(sum > d) is at most P(first > w d) + P(second > (1 - w) d), for every w: the
+ * smallest of these bounds is the p-value.
  */
 export interface FigureNoise {
-  /** Variances of the logarithm of a figure. */
+  /** Variances of a figure's logarithm. */
   betweenMachines: VarianceEstimate;
   ofProcess: VarianceEstimate;
 }
 
-/** The few machines that were recorded count for no more than so many degrees of freedom beside a group's own figures. */
+/** The few recorded machines count for at most this many degrees of freedom next to a group's own figures. */
 const mostRecordedDegrees = 4;
 
-/** The error of a median of n normal values is that of a mean of 2 n / pi. */
+/** The variance of a median of n normal values is that of a mean of 2 n / pi. */
 const medianInflation = Math.PI / 2;
 
 /**
- * The part of a process's variance that all its cells share, at most: medians over 20 cells of the 45 recorded processes have
- * 4 to 12 % of the variance of one cell (results/nvidia-h200/noise.json), of which 8 % are what a median of 20 leaves.
+ * Largest share of a process's variance that all its cells have in common: medians over 20 cells of the 45 recorded
+ * processes have 4 to 12 % of the variance of one cell (results/nvidia-h200/noise.json), of which 8 % remain in any
+ * median of 20.
  */
 const sharedByCells = 0.1;
 
 /**
- * A median over cells is off by far only if half of them are: the tail of its distribution is as much thinner, and with it the degrees of
- * freedom more, by one for each so many cells. In medians over 10 and 20 cells of the recorded processes none is off by more
- * than 7 and 3 standard deviations; of those over 3 cells one is by 10, as outliers hit neighbouring cells.
+ * A median over cells is far off only if half of the cells are. So its tail is thinner: it has one more degree of
+ * freedom for each of this many cells. In medians over 10 and 20 cells of the recorded processes none is off by more
+ * than 7 and 3 standard deviations; of those over 3 cells one is off by 10, because outliers hit neighbouring cells.
  */
 const cellsATail = 5;
 const mostTails = 3;
 
 const tailsOfMedian = (cells: number) => Math.max(1, Math.min(mostTails, cells / cellsATail));
 
-/** What is recorded of such figures on such GPUs; of the median over several cells, if they are. */
+/** The recorded noise of such figures on such GPUs; with several cells, that of their median. */
 function recordedNoise(kind: FigureKind, deviceNames: readonly string[], cells: number): FigureNoise {
   const recorded = standInFor(parseCellId(`d0/${kind.cell}`), kind.unit);
   const factor = areRecorded(deviceNames) ? 1 : varianceFactorOfBound;
@@ -71,21 +72,24 @@ function recordedNoise(kind: FigureKind, deviceNames: readonly string[], cells: 
   };
 }
 
-/** What figures of one kind of memory show of their noise, where it is wider than any that was recorded. */
+/** The noise of figures of one kind of memory that is wider than any recorded. */
 export interface WiderNoise {
-  /** Of variances: theirs over the recorded one. */
+  /** Ratio of its variance to the recorded one. */
   factor: number;
-  /** Of the Student's t whose tail they have. */
+  /** Degrees of freedom of the Student's t with this tail. */
   degreesOfFreedom: number;
 }
 
 /**
- * Figures with this many times the recorded variance are not of its noise, however few they are. With 2.5, heavy tails in small fleets
- * had up to 2 % of these accuse a healthy GPU (results/bench-fleet.txt).
+ * Figures with this many times the recorded variance do not have the recorded noise, even if they are few. With 2.5, up
+ * to 2 % of small fleets with heavy tails accused a healthy GPU (results/bench-fleet.txt).
  */
 const leastFactor = 2;
 
-/** Tails that are told apart; the first is assumed of noise that nobody has recorded, until enough figures show another. */
+/**
+ * The tails that are distinguished; the first is assumed for noise that nobody has recorded, until enough figures show
+ * another.
+ */
 const tails = [2, 3, 4, 6, 10, 30];
 const enoughForTail = 30;
 /** Of tails whose likelihoods are within this (natural logarithm) of the best one's, the heaviest is taken: 3.32 is the 99 % interval of one parameter. */
@@ -164,7 +168,7 @@ function heaviestLikelyTail(values: readonly number[]): number {
   return tails[likelihoods.findIndex((likelihood) => likelihood >= most - asLikely)]!;
 }
 
-/** The variance that wider noise has in figures of a kind. */
+/** The variance of wider noise in figures of a kind. */
 function widened(
   { factor, degreesOfFreedom }: WiderNoise,
   recorded: FigureNoise,
@@ -176,7 +180,10 @@ function widened(
   };
 }
 
-/** The noise of a figure beside a level that allows for the differences between machines: what its one process is off by. */
+/**
+ * The noise of a figure relative to a level that already allows for differences between machines: the error of its one
+ * process.
+ */
 export function processNoise(
   kind: FigureKind,
   deviceNames: readonly string[],
@@ -189,8 +196,9 @@ export function processNoise(
 }
 
 /**
- * The noise of figures of one kind, from logarithms of what healthy GPUs (or nodes) reach relative to their centre, slow
- * ones among them: fewer than half. `residuals` may be empty. `cells`: each is a median over so many cells of a GPU.
+ * The noise of figures of one kind, from the logarithms of healthy GPUs' (or nodes') figures relative to their centre;
+ * fewer than half of them may be slow ones. `residuals` may be empty. `cells`: each is a median over this many cells of
+ * a GPU.
  */
 export function noiseOf(
   residuals: readonly number[],
@@ -204,7 +212,7 @@ export function noiseOf(
   const least = wider === null ? null : widened(wider, recorded, cells);
   if (own === null) return { betweenMachines: least ?? prior, ofProcess };
   const moderated = moderate(own, prior);
-  // What a group shows to be noisier than the recorded machines is so: that does not pull it down.
+  // A group that is noisier than the recorded machines keeps its own variance.
   const variance = Math.max(own.variance, moderated.variance) * (1 + medianInflation / residuals.length);
   if (least === null) {
     return { betweenMachines: { variance, degreesOfFreedom: moderated.degreesOfFreedom }, ofProcess };
@@ -218,7 +226,7 @@ export function noiseOf(
   };
 }
 
-/** The noise of a median of figures: of so many values, with the thinner tail that it has. */
+/** The noise of a median of this many figures, with its thinner tail. */
 export function ofMedian({ betweenMachines, ofProcess }: FigureNoise, values: number): FigureNoise {
   const part = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
     variance: (variance * medianInflation) / values,
@@ -229,7 +237,7 @@ export function ofMedian({ betweenMachines, ofProcess }: FigureNoise, values: nu
 
 const weights = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-/** The chance, at most, that a healthy figure's logarithm lies `drop` or more below its centre; 1 for no drop. */
+/** Largest chance that a healthy figure's logarithm is `drop` or more below its centre; 1 without a drop. */
 export function chanceOfDrop(drop: number, { betweenMachines, ofProcess }: FigureNoise): number {
   if (!(drop > 0)) return 1;
   const tail = (part: number, { variance, degreesOfFreedom }: VarianceEstimate) =>
@@ -238,16 +246,16 @@ export function chanceOfDrop(drop: number, { betweenMachines, ofProcess }: Figur
   return Math.min(1, ...bounds);
 }
 
-/** A figure is never lower than this share of its centre and still one of the same thing. */
+/** No figure of the same thing loses more than this share of its centre. */
 const largestLoss = 0.99;
 
-/** Of losses that are said to be found, so many are missed. */
+/** Share of losses of the stated size that are missed. */
 const missed = 0.01;
 
 /**
- * The least relative loss (0.1 is 10 %) that is found in all but `missed` of the cases, where figures are called slow that have
- * lost `threshold` or more with a chance below `level`: what is called slow, and what a slow figure may be higher by. Null
- * where that takes more than nearly all of it.
+ * The smallest relative loss (0.1 is 10 %) that is found in all but `missed` of the cases. A figure is called slow if
+ * it lost at least `threshold` with a chance below `level`, and a slow figure may be above its true value. Null if even
+ * nearly a whole loss is not found.
  */
 export function leastLossFound(noise: FigureNoise, level: number, threshold: number): number | null {
   const shown = leastLossShown(noise, level, threshold);
@@ -258,8 +266,8 @@ export function leastLossFound(noise: FigureNoise, level: number, threshold: num
 }
 
 /**
- * The least relative loss of a figure, no less than `threshold`, at which the chance is below `level`; null where that
- * takes more than nearly all of it.
+ * The smallest relative loss of a figure, at least `threshold`, whose chance is below `level`; null if even nearly a
+ * whole loss is not enough.
  */
 export function leastLossShown(noise: FigureNoise, level: number, threshold: number): number | null {
   const isShown = (loss: number) => chanceOfDrop(-Math.log1p(-loss), noise) < level;
@@ -274,7 +282,7 @@ export function leastLossShown(noise: FigureNoise, level: number, threshold: num
   return high;
 }
 
-/** The standard deviation of a healthy figure's logarithm, both parts together. */
+/** The standard deviation of a healthy figure's logarithm, with both parts. */
 export function deviationOf({ betweenMachines, ofProcess }: FigureNoise): number {
   return Math.sqrt(betweenMachines.variance + ofProcess.variance);
 }

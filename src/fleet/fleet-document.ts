@@ -3,12 +3,12 @@ import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../results/s
 import { directionsMoved } from "../settings/choices.js";
 
 /**
- * The fleet document, `schemaVersion: 1`: what `fleet` prints with `--format json`, and what all its other outputs are
- * made from. schema/fleet-v1.json is generated from here (`npm run schema`). Changes are relative to the centre of a
- * node's group (-0.1 is 10 % less); what is not known is null.
+ * The fleet document, `schemaVersion: 1`: `fleet` prints it with `--format json`, and all its other outputs are made
+ * from it. schema/fleet-v1.json is generated from here (`npm run schema`). Changes are relative to the centre of a
+ * node's group (-0.1 is 10 % less); unknown values are null.
  */
 
-/** What became of a node: `measured`, or why there are no figures of it. */
+/** The state of a node: `measured`, or why it has no figures. */
 export const nodeStates = [
   "measured",
   "failed",
@@ -25,20 +25,20 @@ const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
 const nodeSchema = z.object({
   host: z.string(),
   state: z.enum(nodeStates),
-  /** One sentence: why it is not `measured`; null where it is. */
+  /** One sentence on why it is not `measured`; null if it is. */
   reason: z.string().nullable(),
-  /** Because of its state; what is slow of it has an action of its own. */
+  /** The action for its state; slow parts have actions of their own. */
   action,
-  /** The file that was read; null where there is none. */
+  /** The file that was read; null without one. */
   file: z.string().nullable(),
-  /** Of the run whose figures stand; the latest where several processes of one occasion were joined. */
+  /** The run of its figures; the latest if several processes of one occasion were joined. */
   runId: z.string().nullable(),
   startedAt: z.iso.datetime().nullable(),
   wallNs: nanoseconds.nullable(),
   labels: z.record(z.string(), z.string()),
-  /** The index in `groups` of the nodes that it is like; null where it has no figures. */
+  /** Index of its group in `groups`; null without figures. */
   group: count.nullable(),
-  /** `link` as it was under load, "gen5 x16"; null where it is not known. */
+  /** `link` under load, "gen5 x16"; null if unknown. */
   devices: z.array(
     z.object({
       ordinal: count,
@@ -48,50 +48,53 @@ const nodeSchema = z.object({
       link: z.string().nullable(),
     }),
   ),
-  /** A sentence each: GPUs or figures that its like have and it lacks, and results of it that do not count. */
+  /** A sentence each: GPUs or figures that it lacks and its group has, and results that do not count. */
   notes: z.array(z.string()),
 });
 
-/** GB/s, or microseconds: above 0, as ratios of it are taken. */
+/** GB/s or microseconds; above 0, because ratios are taken. */
 const figure = z.number().min(leastFigure).max(mostFigure);
 
-/** What figures are of, on any node: GB/s, or microseconds a copy. */
+/** The kind of a figure, on any node: GB/s, or microseconds a copy. */
 const figureKindSchema = z.object({
   /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/wall/cold". */
   cell: z.string(),
-  /** What the figure is of: one direction of a bidir cell, else the cell's own. */
+  /** The direction of the figure: one direction of a bidir cell, otherwise that of the cell. */
   moved: z.enum(directionsMoved),
   unit: z.enum(["GB/s", "us"]),
 });
 
-/** A cell of a group: where its GPUs stand. */
+/** A cell of a group, with the figures of its GPUs. */
 const groupCellSchema = z.object({
   ...figureKindSchema.shape,
-  /** A figure a GPU: in the order of `nodes` those of this group, of each in the order of its `devices`; null where there is none. */
+  /** One figure per GPU, in the order of the group's `nodes` and their `devices`; null without a figure. */
   values: z.array(figure.nullable()),
-  /** GPUs with a figure. */
+  /** Number of GPUs with a figure. */
   figures: count,
   /** Median over the group. */
   centre: figure,
   lowest: figure,
   highest: figure,
-  /** Standard deviation of the logarithm between healthy GPUs, as assumed: by the median absolute deviation, or recorded. */
+  /**
+   * The assumed standard deviation of the logarithm between healthy GPUs: from the median absolute deviation, or
+   * recorded.
+   */
   logDeviation: z.number().min(0).max(100),
-  /** The least loss of one GPU that would be told here: 0.05 is 5 %; null where figures are too few for any. */
+  /** The smallest loss of one GPU that would be detected: 0.05 is 5 %; null with too few figures. */
   leastLoss: ratio.nullable(),
-  /** The centre as a share of what healthy machines of the kind reach; null where there is no reference. */
+  /** The centre as a share of a healthy machine's rate; null without a reference. */
   shareOfReference: ratio.nullable(),
 });
 
 const groupSchema = z.object({
-  /** What its nodes have in common, a string a fact, as a result's fingerprint has it. */
+  /** Facts that its nodes share, one string each, as in a result's fingerprint. */
   facts: z.record(z.string(), z.string().nullable()),
   nodes: count,
   devices: count,
   cells: z.array(groupCellSchema),
-  /** Whether nodes lie on two levels, so that a centre says little: the nodes of the slow one. Null where they do not. */
+  /** The nodes of the slow part, if nodes are on two levels, so that the centre means little; null otherwise. */
   slowPart: z.object({ hosts: z.array(z.string()).min(1), reason: z.string(), action }).nullable(),
-  /** Places (slots) whose GPUs are slow on many nodes: on how many, of how many, by how much, and a sentence. */
+  /** Places (slots) with slow GPUs on many nodes: on how many, of how many, how much slower, and a sentence. */
   slowPlaces: z
     .array(
       z.object({
@@ -105,8 +108,8 @@ const groupSchema = z.object({
     )
     .default([]),
   /**
-   * The losses that are found in 99 of 100 cases, by kind of memory: of a GPU beside its like in any one cell, in all cells
-   * of the kind, and below what is known of its kind of GPU; null where that finds nothing.
+   * The losses that are found in 99 of 100 cases, by kind of memory: of a GPU in any one cell, in all cells of the
+   * kind, and below the reference of its kind of GPU; null if none would be found.
    */
   found: z
     .array(
@@ -119,21 +122,27 @@ const groupSchema = z.object({
       }),
     )
     .default([]),
-  /** One sentence where the group as a whole is below the reference; null where it is not, or there is none. */
+  /** One sentence if the group as a whole is below the reference; null otherwise, or without a reference. */
   slowAsAWhole: z.string().nullable(),
-  /** One sentence if nodes are too few to tell an outlier, or a GPU's loss from noise; null if they are not. */
+  /**
+   * One sentence if there are too few nodes to find an outlier, or to distinguish a GPU's loss from noise; null if
+   * there are enough.
+   */
   tooFew: z.string().nullable(),
-  /** A sentence each: places of a GPU that are slower on all nodes, nodes that differ from larger groups by one fact alone. */
+  /**
+   * A sentence each: places of a GPU that are slower on all nodes, and nodes that differ from a larger group in only
+   * one fact.
+   */
   notes: z.array(z.string()),
 });
 
 const outlierCellSchema = z.object({
   ...figureKindSchema.shape,
-  /** The GPU's; the median of the node's GPUs where it is the node that is slow. */
+  /** The GPU's figure; if the whole node is slow, the median of its GPUs. */
   figure,
-  /** Of the group: of the GPUs at the same place, where these differ by design. */
+  /** Centre of the group, or of the GPUs at the same place if places differ by design. */
   centre: figure,
-  /** How much slower than the centre, always below 0: -0.1 is 10 % less bandwidth, or the like of latency. */
+  /** Relative change from the centre, always below 0: -0.1 is 10 % less bandwidth, or the equivalent latency. */
   change: z.number().min(-1).max(0),
   /** One-sided, after Holm's correction over all nodes and cells of the group. */
   adjustedPValue: z.number().min(0).max(1),
@@ -142,29 +151,29 @@ const outlierCellSchema = z.object({
 const outlierSchema = z.object({
   host: z.string(),
   group: count,
-  /** The slow GPU's ordinal; null where the node as a whole is slow. */
+  /** The slow GPU's ordinal; null if the node as a whole is slow. */
   device: count.nullable(),
   uuid: z.string().nullable(),
   cells: z.array(outlierCellSchema).min(1),
-  /** If no cell shows it by itself: the kind of memory, how many cells it has, and the median change over these. */
+  /** If no cell shows it alone: the kind of memory, its number of cells, and the median change over these. */
   together: z
     .object({ memory: z.string(), cells: count, change: z.number().min(-1).max(0) })
     .nullable()
     .default(null),
   /**
-   * Since when: the start of the first of its node's results that show the loss one after the other up to now, and of the last
-   * one before that does not; null where there is none, or nothing is known.
+   * Since when it is slow: the start of the first of its node's consecutive results with the loss, and of the last
+   * earlier one without it; null without any, or if unknown.
    */
   since: z
     .object({ startedAt: z.iso.datetime(), lastHealthy: z.iso.datetime().nullable() })
     .nullable()
     .default(null),
-  /** Whether fresh processes on the node found it slow again; null where none did measure. */
+  /** Whether fresh processes on the node found it slow again; null if none measured it. */
   confirmed: z.boolean().nullable(),
-  /** One sentence for people: what is slow, and by how much. */
+  /** One sentence for people: what is slow, and how much. */
   reason: z.string(),
   action,
-  /** What its result tells besides, a sentence each: a link that is narrower than its group's, another governor. */
+  /** Further evidence from its result, a sentence each: a link that is narrower than its group's, another governor. */
   evidence: z.array(z.string()),
 });
 
@@ -174,17 +183,19 @@ export const fleetSchema = z.object({
   kind: z.literal("fleet"),
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   createdAt: z.iso.datetime(),
-  /** Set where devices were emulated: their figures are no GPU's. */
+  /** Set if devices were emulated: their figures do not describe a GPU. */
   notice: z.string().nullable(),
   rule: z.object({
-    /** Chance that a fleet with no slow node has an outlier all the same, a group. */
+    /** For each group, the chance of an outlier although no node is slow. */
     significance: z.number().min(0).max(1),
     /** Smallest relative loss that is reported. */
     threshold: z.number().min(0).max(1),
   }),
   nodes: z.array(nodeSchema),
   groups: z.array(groupSchema),
-  /** Labels and facts that slow nodes have more often than chance gives: how many slow ones do, and how many nodes. */
+  /**
+   * Labels and facts that slow nodes share more often than by chance: number of slow nodes with it, and of all nodes.
+   */
   shared: z
     .array(
       z.object({
@@ -197,34 +208,34 @@ export const fleetSchema = z.object({
       }),
     )
     .default([]),
-  /** The slowest first; what fresh processes found to be as fast as its group is in `cleared`. */
+  /** The slowest first; `cleared` has those that fresh processes found to be as fast as their group. */
   outliers: z.array(outlierSchema),
-  /** What looked slow, and was not slow when fresh processes measured it again. */
+  /** GPUs and nodes that looked slow, but not in the fresh processes' measurements. */
   cleared: z.array(outlierSchema),
-  /** Nodes that fresh processes should measure again: those of outliers, and those that may be slow and are not shown to be. */
+  /** Nodes that fresh processes should measure again: those of outliers, and those that may be slow. */
   suspects: z.array(z.string()),
 });
 
-/** What `fleet` says of many nodes. */
+/** The document of `fleet`. */
 export type FleetDocument = z.infer<typeof fleetSchema>;
-/** What to do about a finding. */
+/** The action for a finding. */
 export type Action = z.infer<typeof action>;
-/** A node, and what became of it. */
+/** A node and its state. */
 export type FleetNode = z.infer<typeof nodeSchema>;
-/** Nodes that are alike. */
+/** Like nodes. */
 export type FleetGroup = z.infer<typeof groupSchema>;
-/** Where the GPUs of a group stand in one cell. */
+/** The GPUs of a group in one cell. */
 export type FleetGroupCell = z.infer<typeof groupCellSchema>;
-/** What figures are of. */
+/** The kind of a figure. */
 export type FigureKind = z.infer<typeof figureKindSchema>;
-/** A GPU, or a node, that is slower than those that are like it. */
+/** A GPU or a node that is slower than those like it. */
 export type FleetOutlier = z.infer<typeof outlierSchema>;
 
 fleetSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:fleet-v1",
   title: "pinbench fleet, version 1",
   description:
-    "Many nodes beside each other: groups of like ones, and which nodes and GPUs are slower than their group.",
+    "Results of many nodes: groups of like nodes, and the nodes and GPUs that are slower than their group.",
 });
 
 const factNames: Readonly<Record<string, string>> = {

@@ -11,9 +11,9 @@ import {
 import { figureOf, type SlowOne } from "./judge-group.js";
 import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
 
-/** The sentences of a fleet document. Names of nodes stand in them as they are: printing makes them safe. */
+/** The sentences of a fleet document. Names of nodes in them are unchanged: printing makes them safe. */
 
-/** With fewer nodes in a group, little can be told of one of them. */
+/** With fewer nodes in a group, an outlier is hard to find. */
 const enoughNodes = 5;
 
 export const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
@@ -21,7 +21,7 @@ const digits = (figure: number) => String(+figure.toPrecision(3));
 const unitText = { "GB/s": "GB/s", us: "µs" } as const;
 export const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-/** A cell in words, short enough for a sentence: "h2d pinned 64 MiB", with what it has beyond a plain one. */
+/** A cell in words, short enough for a sentence: "h2d pinned 64 MiB", with its variant. */
 export function cellText({ cell, moved }: FigureKind): string {
   const parsed = parseCellId(`d0/${cell}`);
   const { direction, memory, sizeBytes, workers, mode, together, peer, path, beside, chunks } = parsed;
@@ -42,8 +42,8 @@ export function cellText({ cell, moved }: FigureKind): string {
 }
 
 /**
- * What is slow about a GPU or, where `device` is null, a node: what its cells of a kind have lost together, or else the cell
- * that lost most, and in how many others it did.
+ * The loss of a GPU or (`device` null) a node: that of the cells of a kind together, or else the largest one of a cell,
+ * and the number of other cells.
  */
 export function outlier(
   { host, devices }: NodeFigures,
@@ -68,8 +68,8 @@ export function outlier(
 }
 
 /**
- * Where the nodes of a group lie on two levels: who is on the slow one, and which fact goes with it, if one does. `named` are
- * the nodes that are outliers.
+ * A sentence on a group with nodes on two levels: the nodes on the slow one, and a fact that goes with it, if any.
+ * `named` are the nodes that are outliers.
  */
 export function slowPart(
   levels: CellLevels,
@@ -87,7 +87,7 @@ export function slowPart(
   );
   const what =
     slow.length < fast.length
-      ? "The slow ones are held against the others"
+      ? "The slow ones are compared with the others"
       : slow.every((node) => named.has(node))
         ? "The slow ones are below what healthy machines reach"
         : "Their figures do not show which part is healthy";
@@ -98,7 +98,7 @@ export function slowPart(
   };
 }
 
-/** A fact that all nodes of a part share, and none of the other one. */
+/** A fact that all nodes of one part share, and none of the other. */
 function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[]): string | null {
   const valuesOf = (nodes: readonly NodeFigures[], fact: string) =>
     new Set(nodes.map(({ facts }) => facts[fact] ?? null));
@@ -111,11 +111,11 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
   return null;
 }
 
-/** What so few nodes leave open; null where they are enough. */
+/** What too few nodes leave open; null if there are enough. */
 export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
   if (nodes.length >= enoughNodes) return null;
   const told = cells.filter(({ leastLoss }) => leastLoss !== null);
-  const few = `${countOf(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to tell which is slow`;
+  const few = `${countOf(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to find which is slow`;
   if (told.length === 0) {
     return `${few}${nodes.length === 2 ? `: ${twoNodes(nodes, cells) ?? "they are as fast as each other"}` : ""}.`;
   }
@@ -130,11 +130,14 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
   const [whose, open] =
     nodes.length > 1
       ? ["Their", ""]
-      : ["Its", "; one node does not show whether a slower one is at fault or built so"];
+      : ["Its", "; one node does not show whether a slower GPU has a fault or is built so"];
   return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are compared with one another: one counts as slow only if it loses ${least}${open}.`;
 }
 
-/** The GPU that is below what is known of its kind by what may be noise, as nothing like it shows any; null if none is. */
+/**
+ * A sentence on a GPU below its kind's reference that may be noise, because no GPU like it shows the noise; null
+ * without one.
+ */
 export function cannotTell(suspects: readonly SlowOne[], nodes: readonly NodeFigures[]): string | null {
   const [doubtful] = suspects.filter(({ cells: [most] }) => most!.drop <= most!.levels.namedFrom);
   const [most] = doubtful?.cells ?? [];
@@ -146,7 +149,7 @@ export function cannotTell(suspects: readonly SlowOne[], nodes: readonly NodeFig
   return `${who} is ${loss} below healthy machines in ${cellText(most.levels.kind)}, which may be noise: no healthy GPU like it shows how much such figures vary. Measure it again.`;
 }
 
-/** Where two nodes differ most, if they differ. */
+/** The cell in which two nodes differ most, if they differ. */
 function twoNodes([a, b]: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
   const speedOf = ({ devices }: NodeFigures, kind: FigureKind) => {
     const figures = devices.flatMap(({ figures }) => figures.get(keyOf(kind)) ?? []);
@@ -168,11 +171,11 @@ function twoNodes([a, b]: readonly NodeFigures[], cells: readonly FleetGroupCell
   return `${slow.host} is ${percent(-apart.change)} slower than ${fast.host} in ${cellText(apart.kind)}`;
 }
 
-/** A place whose GPUs are slower than those at others on nearly all nodes, in the cell that shows it most. */
+/** A place whose GPUs are slower than at other places on nearly all nodes, in the cell with the largest difference. */
 export interface OddPlace {
   place: string;
   levels: CellLevels;
-  /** How much slower than the fastest place, or, where it is a few places that are faster, how much faster than the others. */
+  /** How much slower than the fastest place; or, if only a few places are faster, how much faster than the others. */
   change: number;
   changed: number;
   gpus: number;
@@ -193,7 +196,10 @@ export function oddPlaces(cells: readonly CellLevels[]): OddPlace[] {
   return [...most.values()];
 }
 
-/** What an odd place is, and that nothing says why: a node's figures do not tell a design from a fault of all nodes. */
+/**
+ * A sentence on an odd place without a known reason: the figures of a node do not distinguish a design from a fault of
+ * all nodes.
+ */
 export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace, isWithin: boolean): string {
   const than = change < 0 ? "slower" : "faster";
   const where = place.startsWith("GPU ") ? place : `the GPU at ${place}`;
@@ -201,10 +207,10 @@ export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace,
   const why = isWithin
     ? "All of them are within what healthy machines reach"
     : "The figures do not show whether they are built so";
-  return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with its like.`;
+  return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with GPUs in the same place.`;
 }
 
-/** What a node lacks that its group has. */
+/** What a node lacks compared with its group. */
 export function lacking(
   { facts, devices }: NodeFigures,
   groupFacts: FleetGroup["facts"],

@@ -31,22 +31,22 @@ import {
 } from "./reference-share.js";
 import { sharedTraits, slowPlaces } from "./slow-places.js";
 
-/** All that a fleet is judged by. */
+/** The input of a judgement. */
 export interface FleetRequest {
-  /** Of pinbench. */
+  /** Version of pinbench. */
   version: string;
   /** ISO 8601. */
   createdAt: string;
-  /** Each host once. */
+  /** One for each host. */
   nodes: readonly NodeFigures[];
-  /** What fresh processes measured on suspects; empty where none did. */
+  /** Figures of fresh processes on suspects; empty without any. */
   fresh: readonly NodeFigures[];
   rule: FleetRule;
-  /** What healthy machines reach; null where nothing is known of any. */
+  /** The rates of healthy machines; null if none are known. */
   referenceOf: ReferenceOf | null;
 }
 
-/** Says which nodes and GPUs are slower than those that are like them. */
+/** Finds the nodes and GPUs that are slower than those like them. */
 export function judgeFleet(request: FleetRequest): FleetDocument {
   const { version, createdAt, rule } = request;
   const hasFigures = ({ devices }: NodeFigures) => devices.some(({ figures }) => figures.size > 0);
@@ -91,7 +91,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   };
 }
 
-/** A node whose fresh process copied wrong data is no healthy one, whatever its first one did. */
+/** A node whose fresh process copied wrong data is not healthy, whatever its first process did. */
 function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason" | "action">> {
   if (fresh?.state !== "wrong data") return {};
   return {
@@ -101,7 +101,7 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** What the node lacks of what most of its group have. */
+/** What the node lacks and most of its group have. */
 function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): string[] {
   const most = Math.max(...cells.map(({ figures }) => figures));
   return wording.lacking(node, facts, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
@@ -119,7 +119,7 @@ function nodeOf(node: NodeFigures, group: number | null, lacking: readonly strin
   };
 }
 
-/** `inOrder` are the group's nodes as the document has them one after the other. */
+/** `inOrder`: the group's nodes in the document's order. */
 function describeGroup(
   group: NodeGroup,
   inOrder: readonly NodeFigures[],
@@ -147,7 +147,7 @@ function describeGroup(
       cells.map((cell, i) => ({ cell, levels: levels[i]! })),
       reference,
     ),
-    // What is known of the kind tells of any number of nodes, but for what may be noise.
+    // A reference judges any number of nodes, except for what may be noise.
     tooFew:
       judgement.known.length > 0
         ? wording.cannotTell(judgement.suspects, nodes)
@@ -158,7 +158,10 @@ function describeGroup(
   };
 }
 
-/** Whether a cell has a slow part: not if the median of its slower nodes is what is known of their kind, and the others' is above it. */
+/**
+ * Whether a cell has a slow part: not if the median of its slower nodes matches the reference, and the others are above
+ * it.
+ */
 function hasSlowPart({ parts, gpus, key }: CellLevels, { knownOf }: GroupReference): boolean {
   if (parts === null) return false;
   const slow = new Set(parts.slow);
@@ -241,15 +244,15 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
   };
 }
 
-/** The least loss of a GPU that is found in a cell; null if none is. */
+/** The smallest loss of a GPU that is found in a cell; null if none is. */
 function lossFound(levels: CellLevels, levelOf: GroupJudgement["levelOf"]): number | null {
   if (testsOf(levels) === 0) return null;
   return leastLossFound(levels.gpuNoise, levelOf(levels), -Math.expm1(-levels.namedFrom));
 }
 
-/** The losses that are found, by kind of memory. */
+/** The smallest losses that are found, by kind of memory. */
 function lossesFound({ levels, together, known, levelOf }: GroupJudgement): FleetGroup["found"] {
-  // What is said of any cell, is true of the noisiest one.
+  // A statement on any cell must be true for the noisiest one.
   const largest = (ones: readonly CellLevels[]) => {
     const losses = ones.map((one) => lossFound(one, levelOf));
     return losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
@@ -267,7 +270,7 @@ function lossesFound({ levels, together, known, levelOf }: GroupJudgement): Flee
   });
 }
 
-/** What cells have shown together, where none has by itself: of the kind that has lost most. */
+/** The combined cells of the kind with the largest loss, if no single cell shows it. */
 function togetherOf({ cells }: SlowOne): FleetOutlier["together"] {
   if (cells.some(({ together }) => together === null)) return null;
   const [most] = cells.flatMap(({ together }) => together ?? []).sort((a, b) => b.drop - a.drop);
@@ -276,10 +279,10 @@ function togetherOf({ cells }: SlowOne): FleetOutlier["together"] {
   return { memory: kindName(levels), cells: levels.members.length, change: Math.expm1(-drop) };
 }
 
-/** A loss from which on jobs are not to go there. */
+/** From this loss on, jobs should avoid the node. */
 const isolatedFrom = 0.1;
 
-/** What to do about a slow GPU or node: one whose link has trained down comes back by a reset. */
+/** The action for a slow GPU or node: a link that has trained down recovers by a reset. */
 export function actionOnOutlier({
   cells,
   confirmed,
@@ -291,7 +294,7 @@ export function actionOnOutlier({
   return most >= isolatedFrom ? "isolate" : "monitor";
 }
 
-/** What to do about a node by what became of it. */
+/** The action for a node in this state. */
 export function actionOnNode(state: FleetNode["state"]): Action {
   if (state === "wrong data") return "isolate";
   if (state === "failed" || state === "late" || state === "missing") return "reset";

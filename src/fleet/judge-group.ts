@@ -22,69 +22,69 @@ import {
 } from "./figure-noise.js";
 import type { NodeFigures } from "./node-figures.js";
 
-/** By what an outlier is one. */
+/** The rule for outliers. */
 export interface FleetRule {
-  /** The chance that a group without a slow GPU has an outlier all the same, if its noise is as assumed. */
+  /** The chance that a group without a slow GPU has an outlier, if its noise is as assumed. */
   significance: number;
   /** Smallest relative loss that is reported: 0.05 is 5 %. */
   threshold: number;
 }
 
-/** A GPU, or a node as a whole, that lies below its like; `node` and `device` are indices into the group and its node. */
+/** A GPU, or a whole node, below those like it; `node` and `device` are indices into the group and its node. */
 export interface SlowOne {
   node: number;
-  /** Null where it is the node. */
+  /** Null for the whole node. */
   device: number | null;
-  /** The cells in which it does, that of the largest drop first. */
+  /** The cells in which it is slow, the largest drop first. */
   cells: readonly SlowCell[];
 }
 
-/** A cell in which it lies below its like; centre and drop as logarithms of speed. */
+/** A slow cell; centre and drop are logarithms of speed. */
 export interface SlowCell {
   levels: CellLevels;
   centre: number;
   drop: number;
   adjustedPValue: number;
-  /** The cells of its kind together, where these have shown it; null where it was the cell by itself. */
+  /** The combined cells of its kind, if these showed it; null if the cell itself did. */
   together: { levels: CellLevels; drop: number } | null;
 }
 
-/** What a group's figures say. */
+/** The judgement of a group. */
 export interface GroupJudgement {
   levels: readonly CellLevels[];
-  /** The evidence of several cells put together, by kind of memory. */
+  /** The combined evidence of several cells, by kind of memory. */
   together: readonly CellLevels[];
-  /** Cells beside what is known of the GPU's kind. */
+  /** Cells compared with the reference of the GPU's kind. */
   known: readonly CellLevels[];
-  /** The level that the p-value of one figure must be below. */
+  /** A figure's p-value must be below this level. */
   levelOf: (levels: CellLevels) => number;
-  /** The largest drop first, as in the two below. */
+  /** The largest drop first, as in the two lists below. */
   outliers: readonly SlowOne[];
-  /** Not shown to be slow, and lower than one figure in the whole group is by chance. */
+  /** Not shown to be slow, but lower than one figure in the whole group is by chance. */
   suspects: readonly SlowOne[];
 }
 
-/** A figure's, or a node's, test; `device` as in SlowOne. */
+/** The test of a figure or of a node; `device` as in SlowOne. */
 interface Test extends SlowCell {
   node: number;
   device: number | null;
   pValue: number;
 }
 
-/** With fewer figures of a cell there is no centre that one of them can be told from. */
+/** With fewer figures, a cell has no centre to compare one of them with. */
 const fewestFigures = 3;
 
-/** So much of a node's GPUs are slow where the node is, and so far below their centre for a share of its drop. */
+/** A node is slow if this share of its GPUs is slow, each by this share of the node's drop. */
 const nodeShare = { gpus: 0.75, drop: 0.5 };
 
 /**
- * How the three families of tests share the significance: each cell by itself, cells together, and cells beside what is known
- * of the kind, whose tolerance keeps healthy ones away already. Those that a group does not have leave theirs to the others.
+ * How the three families of tests share the significance: single cells, combined cells, and cells against the
+ * reference, whose tolerance already spares healthy ones. Families that a group lacks leave their share to the others.
  */
 const shares = { cell: 0.45, together: 0.45, known: 0.1 } as const;
 
 /**
- * Judges each GPU, and each node of several, of a group: by what is known of its kind, cell by cell beside its like, and by
+ * Judges each GPU of a group, and each node of several: by the reference, cell by cell against those like it, and by
  * all cells of a kind together.
  */
 export function judgeGroup(
@@ -218,7 +218,7 @@ function levelsOf(
   });
 }
 
-/** A cell's GPUs beside what is known of their kind; nothing where that is nothing. */
+/** A cell's GPUs against the reference of their kind; none without a reference. */
 function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly string[]): CellLevels[] {
   let { least } = levels;
   const gpus = levels.gpus.flatMap(({ node, device, centre, drop }) => {
@@ -239,25 +239,24 @@ function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly stri
   ];
 }
 
-/** The least drop of the logarithm of a figure that counts. */
+/** The smallest drop of a figure's logarithm that counts. */
 export function leastDrop({ threshold }: FleetRule): number {
   return -Math.log1p(-threshold);
 }
 
-/** Whether nodes are held against something, and not only their GPUs. */
+/** Whether nodes are compared as well as their GPUs. */
 function judgesNodes({ against, gpus, nodes }: CellLevels): boolean {
   return gpus.length > nodes.length && (against === "reference" || nodes.length >= fewestFigures);
 }
 
-/** How many figures of a cell are held against its centre: its GPUs', and those of nodes of several. */
+/** Number of figures compared with a cell's centre: those of GPUs, and of nodes of several. */
 export function testsOf(levels: CellLevels): number {
   if (levels.against === "like" && levels.gpus.length < fewestFigures) return 0;
   return levels.gpus.length + (judgesNodes(levels) ? levels.nodes.length : 0);
 }
 
 /**
- * The tests of figures with p-values of 1 over the number of tests, or less, that have lost what counts: the others are
- * not told, and are most.
+ * The tests with a counting loss, and a p-value of at most 1 over the number of tests; the many others are left out.
  */
 function testsBelow(levels: CellLevels, tests: number): Test[] {
   const below = (ones: readonly (NodeLevel & { device?: number })[], noise: FigureNoise) => {
@@ -275,7 +274,9 @@ function testsBelow(levels: CellLevels, tests: number): Test[] {
   return judgesNodes(levels) ? [...ofGpus, ...below(levels.nodes, levels.nodeNoise)] : ofGpus;
 }
 
-/** Who the slow figures belong to: in each cell a node where nearly all of its GPUs are slow alike, else single GPUs. */
+/**
+ * Assigns slow figures: in each cell to a node if nearly all of its GPUs are equally slow, otherwise to single GPUs.
+ */
 function slowOnes(nodes: readonly NodeFigures[], slow: readonly Test[], least: number): SlowOne[] {
   const found = new Map<string, { node: number; device: number | null; cells: SlowCell[] }>();
   const add = (node: number, device: number | null, cell: SlowCell) => {
@@ -290,7 +291,7 @@ function slowOnes(nodes: readonly NodeFigures[], slow: readonly Test[], least: n
       const own = tests.filter((test) => test.node === node);
       const whole = nodes[node]!.devices.length > 1 ? wholeNode(ofCell, node, own) : null;
       if (whole !== null) add(node, null, whole);
-      // On a slow node a GPU is told by itself where it is slower than the node by as much again as counts.
+      // On a slow node, a GPU is reported separately if it is slower than the node by another counting drop.
       const ofGpus = own.filter(
         ({ device, drop }) => device !== null && drop > (whole?.drop ?? 0) + (whole ? least : 0),
       );
@@ -306,7 +307,7 @@ function slowOnes(nodes: readonly NodeFigures[], slow: readonly Test[], least: n
   return ones.filter(isOwn).sort((a, b) => b.cells[0]!.drop - a.cells[0]!.drop);
 }
 
-/** The single cells of a slow one: of cells together those in which it has lost something. */
+/** The single cells of a slow one: for combined cells, those in which it lost something. */
 function cellsOf(node: number, device: number | null, cell: SlowCell): SlowCell[] {
   const { levels, drop: whole, adjustedPValue } = cell;
   if (levels.members.length === 0) return [cell];
@@ -320,7 +321,10 @@ function cellsOf(node: number, device: number | null, cell: SlowCell): SlowCell[
   });
 }
 
-/** Each cell once, the largest drop first: shown by itself rather than together, and by what is known rather than by its like. */
+/**
+ * Each cell once, the largest drop first: single cells are preferred to combined ones, and the reference to those like
+ * it.
+ */
 function eachOnce(cells: readonly SlowCell[]): SlowCell[] {
   const rank = ({ levels, together }: SlowCell) =>
     levels.against === "reference" ? 2 : together === null ? 1 : 0;
@@ -332,7 +336,7 @@ function eachOnce(cells: readonly SlowCell[]): SlowCell[] {
   return [...best.values()].sort((a, b) => b.drop - a.drop);
 }
 
-/** The node's own test, or what stands for it where its GPUs alone are shown to be slow; null where it is not the node. */
+/** The node's own test, or a replacement if only its GPUs are shown to be slow; null if it is not the node. */
 function wholeNode(levels: CellLevels, node: number, slow: readonly Test[]): SlowCell | null {
   const gpus = levels.gpus.filter((one) => one.node === node);
   if (gpus.length < 2) return null;
@@ -346,7 +350,7 @@ function wholeNode(levels: CellLevels, node: number, slow: readonly Test[]): Slo
   return { levels, centre: median(gpus.map((one) => one.centre)), drop, adjustedPValue, together: null };
 }
 
-/** The figure of a speed's logarithm: a latency is the inverse of its speed. */
+/** The figure for a speed's logarithm: a latency is the inverse of its speed. */
 export function figureOf({ kind }: CellLevels, logSpeed: number): number {
   return Math.exp(kind.unit === "us" ? -logSpeed : logSpeed);
 }

@@ -10,19 +10,19 @@ import { type DeviceFigures, kindOf, type NodeFigures } from "./node-figures.js"
 import { readFleet } from "./read-fleet.js";
 import { referenceCell } from "./reference-share.js";
 
-/** What a fleet is judged by. */
+/** What to judge a fleet by. */
 export interface FleetRequested extends FleetRule {
   /** A file with the site's own reference. */
   reference?: string | null;
   /** Results from before this time (ISO 8601, UTC) are left out. */
   since?: string | null;
-  /** Whether the document comes with a reference of the healthy GPUs. */
+  /** Whether the document comes with a reference from the healthy GPUs. */
   writesReference?: boolean;
 }
 
 /**
- * Reads the results at these paths, and says which of their nodes and GPUs are slow. Rejects with a usage error, also where
- * a reference is asked for and there is none to write.
+ * Reads the results at these paths, and finds their slow nodes and GPUs. Rejects with a usage error, also if a
+ * reference is requested but cannot be written.
  */
 export async function judgeResults(
   paths: readonly string[],
@@ -43,14 +43,15 @@ export async function judgeResults(
 
 type Listed = SiteReference["listed"][number];
 
-/** The least tolerance, as that of recorded machines; and by how much of the range of healthy GPUs it exceeds that. */
+/** The smallest tolerance, as for recorded machines; and the factor on the range of healthy GPUs. */
 const leastTolerance = 0.05;
 const rangeFactor = 2;
 
 /**
- * A site's own reference from the GPUs of a fleet that are not slow: for each GPU model the median share of the link's limit
- * that its pinned copies reach. The tolerance is twice the range of the lowest below it, 5 % at least. Throws a PinbenchError
- * where no GPU counts. Groups that are slow as a whole or in part have none that does: nothing says which are healthy.
+ * A site's own reference from the fleet's GPUs that are not slow: for each model, the median share of the link's limit
+ * that its pinned copies reach. The tolerance is twice the distance of the lowest, at least 5 %. Throws a PinbenchError
+ * if no GPU counts. Groups that are slow as a whole or in part do not count, because nothing shows which of their GPUs
+ * are healthy.
  */
 export function siteReferenceOf(
   nodes: readonly NodeFigures[],
@@ -73,8 +74,8 @@ export function siteReferenceOf(
   const models = [...new Set(sound.flatMap(({ devices }) => devices.map(({ name }) => name)))];
   const listed = models.flatMap((gpu) => listedOf(gpu, sound, createdAt.slice(0, 10)) ?? []);
   if (listed.length > 0) return { listed };
-  throw new PinbenchError("usage", "no reference can be written: no healthy GPU has what it takes.", {
-    hint: "It takes pinned copies of 32 MiB or more, links that NVML reports, and nodes that are not slow.",
+  throw new PinbenchError("usage", "no reference can be written: no healthy GPU has the figures for it.", {
+    hint: "A reference needs pinned copies of 32 MiB or more, links that NVML reports, and nodes that are not slow.",
   });
 }
 
@@ -113,7 +114,7 @@ function listedOf(gpu: string, nodes: readonly NodeFigures[], date: string): Lis
   };
 }
 
-/** A GPU's shares of its link's limit, by direction and number of GPUs that copy: "h2d 1". */
+/** A GPU's shares of its link's limit, by direction and number of copying GPUs: "h2d 1". */
 function sharesOf({ linkCapability, figures }: DeviceFigures): Map<string, number[]> {
   const shares = new Map<string, number[]>();
   const limit = linkLimitGBps(linkCapability?.generation ?? null, linkCapability?.width ?? null);

@@ -4,22 +4,22 @@ import type { ResultFigures } from "../results/parse.js";
 import type { FigureKind, FleetNode } from "./fleet-document.js";
 
 /**
- * What is kept of a node: its facts, and one figure a cell and GPU. All samples are dropped, for a fleet's results have
- * billions.
+ * The kept part of a node's result: its facts, and one figure per cell and GPU. Samples are dropped, because a fleet's
+ * results have billions.
  */
 export interface NodeFigures {
   host: string;
   state: FleetNode["state"];
-  /** Why it is not `measured`; null where it is. */
+  /** Why it is not `measured`; null if it is. */
   reason: string | null;
   file: string | null;
   runId: string | null;
   startedAt: string | null;
   wallNs: number | null;
   labels: Readonly<Record<string, string>>;
-  /** Set where devices were emulated. */
+  /** Set if devices were emulated. */
   notice: string | null;
-  /** As a result's fingerprint, and what the card and the slot can do; null where it is not known. */
+  /** As in a result's fingerprint, and the best link of card and slot; null if unknown. */
   facts: Readonly<Record<string, string | null>>;
   devices: readonly DeviceFigures[];
   /** Older results of the node, which do not count; the newest first. */
@@ -34,10 +34,10 @@ export interface DeviceFigures {
   name: string;
   uuid: string | null;
   pciBusId: string | null;
-  /** What the link was under load, and what card and slot can do; null where NVML does not tell. */
+  /** The link under load, and the best of card and slot; null if NVML does not report it. */
   link: Link | null;
   linkCapability: Link | null;
-  /** Figures by the key of their kind (`keyOf()`): GB/s, or microseconds a copy. */
+  /** Figures by `keyOf()` of their kind: GB/s, or microseconds a copy. */
   figures: ReadonlyMap<string, number>;
 }
 
@@ -47,17 +47,14 @@ export interface Link {
   width: number;
 }
 
-/** "gen5 x16", as fingerprints have it; null for a link that is not known. */
+/** "gen5 x16", as in fingerprints; null for an unknown link. */
 export function linkText(link: Link | null): string | null {
   return link === null ? null : `gen${link.generation} x${link.width}`;
 }
 
 const kinds = new Map<string, { key: string; kind: FigureKind }>();
 
-/**
- * What names a kind of figures; one string for all GPUs that have such a figure. Throws a usage error for a cell that is
- * none.
- */
+/** The key of a kind of figures, shared by all GPUs with such a figure. Throws a usage error for an invalid cell. */
 export function keyOf(kind: FigureKind): string {
   const key = `${kind.cell} ${kind.moved} ${kind.unit}`;
   const known = kinds.get(key);
@@ -67,7 +64,7 @@ export function keyOf(kind: FigureKind): string {
   return key;
 }
 
-/** The kind of a key that `keyOf()` gave. Throws RangeError for any other. */
+/** The kind for a key from `keyOf()`. Throws a RangeError for any other key. */
 export function kindOf(key: string): FigureKind {
   const known = kinds.get(key);
   if (known === undefined) throw new RangeError(`${key} names no figures`);
@@ -75,8 +72,8 @@ export function kindOf(key: string): FigureKind {
 }
 
 /**
- * The figures of one result. Throws a usage error for one with a cell that cannot be. `path` is its file; `host` is what the node is called where whoever started it knows that,
- * else the node's label or its own name counts.
+ * The figures of one result. Throws a usage error for an impossible cell. `path` is its file; `host` is the launcher's
+ * name of the node, if known; otherwise the node's label or its own name counts.
  */
 export function figuresOfNode(document: ResultFigures, path: string | null, host?: string): NodeFigures {
   const { run, devices } = document;
@@ -85,13 +82,13 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
   const places = new Map(devices.map(({ ordinal }, index) => [ordinal, index]));
   const lacking = new Map<string, { reason: string; devices: number[] }>();
   for (const cell of document.cells) {
-    // The control of pageable copies is the host's own speed, and no GPU's.
+    // Host cells are a control of pageable copies, and say nothing about a GPU.
     if (cell.memory === "host") continue;
     const ofCell = cellFigures(cell, run);
     const { absence } = ofCell;
     const withoutDevice = cellId({ ...ofCell.cell, device: 0 }).slice("d0/".length);
     for (const { moved, unit, value } of ofCell.figures) {
-      // The sum of both directions says no more than these do.
+      // The sum of both directions adds nothing to them.
       if (moved === "sum") continue;
       figures[places.get(cell.device) ?? -1]?.set(keyOf({ cell: withoutDevice, moved, unit }), value);
     }
@@ -132,12 +129,12 @@ function linkOf(generation: number | null | undefined, width: number | null | un
   return generation == null || width == null ? null : { generation, width };
 }
 
-/** The best of a node's GPUs: one that can do less must not put its node into a group of its own. */
+/** The best of a node's GPUs: a worse one must not put its node into another group. */
 function bestCapability({ devices }: ResultFigures): string | null {
   const capabilities = devices
     .map(({ link }) => linkOf(link?.maxGeneration, link?.maxWidth))
     .filter((link) => link !== null);
-  // A generation doubles the rate of a lane.
+  // Each generation doubles the rate of a lane.
   const rate = ({ generation, width }: Link) => 2 ** generation * width;
   return linkText(capabilities.sort((a, b) => rate(b) - rate(a))[0] ?? null);
 }
@@ -178,20 +175,20 @@ function stateOf(
 }
 
 /**
- * Which nodes are alike. What the hardware is always divides: backend, GPU, CPU, and the link that card and slot can do.
- * The link as it was under load never does, or a node whose link trained down would hide in a group of its own.
- * Drivers, and the number of GPUs, divide only where at least `enoughToDivide` nodes share a value: a node that has lost
- * a GPU, or that alone has another driver, is held against those that it is otherwise like. What else differs (kernel,
- * governor, huge pages) is evidence on a node, and no reason to compare it to fewer others.
+ * The grouping of nodes. Fixed hardware always divides: backend, GPU, CPU, and the best link of card and slot. The link
+ * under load never does, because a node whose link trained down would hide in a group of its own. Drivers, and the
+ * number of GPUs, divide only if at least `enoughToDivide` nodes share a value: a node that lost a GPU, or has another
+ * driver alone, is compared with otherwise like nodes. Other differences (kernel, governor, huge pages) are evidence on
+ * a node, but no reason to compare it with fewer others.
  */
 
 const dividing = ["backend", "gpu", "cpu", "linkCapability"] as const;
 const dividingWhereMany = ["gpuCount", "driver"] as const;
 
-/** With fewer nodes of a group, its own spread is hardly known. */
+/** With fewer nodes, a group's own spread is hardly known. */
 const enoughToDivide = 8;
 
-/** Facts of which a node's value is told where it is not the one of most nodes of its group. */
+/** Facts of a node that are reported if they differ from most nodes of its group. */
 export const tellingFacts = [
   "linkUnderLoad",
   "gpuCount",
@@ -207,7 +204,7 @@ export const tellingFacts = [
   "pinbench",
 ] as const;
 
-/** Nodes that are alike, and what they have in common. */
+/** Like nodes, and what they share. */
 export interface NodeGroup {
   /** The dividing facts, and those that all nodes of the group share. */
   facts: Record<string, string | null>;
@@ -239,7 +236,7 @@ function byFact(nodes: readonly NodeFigures[], keyOfNode: (node: NodeFigures) =>
   return [...parts.values()];
 }
 
-/** Nodes whose link capability is not known (NVML does not tell) join the largest group that they are otherwise like. */
+/** Nodes with an unknown link capability (NVML does not report it) join the largest otherwise like group. */
 function joinUnknown(parts: NodeFigures[][]): NodeFigures[][] {
   const known = parts.filter(([first]) => first!.facts.linkCapability != null).map((part) => [...part]);
   const unknown = parts.filter(([first]) => first!.facts.linkCapability == null);
@@ -258,7 +255,10 @@ function differBy(a: NodeFigures, b: NodeFigures): string[] {
   return dividing.filter((fact) => (a.facts[fact] ?? null) !== (b.facts[fact] ?? null));
 }
 
-/** Those who share a value with many stand by themselves; the others join the largest of these, as all do without one. */
+/**
+ * Nodes that share a value with many form a group; the others join the largest one, and all stay together if there is
+ * none.
+ */
 function divideWhereMany(nodes: NodeFigures[], fact: (typeof dividingWhereMany)[number]): NodeFigures[][] {
   const parts = byFact(nodes, ({ facts }) => facts[fact] ?? "").sort((a, b) => b.length - a.length);
   const many = parts.filter(({ length }) => length >= enoughToDivide);
@@ -267,7 +267,7 @@ function divideWhereMany(nodes: NodeFigures[], fact: (typeof dividingWhereMany)[
   return [[...many[0]!, ...few], ...many.slice(1)];
 }
 
-/** The value that most of the nodes have, and how many these are; null where none is known. */
+/** The value of most nodes, and their number; null if none is known. */
 export function usualFact(
   nodes: readonly NodeFigures[],
   fact: string,
@@ -291,7 +291,7 @@ function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | nul
   return facts;
 }
 
-/** Says so where nodes are a group of their own only because their links can do something else than more others'. */
+/** A note if nodes are a separate group only because more nodes have links with another capability. */
 function oddCapability(part: readonly NodeFigures[], parts: readonly (readonly NodeFigures[])[]): string[] {
   const larger = parts.find(
     (other) =>

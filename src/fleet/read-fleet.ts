@@ -14,17 +14,17 @@ import {
 } from "./fleet-manifest.js";
 import { type DeviceFigures, figuresOfNode, type NodeFigures } from "./node-figures.js";
 
-/** What was read of a fleet. */
+/** The figures of a fleet. */
 export interface FleetFigures {
-  /** Each host once, sorted by name. */
+  /** One for each host, sorted by name. */
   nodes: readonly NodeFigures[];
-  /** What fresh processes measured on suspects, each host once. */
+  /** Figures of fresh processes on suspects, one for each host. */
   fresh: readonly NodeFigures[];
-  /** Results that were read. */
+  /** Number of results that were read. */
   results: number;
 }
 
-/** Kinds of pinbench's documents that may lie beside results, and are none. */
+/** Kinds of pinbench's documents that may be in the folder, but are no results. */
 const otherKinds = [
   "comparison",
   "tuning",
@@ -38,10 +38,11 @@ const otherKinds = [
 ];
 
 /**
- * Reads results of nodes from files and folders, these with all folders below them. A few files are held in memory at a time,
- * and of each only its figures stay. Other documents of pinbench's in a folder are passed over; a file that cannot be
- * read, or is no result, is a node "unreadable" that is called by the file's name. The lists of `fleet run` say how nodes are called, and
- * which left no result. Results from before `since` (ISO 8601, UTC) do not count. Rejects with a usage error where a path cannot be read at all, or none of them has a result.
+ * Reads results of nodes from files and folders, including all subfolders. It holds only a few files in memory at a
+ * time, and keeps only their figures. Other documents of pinbench in a folder are skipped; a file that cannot be read,
+ * or is no result, becomes an "unreadable" node named after the file. The lists of `fleet run` have the names of nodes,
+ * and show which left no result. Results from before `since` (ISO 8601, UTC) do not count. Rejects with a usage error
+ * if a path cannot be read at all, or none has a result.
  */
 export async function readFleet(
   paths: readonly string[],
@@ -84,15 +85,15 @@ export async function readFleet(
   return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results };
 }
 
-/** Whether it began then or later. A file that cannot be read has no time, and counts. */
+/** Whether it began then or later. An unreadable file has no time, and counts. */
 function isSince(node: NodeFigures | null, since: string | null): boolean {
   return since === null || node?.startedAt == null || node.startedAt >= since;
 }
 
-/** Files that are read at once: while one is taken apart, others come from the disk or the network. */
+/** Number of files read at once: while one is parsed, others are loaded. */
 const readersAtOnce = 4;
 
-/** Results of an action on each, in their order, with a few under way at a time. */
+/** The results of an action on each item, in order, with a few running at a time. */
 async function mapSome<T, R>(items: readonly T[], action: (item: T) => Promise<R>): Promise<R[]> {
   const results = new Array<R>(items.length);
   const entries = items.entries();
@@ -104,12 +105,12 @@ async function mapSome<T, R>(items: readonly T[], action: (item: T) => Promise<R
   return results;
 }
 
-/** A folder named "confirm" confirms what lies beside it where that has a list. */
+/** A folder named "confirm" confirms the results next to it if these have a list. */
 function isConfirmation(folder: string, lists: ReadonlyMap<string, unknown>): boolean {
   return basename(folder) === confirmationFolder && lists.has(dirname(folder));
 }
 
-/** The JSON files at a path, sorted by name; hidden ones and those that are still being written are none. */
+/** The JSON files at a path, sorted by name, without hidden and unfinished ones. */
 async function filesOf(path: string): Promise<string[]> {
   const info = await stat(path).catch((cause: unknown) => {
     throw cannotRead(path, cause);
@@ -120,7 +121,7 @@ async function filesOf(path: string): Promise<string[]> {
   });
   return (
     entries
-      // Reading a fifo would wait without end.
+      // Reading a fifo would never end.
       .filter((entry) => entry.isFile() || entry.isSymbolicLink())
       .map((entry) => join(relative(path, entry.parentPath), entry.name))
       .filter((name) => name.endsWith(".json") && !isHidden(name))
@@ -129,12 +130,12 @@ async function filesOf(path: string): Promise<string[]> {
   );
 }
 
-/** Also what lies in a hidden folder, such as that through which a run that is not over speaks with its nodes. */
+/** Also files in a hidden folder, such as the one through which a running fleet communicates. */
 function isHidden(name: string): boolean {
   return name.split(sep).some((part) => part.startsWith("."));
 }
 
-/** Null where it is no list: that a run was killed while it wrote must not keep anybody from what nodes measured. */
+/** Null if it is invalid: a run that was killed while writing it must not block the nodes' results. */
 async function readManifest(file: string): Promise<FleetManifest | null> {
   try {
     return checkShape(fleetManifestSchema, parseJson(await readTextFile(file), file)).data ?? null;
@@ -143,7 +144,7 @@ async function readManifest(file: string): Promise<FleetManifest | null> {
   }
 }
 
-/** Null for another document of pinbench's than a result. */
+/** Null for another document of pinbench. */
 async function readNode(file: string, launched: LaunchedNode | undefined): Promise<NodeFigures | null> {
   try {
     const value = parseJson(withoutSamples(await readTextFile(file)), file);
@@ -157,8 +158,8 @@ async function readNode(file: string, launched: LaunchedNode | undefined): Promi
 }
 
 /**
- * The nodes of the lists of launches, by their folders, that left no result there: each that has no result elsewhere, or only
- * older ones, which would hide that it has failed since. A host is in it once, as its latest list has it.
+ * The nodes of the launch lists, by folder, without a result there: those without any result elsewhere, or with only
+ * older ones, which would hide a later failure. Each host is listed once, as in its latest list.
  */
 function absentNodes(
   lists: readonly (readonly [string, FleetManifest | null])[],
@@ -208,15 +209,15 @@ function withoutFigures(host: string): Omit<NodeFigures, "state" | "reason"> {
 }
 
 /**
- * Several results of one host, made into one:
+ * Joins the results of each host; returns one entry for each host, sorted by name:
  *
- * - those that have a GPU in common are of one node. The newest counts, together with those of the same occasion, which are
- *   taken to be fresh processes that measured the same: of these the median of each figure;
- * - those that have other GPUs at other places are parts of one node, as where a job has a process for each GPU;
- * - those that have other GPUs at the same places are of two machines that share a name, as containers do. They stay
- *   apart; the older one is called by its first GPU's UUID as well.
+ * - results that share a GPU are of one node. The newest counts, with those of the same occasion, which are taken to be
+ *   fresh processes that measured the same: each figure is their median;
+ * - results with different GPUs at different places are parts of one node, as in a job with a process for each GPU;
+ * - results with different GPUs at the same places are of two machines that share a name, as containers do. They stay
+ *   apart; the older one is also named by the UUID of its first GPU.
  *
- * Wrong data stands: a later clean result does not show that the cause is gone. A copy of a result counts once. Returned are all hosts, each once, by name.
+ * Wrong data stays: a later clean result does not show that the cause is gone. A copy of a result counts once.
  */
 export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
   const byHost = new Map<string, NodeFigures[]>();
@@ -234,7 +235,7 @@ export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
 
 function joinHost(ofHost: readonly NodeFigures[]): NodeFigures[] {
   const read = ofHost.filter(({ startedAt }) => startedAt !== null);
-  // Of one name are files of several folders, whose nodes are not known: each is told, by its path.
+  // Files of several folders may have one name, and their nodes are unknown: each is listed by its path.
   if (read.length === 0) return ofHost.map((one) => ({ ...one, host: one.file ?? one.host }));
   const machines: NodeFigures[][] = [];
   for (const one of read) {
@@ -255,7 +256,7 @@ function joinHost(ofHost: readonly NodeFigures[]): NodeFigures[] {
     ...namesakes.map((one) => ({
       ...one,
       host: `${one.host}/${one.devices[0]?.uuid ?? one.runId}`,
-      notes: [...one.notes, `another machine with other GPUs is called ${one.host} as well`],
+      notes: [...one.notes, `another machine with other GPUs has the same name, ${one.host}`],
     })),
   ];
 }
@@ -276,7 +277,7 @@ function isSame(a: DeviceFigures, b: DeviceFigures): boolean {
   return a.ordinal === b.ordinal && a.name === b.name;
 }
 
-/** The latest of results of one node, with those of its occasion. */
+/** The latest of one node's results, with those of its occasion. */
 function latestOf(results: readonly NodeFigures[]): NodeFigures {
   if (results.length === 1) return results[0]!;
   const occasions = groupByOccasion(results.map((one) => ({ ...one, startedAt: one.startedAt! })));
@@ -301,7 +302,7 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
   return { ...newest, ...standing(results), devices, earlier, notes };
 }
 
-/** The state of a node that copied wrong data at any time; nothing if it never did. */
+/** The state of a node that ever copied wrong data; empty if it never did. */
 function standing(results: readonly NodeFigures[]): Partial<Pick<NodeFigures, "state" | "reason">> {
   const wrong = results.filter(({ state }) => state === "wrong data");
   const last = wrong.sort((a, b) => a.startedAt!.localeCompare(b.startedAt!)).at(-1);
@@ -312,7 +313,7 @@ function standing(results: readonly NodeFigures[]): Partial<Pick<NodeFigures, "s
   return { state: "wrong data", reason: isOver ? reason : last.reason };
 }
 
-/** One node of results that have different GPUs of it. The newest comes first. */
+/** One node from results of its different GPUs. The newest comes first. */
 function joinParts(parts: readonly NodeFigures[]): NodeFigures {
   const [newest] = parts;
   const bad = parts.find(({ state }) => state !== "measured");
@@ -327,7 +328,7 @@ function joinParts(parts: readonly NodeFigures[]): NodeFigures {
     earlier: parts
       .flatMap((part) => part.earlier ?? [])
       .sort((a, b) => b.startedAt!.localeCompare(a.startedAt!)),
-    // Each process counts its own GPUs from 0.
+    // Each process numbers its own GPUs from 0.
     devices: devices.map((device, ordinal) => ({ ...device, ordinal })),
     notes: [...parts.flatMap(({ notes }) => notes), `${parts.length} results have different GPUs of it`],
   };

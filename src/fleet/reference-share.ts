@@ -8,24 +8,24 @@ import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import { kindOf, type NodeGroup } from "./node-figures.js";
 
-/** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
+/** The reference for a GPU of this name over the best link of card and slot; null without one. */
 export type ReferenceOf = typeof expectationOf;
 
-/** What is known of each GPU of a group: of its kind, or, for kinds that nobody recorded, of links like its own. */
+/** The reference for each GPU of a group: for its kind, or, for unrecorded kinds, for links like its own. */
 export interface GroupReference {
   of: (node: number, device: number, key: string) => { rate: number; expectation: Expectation } | null;
-  /** Only of kinds that were recorded: what a GPU is judged by. */
+  /** Only for recorded kinds: GPUs are judged by this. */
   knownOf: KnownOf;
 }
 
-/** The reference of a group's GPUs, each by its own name and link. */
+/** The reference for a group's GPUs, each by its own name and link. */
 export function groupReference(group: NodeGroup, referenceOf: ReferenceOf | null): GroupReference {
   const emulated = group.facts.backend === "emulated";
   const usual = group.nodes.flatMap(({ devices }) => devices).find((one) => one.linkCapability !== null);
   const expectations = new Map<string, Expectation | null>();
   const of: GroupReference["of"] = (node, device, key) => {
     const { name, linkCapability } = group.nodes[node]!.devices[device]!;
-    // A GPU whose link can do less than those of its group is held against what theirs can.
+    // A GPU with a worse link than its group's is compared with their link.
     const link = usual?.linkCapability ?? linkCapability;
     if (referenceOf === null || link === null) return null;
     const about = `${name} gen${link.generation} x${link.width}`;
@@ -46,7 +46,7 @@ export function groupReference(group: NodeGroup, referenceOf: ReferenceOf | null
   return { of, knownOf };
 }
 
-/** The rate that is expected in a cell, in GB/s; null where nothing is known of such a cell. */
+/** The expected rate in a cell, in GB/s; null if there is no reference for such a cell. */
 function rateOf(expectation: Expectation, key: string): number | null {
   const cell = referenceCell(kindOf(key));
   if (cell === null) return null;
@@ -56,7 +56,7 @@ function rateOf(expectation: Expectation, key: string): number | null {
   return rates[cell.direction as "h2d" | "d2h"];
 }
 
-/** The cell of these figures, if a reference is about such ones: plain pinned copies of much; else null. */
+/** The cell of these figures, if references cover such cells: large plain pinned copies; otherwise null. */
 export function referenceCell({ cell: id, unit }: FigureKind): Cell | null {
   const cell = parseCellId(`d0/${id}`);
   return unit !== "us" && isReferenceCell(cell) ? cell : null;
@@ -70,7 +70,7 @@ function isReferenceCell(cell: Cell): boolean {
   return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastReferenceBytes;
 }
 
-/** The first GPU of a group's cell that something is known of. */
+/** The first GPU of a group's cell with a reference. */
 export function referenceOfCell(
   levels: CellLevels,
   reference: GroupReference,
@@ -82,10 +82,10 @@ export function referenceOfCell(
   return null;
 }
 
-/** What chance it has at most that the fastest of all GPUs lies so far below what is known of them. */
+/** Largest chance that the fastest of all GPUs is this far below the reference. */
 const mostChance = 1e-3;
 
-/** One sentence where all GPUs of a group are slower than healthy ones are; null where one is not, or they are not known. */
+/** One sentence if all GPUs of a group are slower than healthy ones; null if one is not, or there is no reference. */
 export function slowAsAWhole(
   cells: readonly { cell: FleetGroupCell; levels: CellLevels }[],
   reference: GroupReference,
@@ -111,6 +111,6 @@ export function slowAsAWhole(
   const [from, to] = [cell.lowest, cell.highest].map((figure) => Math.round((100 * figure) / rate));
   const share = `${from === to ? from : `${from} to ${to}`} %`;
   return expectation.isOfKind === false
-    ? `${figures}, ${share} of what other GPUs fill of such a link (${expectation.source}).`
+    ? `${figures}, ${share} of what other GPUs reach over such a link (${expectation.source}).`
     : `${figures}, ${share} of what healthy machines reach (${expectation.source}).`;
 }

@@ -10,10 +10,10 @@ import type { GroupReference } from "./reference-share.js";
 type SlowPlace = FleetGroup["slowPlaces"][number];
 
 /**
- * Places (slots) whose GPUs are slow on many nodes, and notes on places that differ and are no finding. Slow are GPUs that
- * were named, more of them at one place than chance puts there, and places where all are slower than at other places: in pinned
- * copies, which the GPU's own engine makes, unless what is known of the kind says that they are healthy. In other copies places
- * differ by design, as CPUs are near to some.
+ * Places (slots) with slow GPUs on many nodes, and notes on places that merely differ. Slow places have more slow GPUs
+ * than chance puts there, or only GPUs that are slower than at other places. The latter counts for pinned copies, which
+ * the GPU's own engine makes, unless the reference shows that they are healthy; in other copies places differ by
+ * design, because CPUs are near to some.
  */
 export function slowPlaces(
   nodes: readonly NodeFigures[],
@@ -49,7 +49,7 @@ function byOddPlace(one: OddPlace, nameOf: (place: string) => string): SlowPlace
     of: gpus,
     change: Math.expm1(change),
     action: "monitor",
-    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. The figures do not show whether they are built so; each is compared with its like.`,
+    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. The figures do not show whether they are built so; each is compared with GPUs in the same place.`,
   };
 }
 
@@ -87,7 +87,7 @@ function onNodes(name: string, nodes: number, of: number): string {
   return `${name} is slow in ${nodes === of ? `all ${of}` : `${nodes} of ${of}`} nodes`;
 }
 
-/** "Slot 5 (0000:60:00.0)" of a place whose GPUs have one ordinal, else its address. */
+/** "Slot 5 (0000:60:00.0)" for a place whose GPUs have one ordinal, otherwise its address. */
 function placeNames(nodes: readonly NodeFigures[], placeOf: PlaceOf): (place: string) => string {
   const ordinals = new Map<string, Set<number>>();
   nodes.forEach(({ devices }, node) => {
@@ -104,13 +104,13 @@ function placeNames(nodes: readonly NodeFigures[], placeOf: PlaceOf): (place: st
   };
 }
 
-/** By chance what is slow shares a trait, or a place, less often than this, over all that are looked at. */
+/** Largest chance, over all that are examined, that slow GPUs share a trait or a place by accident. */
 const mostChance = 0.01;
 
 /**
- * Labels (rack, switch) and facts (driver, kernel) that slow nodes have more often than chance gives: the upper tail of the
- * hypergeometric distribution (R. A. Fisher's exact test, one-sided), with Bonferroni's correction over all values that
- * several nodes have. The most telling first; of traits of the very same nodes, the first alone.
+ * Labels (rack, switch) and facts (driver, kernel) that slow nodes share more often than by chance: the upper tail of
+ * the hypergeometric distribution (R. A. Fisher's exact test, one-sided), with Bonferroni's correction over all values
+ * of several nodes. The most significant first; of traits with the same nodes, only the first.
  */
 export function sharedTraits(
   nodes: readonly NodeFigures[],

@@ -15,7 +15,7 @@ export function allowedCpus(root = "/"): number[] {
   return Array.from({ length: availableParallelism() }, (_, cpu) => cpu);
 }
 
-/** The smallest quota of this process' cgroup and its parents, in CPUs (1.5 is one and a half); null without one. */
+/** The smallest quota of this process' cgroup and its parents, in CPUs (such as 1.5); null without one. */
 export function cpuQuota(root = "/"): number | null {
   const quotas = cgroupsOf(root, "cpu")
     .map((group) => quotaOf(root, group))
@@ -24,7 +24,7 @@ export function cpuQuota(root = "/"): number | null {
 }
 
 function quotaOf(root: string, { version, directory }: Cgroup): number | null {
-  // Microseconds of CPU time, and of the period in which they may be used. No quota is "max" or -1.
+  // Microseconds of CPU time, and of the period for them. "max" or -1 is no quota.
   const [quotaUs, periodUs] =
     version === 2
       ? (readText(root, `${directory}/cpu.max`)?.split(/\s+/).map(Number) ?? [])
@@ -33,17 +33,17 @@ function quotaOf(root: string, { version, directory }: Cgroup): number | null {
   return Number.isFinite(quota) && quota > 0 ? quota : null;
 }
 
-/** CPUs that can be busy at once: the affinity mask within the quota, of which a part counts as a whole. */
+/** Number of CPUs that can be busy at once: the affinity mask within the quota, rounded up. */
 export function usableCpuCount(root = "/"): number {
   const allowed = allowedCpus(root).length;
   const quota = cpuQuota(root);
   return quota === null ? allowed : Math.max(1, Math.min(allowed, Math.ceil(quota)));
 }
 
-/** No kernel numbers as many CPUs or nodes (NR_CPUS is 8192 at most). */
+/** More than any kernel's number of CPUs or nodes (NR_CPUS is 8192 at most). */
 const mostCpus = 1 << 16;
 
-/** The numbers of a kernel list such as "0-3,8,10-11", ascending; null for anything else (an empty list is empty). */
+/** The numbers in a kernel list such as "0-3,8,10-11", ascending; null for invalid text (an empty list is empty). */
 export function parseCpuList(text: string): number[] | null {
   const cpus = new Set<number>();
   for (const part of text.trim().split(",")) {
@@ -58,17 +58,17 @@ export function parseCpuList(text: string): number[] | null {
   return [...cpus].sort((a, b) => a - b);
 }
 
-/** A control group that may limit this process: the group it is in, or a parent of that. */
+/** A control group that may limit this process: its own, or a parent. */
 export interface Cgroup {
   version: 1 | 2;
-  /** Of its files for a controller, below the root. */
+  /** The folder of its files for a controller, below the root. */
   directory: string;
 }
 
 /**
- * The groups, of version 2 and version 1, that may hold limits of this process. In a container the path in
- * /proc/self/cgroup is often the host's and does not exist; its parents up to the mount point, which is the container's
- * own group, are listed too, so that reading what is there and passing over the rest finds the limits.
+ * The groups, of versions 2 and 1, that may limit this process. In a container the path in /proc/self/cgroup is often
+ * the host's, and does not exist; so its parents up to the mount point, which is the container's own group, are listed
+ * too. Reading the existing ones finds the limits.
  */
 export function cgroupsOf(root: string, controller: "cpu" | "memory"): Cgroup[] {
   const groups: Cgroup[] = [];
@@ -77,12 +77,12 @@ export function cgroupsOf(root: string, controller: "cpu" | "memory"): Cgroup[] 
     if (match === null) continue;
     const [, controllers = "", group = "/"] = match;
     if (controllers === "") {
-      // A hybrid layout mounts version 2 beside the controllers of version 1.
+      // A hybrid layout mounts version 2 next to the controllers of version 1.
       for (const mount of ["sys/fs/cgroup", "sys/fs/cgroup/unified"]) {
         groups.push(...upwards(2, mount, group));
       }
     } else if (controllers.split(",").includes(controller)) {
-      // "cpu,cpuacct" is mounted under that name, and under a link of each controller's own.
+      // "cpu,cpuacct" is mounted under that name, with a link for each controller.
       for (const mount of new Set([`sys/fs/cgroup/${controllers}`, `sys/fs/cgroup/${controller}`])) {
         groups.push(...upwards(1, mount, group));
       }
@@ -91,9 +91,9 @@ export function cgroupsOf(root: string, controller: "cpu" | "memory"): Cgroup[] 
   return groups;
 }
 
-/** The group that is mounted there, after all of its own that lead to `group`, the innermost first. */
+/** The group at the mount point, after all of its groups that lead to `group`, the innermost first. */
 function upwards(version: Cgroup["version"], mount: string, group: string): Cgroup[] {
-  // A group outside of this cgroup namespace reads "/../…" and has no files here.
+  // A group outside of this cgroup namespace is "/../…", and has no files here.
   const names = group.split("/").filter((name) => name !== "");
   if (names.includes("..")) return [{ version, directory: mount }];
   return [...names.keys(), names.length]

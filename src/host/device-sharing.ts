@@ -20,9 +20,9 @@ interface DeviceProcess {
 /** A device that other processes may use as well. */
 export interface SharedDevice {
   ordinal: number;
-  /** Its name for all processes of this machine. */
+  /** Its name in all processes of this machine. */
   key: string;
-  /** What NVML tells of it; null where no program but pinbench can use it. */
+  /** NVML's reports on it; null if only pinbench can use it. */
   nvml: {
     readProcesses(): Promise<DeviceProcess[] | null>;
     readActivity(): Promise<{
@@ -33,45 +33,45 @@ export interface SharedDevice {
   } | null;
 }
 
-/** Who uses the devices, and as what. */
+/** The devices' user, for other processes. */
 export interface SharingOptions {
-  /** Pinbench's command, of lower-case letters: "run". */
+  /** The command of pinbench, in lower-case letters: "run". */
   command: string;
-  /** The process of pinbench that this one measures for, which has the tickets; null for one of its own. */
+  /** The process of pinbench that this one measures for, and that has the tickets; null if it has its own. */
   ownerPid: number | null;
 }
 
-/** How long to wait for the devices, and whom to tell for whom. */
+/** How long to wait for the devices, and a listener. */
 export interface WaitOptions {
   signal: AbortSignal;
-  /** Null waits without end. */
+  /** Null waits for ever. */
   mostNs: number | null;
-  /** Called with a sentence whenever it waits for others than before. */
+  /** Called with a sentence whenever the processes that it waits for change. */
   onWait: (text: string) => void;
 }
 
-/** How often a process that waits looks whether its turn has come. */
+/** Interval between two checks of a waiting process. */
 const pollMs = 200;
 
-/** Looking more often than this would cost time between short rounds. */
+/** Smallest interval between two looks, so that they cost no time between short rounds. */
 const leastBetweenLooksMs = 1000;
 
-/** Below this share of time with a kernel a device is idle. */
+/** A device that runs kernels for less than this share of time is idle. */
 const idleComputePercent = 5;
 
-/** NVML's sampling period is a second at most: what was busy before that no longer shows. */
+/** NVML's sampling period is at most a second: earlier activity no longer shows. */
 const samplingPeriodMs = 1200;
 
 interface Watched {
   device: SharedDevice;
   record: SharingRecord;
-  /** NVML has listed this process, by the id that it has here. */
+  /** Whether NVML has listed this process, with its own id here. */
   seesItself: boolean;
 }
 
 /**
- * This process' use of some devices, and who else uses them: one announces itself, looks before it opens a device, from
- * time to time while it measures, and at the end.
+ * This process' use of some devices, and their other users. A process announces itself, and looks for others before it
+ * opens a device, from time to time while it measures, and at the end.
  */
 export class DeviceSharing {
   readonly #watched: Watched[];
@@ -90,8 +90,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Says that this process measures on the devices now, whoever else does, and looks who. Nothing is opened on them yet.
-   * A process that measures for another one only looks.
+   * Announces that this process measures on the devices now, even if others do, and looks for these. No device is open
+   * yet. A process that measures for another one only looks.
    */
   async begin(): Promise<void> {
     if (this.#tickets.length === 0 && this.#options.ownerPid === null)
@@ -106,8 +106,8 @@ export class DeviceSharing {
   }
 
   /**
-   * As begin(), once nobody else uses the devices: in the order in which processes came to wait for them. False where
-   * the signal was aborted before. Rejects with a PinbenchError where it took longer than allowed.
+   * Like begin(), after all others have finished: in the order in which processes began to wait. False if the signal
+   * was aborted before. Rejects with a PinbenchError after the longest wait.
    */
   async beginInTurn({ signal, mostNs, onWait }: WaitOptions): Promise<boolean> {
     const startedMs = Date.now();
@@ -144,8 +144,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Looks again at those of the devices that this process, or one of `ownPids` that measures for it, has open now, by
-   * their ordinals. At most once a second, but for the last time.
+   * Looks again at the devices that this process, or one of `ownPids` that measures for it, has open now, by their
+   * ordinals. At most once a second, except for the last time.
    */
   async look(open: readonly number[], ownPids: readonly number[], isLast = false): Promise<void> {
     const nowMs = performance.now();
@@ -156,12 +156,12 @@ export class DeviceSharing {
     for (const one of watched) await this.#lookForPrograms(one, ownPids);
   }
 
-  /** What is known so far, a record a device. */
+  /** The records so far, one per device. */
   get records(): SharingRecord[] {
     return this.#watched.map(({ record }) => structuredClone(record));
   }
 
-  /** Says that this process no longer uses the devices; its end says so too. */
+  /** Announces that this process no longer uses the devices; its end does so too. */
   async release(): Promise<void> {
     const tickets = this.#tickets;
     this.#tickets = [];
@@ -172,7 +172,7 @@ export class DeviceSharing {
     const { command } = this.#options;
     const old = this.#tickets;
     try {
-      // One after the other, so that those that are there can be taken down again.
+      // One after the other, so that the existing ones can be removed again.
       this.#tickets = [];
       for (const { device } of this.#watched) {
         this.#tickets.push(await putUpTicket({ device: device.key, isWaiting, command, sinceMs }));
@@ -183,7 +183,7 @@ export class DeviceSharing {
     await Promise.all(old.map((ticket) => ticket.release()));
   }
 
-  /** True once this process has said that it measures, before any other one that waits could. */
+  /** True if this process has announced that it measures before any other waiting one could. */
   async #goAhead(place: SeenTicket["place"]): Promise<boolean> {
     const turn = this.#canAnnounce ? await takeTurn().catch(() => undefined) : undefined;
     if (turn === null) return false;
@@ -196,7 +196,7 @@ export class DeviceSharing {
     }
   }
 
-  /** In words; null where it is this process' turn. */
+  /** The users before this process, in words; null if it is its turn. */
   async #whoIsAhead(place: SeenTicket["place"]): Promise<string | null> {
     const texts: string[] = [];
     const tickets = listTickets();
@@ -227,7 +227,7 @@ export class DeviceSharing {
     return isStart ? `D${text.slice(1)}` : text;
   }
 
-  /** Whether this process and other ones of pinbench know of each other. */
+  /** Whether this process and others of pinbench can see each other. */
   #canSeePinbench(tickets: readonly SeenTicket[] | null): boolean {
     return this.#canAnnounce && tickets !== null;
   }
@@ -249,9 +249,9 @@ export class DeviceSharing {
     if (listed == null) return;
     watched.seesItself ||= listed.some(({ pid }) => pid === process.pid);
     if (!watched.seesItself) {
-      // This process has a context: the list is empty, or has ids of another namespace.
+      // This process has a context: an empty list, or ids of another namespace, are wrong.
       markUnseen(watched, "programs");
-      // Those that were there before are then not the processes that have these ids here.
+      // Ids in the earlier list are then not those of processes here.
       watched.record.others = watched.record.others.map((other) =>
         other.kind === "program" ? { ...other, pid: null, name: null } : other,
       );
@@ -260,7 +260,7 @@ export class DeviceSharing {
     for (const program of this.#strangers(watched, listed, ownPids)) keep(watched, program, false);
   }
 
-  /** The programs that have the device open, where this process has not; null where NVML does not tell. */
+  /** The other programs that have the device open; null if NVML does not report them. */
   async #programs(watched: Watched): Promise<OtherProgram[] | null> {
     const { nvml } = watched.device;
     if (nvml === null) return [];
@@ -269,8 +269,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Those that are neither this run's nor another pinbench's: that one is known by the ticket with which it measures, and
-   * its processes by being its children. One that waits has no device open yet, and nobody must hide behind its name.
+   * Programs that belong neither to this run nor to another pinbench, which has a ticket while it measures, and whose
+   * processes are its children. A waiting pinbench has no device open yet, so nobody can hide behind it.
    */
   #strangers(watched: Watched, listed: readonly DeviceProcess[], ownPids: readonly number[]): OtherProgram[] {
     const { ownerPid } = this.#options;
@@ -283,7 +283,7 @@ export class DeviceSharing {
       .map(({ pid, deviceMemoryBytes }) => otherProgram(pid, deviceMemoryBytes));
   }
 
-  /** What a process of this series did a moment ago must pass from NVML's mean before it counts as another's. */
+  /** The activity of this series' own processes must leave NVML's mean before the rest counts as another's. */
   async #readActivity({ device, record }: Watched): Promise<void> {
     const startedMs = performance.now();
     for (;;) {
@@ -310,7 +310,7 @@ function isBefore(a: SeenTicket["place"], b: SeenTicket["place"]): boolean {
 }
 
 function otherPinbench({ pid, command, sinceMs }: SeenTicket): OtherProgram {
-  // Another program may have put up any figure.
+  // Another program may publish any number.
   const isTime = sinceMs > 0 && sinceMs <= Date.now();
   return {
     kind: "pinbench",
@@ -323,7 +323,7 @@ function otherPinbench({ pid, command, sinceMs }: SeenTicket): OtherProgram {
 }
 
 function otherProgram(pid: number, deviceMemoryBytes: number | null): OtherProgram {
-  // Where there is no such process here, the id is that of another namespace.
+  // Without such a process here, the id belongs to another namespace.
   const name = readText("/", `proc/${pid}/comm`);
   return {
     kind: "program",
@@ -335,7 +335,9 @@ function otherProgram(pid: number, deviceMemoryBytes: number | null): OtherProgr
   };
 }
 
-/** Once a program. Another pinbench is known by its ticket before it opens the device, and is no other program then. */
+/**
+ * Records each program once. Another pinbench announces itself before it opens the device, so it is no stranger then.
+ */
 function keep({ record }: Watched, other: OtherProgram, wasThereBefore: boolean): void {
   const isKnown = record.others.some(
     ({ pid, kind, since }) =>
@@ -349,7 +351,7 @@ function markUnseen({ record }: Watched, what: SharingRecord["unseen"][number]):
   if (!record.unseen.includes(what)) record.unseen.push(what);
 }
 
-/** A process and those that it comes from; a worker process of pinbench is two or three steps from whoever was called. */
+/** A process and its ancestors; a worker process is two or three steps below the command. */
 function lineOf(pid: number): number[] {
   const line = [pid];
   while (line.length < 5) {

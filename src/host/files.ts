@@ -2,8 +2,8 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, 
 import { join } from "node:path";
 
 /**
- * The text of `path` below `root`, without white space at its ends; null where it cannot be read, which in /proc and
- * /sys means that the kernel or the container does not tell.
+ * The text of `path` below `root`, trimmed; null if it cannot be read, which in /proc and /sys means that the kernel or
+ * the container hides it.
  */
 export function readText(root: string, path: string): string | null {
   try {
@@ -13,14 +13,14 @@ export function readText(root: string, path: string): string | null {
   }
 }
 
-/** The first `maxBytes` of a file, for one that the kernel writes at some cost; null where it cannot be read. */
+/** The first `maxBytes` of a file, because the kernel computes some files slowly; null if it cannot be read. */
 export function readStart(root: string, path: string, maxBytes: number): string | null {
   return readBytes(root, path, maxBytes)?.toString("utf8") ?? null;
 }
 
 /**
- * The first bytes of a file, or its last ones, at most so many: fewer where the kernel gives a user no more of it. Null
- * where it cannot be read.
+ * The first or the last bytes of a file, at most this many; fewer if the kernel does not give a user more. Null if it
+ * cannot be read.
  */
 export function readBytes(
   root: string,
@@ -43,20 +43,20 @@ export function readBytes(
 }
 
 /**
- * The whole number from 0 up that a text is; null for any other text, and where no number says it exactly, as of the
- * 9223372036854771712 bytes that are "no limit" in cgroups of version 1.
+ * The whole number from 0 up in a text; null for other texts, and for numbers that are not exact, such as the
+ * 9223372036854771712 bytes for "no limit" in cgroups of version 1.
  */
 export function countIn(text: string | undefined | null): number | null {
   const value = text != null && /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(value) ? value : null;
 }
 
-/** `countIn()` of a file; null where it cannot be read, too. */
+/** `countIn()` of a file; also null if it cannot be read. */
 export function readCount(root: string, path: string): number | null {
   return countIn(readText(root, path));
 }
 
-/** The value after `key` and a colon in a text of such lines, /proc/meminfo for one; null without it. */
+/** The value after `key` and a colon in a text of such lines, such as /proc/meminfo; null without it. */
 export function fieldOf(text: string | null, key: string): string | null {
   const line = text?.split("\n").find((candidate) => candidate.split(":", 1)[0]?.trim() === key);
   return line === undefined ? null : line.slice(line.indexOf(":") + 1).trim();
@@ -67,7 +67,7 @@ export function exists(root: string, path: string): boolean {
   return existsSync(join(root, path));
 }
 
-/** The names in a directory; empty where it cannot be read. */
+/** The names in a directory; empty if it cannot be read. */
 export function listNames(root: string, path: string): string[] {
   try {
     return readdirSync(join(root, path));

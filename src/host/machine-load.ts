@@ -19,7 +19,7 @@ import {
 } from "./system.js";
 import { lastLevelCache, numaNodes } from "./topology.js";
 
-/** The host as the result document describes it. Never throws: what cannot be read is null or a stated fallback. */
+/** The host's facts for the result document. Never throws: unreadable facts are null, or have a stated fallback. */
 export function hostRecord(root = "/"): HostRecord {
   const cpus = allowedCpus(root);
   const cache = lastLevelCache(cpus, root);
@@ -37,31 +37,29 @@ export function hostRecord(root = "/"): HostRecord {
     transparentHugePages: transparentHugePages(root),
     lastLevelCacheBytes: cache.bytes,
     lastLevelCacheSource: cache.source,
-    // The governors of one machine's CPUs seldom differ; the first of those allowed speaks for all.
+    // The governors of one machine's CPUs seldom differ, so the first allowed CPU is enough.
     governor: frequencyGovernor(cpus[0]!, root),
     virtualization: virtualization(root),
     container: container(root),
   };
 }
 
-/** The resources whose pressure the kernel tells. */
+/** The resources whose pressure the kernel reports. */
 const pressures = ["cpu", "memory", "io"] as const;
 
-/**
- * What the kernel has counted so far, of the whole machine: in a container, of the host. What it does not tell is null.
- */
+/** The kernel's counters for the whole machine (in a container, for the host); unknown ones are null. */
 export interface LoadReading {
-  /** A clock that never goes back. */
+  /** On a monotonic clock. */
   atNs: number;
-  /** CPU time that this process and its worker processes have used, of all their threads. */
+  /** CPU time used by all threads of this process and its worker processes. */
   ownCpuNs: number;
   /**
-   * Sums over all CPUs since boot, in ticks of USER_HZ (proc(5), /proc/stat): of all states, of the hypervisor's taking
-   * the CPU away, and of running anything.
+   * Sums over all CPUs since boot, in ticks of USER_HZ (proc(5), /proc/stat): all states, time stolen by the
+   * hypervisor, and busy time.
    */
   cpus: { count: number; totalTicks: number; stolenTicks: number; busyTicks: number } | null;
   /**
-   * Time in which at least one task of the machine waited for the resource ("some" of /proc/pressure, the kernel's
+   * Time in which at least one task of the machine waited for the resource ("some" in /proc/pressure, the kernel's
    * Documentation/accounting/psi.rst).
    */
   stalledNs: Record<(typeof pressures)[number], number | null>;
@@ -91,29 +89,29 @@ function readCpuTicks(root: string): LoadReading["cpus"] {
     ?.split(/\s+/)
     .slice(1)
     .map(Number);
-  // Time of guests is part of user and nice, so that the fields after "steal" are left out.
+  // Guests' time is part of user and nice, so the fields after "steal" are left out.
   const [user, nice, system, idle, iowait, irq, softirq, stolenTicks] = all ?? [];
   if (count === 0 || stolenTicks === undefined || !all!.every(Number.isFinite)) return null;
   const busyTicks = user! + nice! + system! + irq! + softirq!;
   return { count, totalTicks: busyTicks + idle! + iowait! + stolenTicks, stolenTicks, busyTicks };
 }
 
-/** "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", the total in microseconds. */
+/** "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345"; the total is in microseconds. */
 function readStalledNs(root: string, resource: string): number | null {
   const text = /^some .*\btotal=(\d+)/m.exec(readText(root, `proc/pressure/${resource}`) ?? "")?.[1];
   const totalUs = countIn(text);
   return totalUs === null ? null : totalUs * 1e3;
 }
 
-/** The load of the machine over some stretches of time, of which there is at least one, each from reading to reading. */
+/** The load of the machine over at least one stretch of time, each between two readings. */
 export function loadBetween(stretches: readonly (readonly [LoadReading, LoadReading])[]): LoadRecord {
-  /** What a counter grew by in all stretches; null where one of the readings lacks it. */
+  /** Growth of a counter over all stretches; null if a reading lacks it. */
   const grown = (read: (reading: LoadReading) => number | null): number | null => {
     let sum = 0;
     for (const [before, after] of stretches) {
       const [from, to] = [read(before), read(after)];
       if (from === null || to === null) return null;
-      // A kernel that takes CPUs away also takes their time out of the sums.
+      // When a kernel removes CPUs, their time leaves the sums.
       sum += Math.max(0, to - from);
     }
     return sum;

@@ -8,8 +8,8 @@ export function memoryTotalBytes(root = "/"): number {
 }
 
 /**
- * Bytes that can be taken without swapping: MemAvailable, or what the limit of the cgroup or one of its parents leaves
- * where that is less. Page cache that the kernel would give back (inactive files) does not count as used.
+ * Bytes that can be allocated without swapping: MemAvailable, or what a limit of the cgroup or its parents leaves, if
+ * that is less. Page cache that the kernel would free (inactive files) does not count as used.
  */
 export function memoryAvailableBytes(root = "/"): number {
   let availableBytes =
@@ -20,7 +20,7 @@ export function memoryAvailableBytes(root = "/"): number {
   return availableBytes;
 }
 
-/** MemAvailable of the whole system, in bytes, whatever the cgroup's limit leaves; null where the kernel does not tell. */
+/** MemAvailable of the whole system, in bytes, regardless of the cgroup's limit; null if the kernel hides it. */
 export function systemAvailableBytes(root = "/"): number | null {
   return memoryInfoBytes(root, "MemAvailable");
 }
@@ -31,22 +31,22 @@ export function cgroupMemoryLimitBytes(root = "/"): number | null {
   return limits.length === 0 ? null : Math.min(...limits);
 }
 
-/** The soft RLIMIT_MEMLOCK in bytes; null where it is unlimited or not told. */
+/** The soft RLIMIT_MEMLOCK in bytes; null if it is unlimited or unknown. */
 export function memlockLimitBytes(root = "/"): number | null {
   const softLimit = /^Max locked memory\s+(\S+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
   return countIn(softLimit);
 }
 
-/** How often the whole system came to what a counter of /proc/vmstat counts, since it started. */
+/** Counters of /proc/vmstat for the whole system since boot. */
 export interface PageEvents {
-  /** A program had to wait while the kernel moved pages to make room for huge ones. */
+  /** Number of times that a program had to wait while the kernel moved pages to make room for huge ones. */
   compactionStalls: number | null;
-  /** Transparent huge pages that a first touch was given, and those that it was refused. */
+  /** Transparent huge pages granted and refused at a first touch. */
   hugePages: number | null;
   hugePagesRefused: number | null;
 }
 
-/** The counters as they stand; null where the kernel does not tell. */
+/** The current counters; null if the kernel hides them. */
 export function readPageEvents(root = "/"): PageEvents {
   const text = readText(root, "proc/vmstat") ?? "";
   const counter = (name: string) => countIn(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
@@ -57,7 +57,7 @@ export function readPageEvents(root = "/"): PageEvents {
   };
 }
 
-/** What they have come to since then. */
+/** Their growth since then. */
 export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
   const now = readPageEvents(root);
   const since = (key: keyof PageEvents) =>
@@ -69,7 +69,7 @@ export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
   };
 }
 
-/** A line of /proc/meminfo, which counts in kB of 1024 bytes. */
+/** A line of /proc/meminfo, in bytes; the file counts in kB of 1024 bytes. */
 function memoryInfoBytes(root: string, key: string): number | null {
   const match = /^(\d+) kB$/.exec(fieldOf(readText(root, "proc/meminfo"), key) ?? "");
   const bytes = (countIn(match?.[1]) ?? Number.NaN) * 1024;
@@ -97,24 +97,24 @@ function usedBytes(root: string, { version, directory }: Cgroup): number {
   return Math.max(0, usageBytes - (countIn(reclaimable) ?? 0));
 }
 
-/** How fast the host's memory is at this moment, for one thread; in bytes a nanosecond (GB/s). */
+/** The present speed of the host's memory for one thread, in bytes per nanosecond (GB/s). */
 export interface MemorySpeed {
-  /** Writing pages that the kernel has not handed out before. */
+  /** Writing new pages of the kernel. */
   firstTouchGBps: number;
-  /** From memory to memory, too much for a CPU's own caches. */
+  /** Copying more than a CPU's own caches hold. */
   copyGBps: number;
 }
 
-/** Together some 12 ms where pages are handed out at 1.3 GB/s. */
+/** Together some 12 ms if the kernel provides pages at 1.3 GB/s. */
 const pieceBytes = 1024 * 1024;
 const pieces = 8;
 
-/** The first are slow, as a CPU that has idled is; then the rate of one differs from that of the next by a fifth. */
+/** The first ones are slow, because the CPU was idle; later ones differ by a fifth. */
 const copyRepetitions = 7;
 
 /**
- * Measures it, in some 20 ms: for an estimate, and no figure of a result depends on it. The middle rate of the pieces and of
- * the copies counts: a run that takes seconds meets good moments and bad ones.
+ * Measures it in some 20 ms, for estimates only: no figure of a result depends on it. The median of the pieces and of
+ * the copies counts, because a long run meets good and bad moments.
  */
 export function measureMemorySpeed(): MemorySpeed {
   const [source, destination] = [allocate(), allocate()];
@@ -134,7 +134,7 @@ function middleOf(timesNs: readonly number[]): number {
   return timesNs.toSorted((a, b) => a - b)[Math.floor(timesNs.length / 2)]!;
 }
 
-/** Of its own, and not of a pool that has been used before. */
+/** A new buffer, not one from a used pool. */
 function allocate(): Buffer {
   return Buffer.allocUnsafeSlow(pieces * pieceBytes);
 }
@@ -142,6 +142,6 @@ function allocate(): Buffer {
 function timeNs(action: () => unknown): number {
   const startedMs = performance.now();
   action();
-  // The clock may have been too coarse for it.
+  // The clock may be too coarse for it.
   return Math.max(1e3, (performance.now() - startedMs) * 1e6);
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { packageRoot } from "../package-facts.js";
 import { countIn, fieldOf, listNames, readText } from "./files.js";
 
-/** Process groups that this process has started, and that are not to outlive it. */
+/** Process groups that this process has started, and that must end with it. */
 
-/** Sends a signal to all of a group; 0 only asks. False where there is nothing of the group any more. */
+/** Sends a signal to a whole group; 0 only checks. False if no process of the group exists any more. */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);
@@ -16,19 +16,19 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** Messages to a guard: nothing is left to do; and the prefix of a group that has ended. */
+/** Messages to a guard: it has nothing left to do; and the prefix of a group that has ended. */
 const dismissal = "done";
 const ended = "ended";
 
 /**
- * A process besides, with a session of its own, that ends groups where this process is killed and cannot do so itself.
- * Over stdin it is told groups, a number a line, those that have ended, and in the end a word. The end of stdin without that
- * word says that this process was killed.
+ * Another process, with its own session, that ends groups if this process is killed. On stdin it gets the numbers of
+ * groups, one per line, those that have ended, and finally a word. If stdin ends without that word, this process was
+ * killed.
  */
 export class Guard {
   readonly #process: ChildProcess;
 
-  /** `program` runs compiled: its path in dist/program/. What it does begins with untilKilled(). */
+  /** `program` is a compiled program in dist/program/ that begins with untilKilled(). */
   constructor(program: string, args: readonly string[]) {
     this.#process = spawn(process.execPath, [join(packageRoot, "dist/program", program), ...args], {
       detached: true,
@@ -40,31 +40,31 @@ export class Guard {
     this.#process.unref();
   }
 
-  /** There is another group to end; undefined where a process did not start. */
+  /** Adds a group to end; undefined for a process that did not start. */
   watch(group: number | undefined): void {
     if (group !== undefined) this.#process.stdin?.write(`${group}\n`);
   }
 
-  /** Nothing of a group is left, and its number may be that of another one from now on. */
+  /** Removes a group that has ended, because its number may be reused. */
   forget(group: number): void {
     this.#process.stdin?.write(`${ended} ${group}\n`);
   }
 
-  /** It has nothing left to do. */
+  /** Dismisses the guard. */
   dismiss(): void {
     this.#process.stdin?.end(`${dismissal}\n`);
   }
 }
 
-/** In the guard's own process: the groups to end after its parent was killed; null if it was dismissed. */
+/** In the guard's process: the groups to end after its parent was killed; null if it was dismissed. */
 export async function untilKilled(): Promise<number[] | null> {
-  // It has a session of its own; what is left are those that somebody sends to each process of the user's.
+  // It has a session of its own, so these signals come only from programs that signal all processes of the user.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   let said = "";
   try {
     for await (const text of process.stdin.setEncoding("utf8")) said += text;
   } catch {
-    // An end of another kind.
+    // Ended in another way.
   }
   if (said.includes(dismissal)) return null;
   const groups = new Set<number>();
@@ -75,28 +75,28 @@ export async function untilKilled(): Promise<number[] | null> {
   return [...groups];
 }
 
-/** What the kernel tells of a process in /proc/PID/stat (proc_pid_stat(5)). */
+/** The kernel's facts on a process in /proc/PID/stat (proc_pid_stat(5)). */
 interface ProcessStat {
-  /** Nothing of it runs any more, though nobody may have waited for it yet. */
+  /** Whether nothing of it runs any more, even if it has not been waited for. */
   hasEnded: boolean;
-  /** By SIGSTOP or Ctrl-Z, or by a debugger. */
+  /** Whether SIGSTOP, Ctrl-Z or a debugger has stopped it. */
   isStopped: boolean;
   parent: number;
   group: number;
   /** CPU time of all its threads. */
   cpuNs: number;
-  /** When it started: with its id the name of one process. */
+  /** Its start time, which together with its id identifies one process. */
   started: string;
 }
 
 /** USER_HZ is 100 on x86-64. */
 const nsPerTick = 10e6;
 
-/** Null where the process is gone, or /proc does not tell. */
+/** Null if the process is gone, or /proc is missing. */
 export function readProcessStat(pid: number | string, root = "/"): ProcessStat | null {
   const text = readText(root, `proc/${pid}/stat`);
   if (text === null) return null;
-  // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything. The fields are counted from the third on.
+  // "PID (NAME) STATE PARENT GROUP ...", where the name may contain anything. The fields are counted from the third on.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state] = fields;
   const [parent, group, userTicks, systemTicks] = [1, 2, 11, 12].map((index) => countIn(fields[index]));
@@ -111,15 +111,15 @@ export function readProcessStat(pid: number | string, root = "/"): ProcessStat |
   };
 }
 
-/** Threads that Node starts for itself. Without room for all of them it is aborted, or hangs, before it can say why. */
+/** Threads that Node starts for itself. Without room for all of them it aborts or hangs without an error message. */
 const threadsOfNode = 12;
 
-/** Capabilities that the limit does not hold for (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE. */
+/** Capabilities that lift the limit (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE. */
 const exempting = (1n << 21n) | (1n << 24n);
 
 /**
- * Whether this user may start this many more processes of Node: what RLIMIT_NPROC leaves, which counts the threads of all
- * of a user's processes. True where there is no such limit, or /proc does not tell.
+ * Whether this user may start this many more processes of Node within RLIMIT_NPROC, which counts the threads of all of
+ * a user's processes. True without such a limit, or if /proc is missing.
  */
 export function hasRoomForProcesses(count: number, root = "/"): boolean {
   const limit = /^Max processes +(\d+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
@@ -130,7 +130,7 @@ export function hasRoomForProcesses(count: number, root = "/"): boolean {
   return threadsOfUser(user, root) + count * threadsOfNode <= Number(limit);
 }
 
-/** What the system itself would refuse them with, for shortageOf() to say in words. */
+/** The system's own error for that, which shortageOf() puts into words. */
 export function noRoomForProcesses(): Error {
   return Object.assign(new Error("no room for another process"), { code: "EAGAIN" });
 }
@@ -152,34 +152,36 @@ function userOf(status: string | null): string | null {
 
 const folder = "/dev/shm";
 
-/** Names that torch, multiprocessing, joblib and NCCL give their shared memory; a data set's files have others. */
+/** Names of shared memory from torch, multiprocessing, joblib and NCCL; a data set's own files have other names. */
 const knownNames = /^(torch_\d+_|psm_|nccl-|sem\.(mp-|loky-))/;
 
-/** Torch names what a process shares after that process. */
+/** Torch names shared memory after the process that shares it. */
 const madeByTorch = /^torch_(\d+)_/;
 
 /**
- * Whether a process is Python's resource tracker or torch's torch_shm_manager. They remove the shared memory of processes
- * that have died and then end by themselves; killing them sooner would leave the memory behind.
+ * Whether a process is Python's resource tracker or torch's torch_shm_manager. They remove the shared memory of dead
+ * processes and then end by themselves; killing them sooner would leave it behind.
  */
 export function keepsSharedMemory(pid: number): boolean {
   const command = readText("/", `proc/${pid}/cmdline`) ?? "";
   return /multiprocessing\.resource_tracker|torch_shm_manager/.test(command);
 }
 
-/** The shared memory with names that a user's processes leave in /dev/shm if they are killed. */
+/** Shared memory in /dev/shm that killed processes of the user may leave behind, by known names. */
 export class LeftSharedMemory {
   readonly #startedMs = Date.now();
   readonly #names = new Set<string>();
 
-  /** Keeps the names of what these processes have open or mapped: nothing tells whose it was when they are gone. */
+  /** Records the names that these processes have open or mapped, because after their end its owner is unknown. */
   note(pids: readonly number[]): void {
     for (const pid of pids) {
       for (const name of sharedNames(pid)) if (knownNames.test(name)) this.#names.add(name);
     }
   }
 
-  /** Removes what was noted, and what torch named after one of `makers`, unless it is older than this object. */
+  /**
+   * Removes the recorded memory, and torch's memory named after one of `makers`, unless it is older than this object.
+   */
   remove(makers: ReadonlySet<number>): void {
     for (const name of listNames("/", folder)) {
       const maker = madeByTorch.exec(name)?.[1];
@@ -188,7 +190,7 @@ export class LeftSharedMemory {
       try {
         if (statSync(path).birthtimeMs >= this.#startedMs) rmSync(path, { force: true });
       } catch {
-        // It has gone.
+        // It is gone.
       }
     }
   }

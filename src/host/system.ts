@@ -1,18 +1,18 @@
 import { exists, fieldOf, readStart, readText } from "./files.js";
 
-/** The kernel's release, such as "6.8.0-45-generic"; "unknown" where /proc does not tell. */
+/** The kernel's release, such as "6.8.0-45-generic"; "unknown" without /proc. */
 export function kernelRelease(root = "/"): string {
   return readText(root, "proc/sys/kernel/osrelease") ?? "unknown";
 }
 
-/** The machine's name on the network; "unknown" where /proc does not tell. */
+/** The machine's host name; "unknown" without /proc. */
 export function hostname(root = "/"): string {
   return readText(root, "proc/sys/kernel/hostname") ?? "unknown";
 }
 
 /**
- * The CPU as the kernel names it; "unknown" where it does not. Arm kernels give no name but the codes of implementer
- * and part, which are shown as they are.
+ * The kernel's name for the CPU; "unknown" without one. Arm kernels give only the codes of implementer and part, which
+ * are shown unchanged.
  */
 export function cpuModel(root = "/"): string {
   const field = (key: string) => cpuInfoField(root, key);
@@ -24,25 +24,25 @@ export function cpuModel(root = "/"): string {
 }
 
 /**
- * A field of /proc/cpuinfo's first CPU. Reading on would be slow on a large machine: the kernel asks every CPU for its
- * frequency.
+ * A field of the first CPU in /proc/cpuinfo. Reading all would be slow on a large machine, because the kernel asks
+ * every CPU for its frequency.
  */
 function cpuInfoField(root: string, key: string): string | null {
   return fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), key);
 }
 
-/** The setting of transparent huge pages in force ("always", "madvise" or "never"); null where the kernel has none. */
+/** The active setting of transparent huge pages ("always", "madvise" or "never"); null if the kernel has none. */
 export function transparentHugePages(root = "/"): string | null {
   const choices = readText(root, "sys/kernel/mm/transparent_hugepage/enabled") ?? "";
   return /\[(\w+)\]/.exec(choices)?.[1] ?? null;
 }
 
-/** The frequency governor of a CPU; null where frequencies are not the kernel's to choose. */
+/** The frequency governor of a CPU; null if the kernel does not set frequencies. */
 export function frequencyGovernor(cpu: number, root = "/"): string | null {
   return readText(root, `sys/devices/system/cpu/cpu${cpu}/cpufreq/scaling_governor`);
 }
 
-/** What the firmware of virtual machines calls itself, in vendor or product. */
+/** Names of virtual machines' firmware, in vendor or product. */
 const firmwareNames: readonly { pattern: RegExp; name: string }[] = [
   { pattern: /VMware/i, name: "vmware" },
   { pattern: /VirtualBox|innotek/i, name: "virtualbox" },
@@ -56,8 +56,8 @@ const firmwareNames: readonly { pattern: RegExp; name: string }[] = [
 ];
 
 /**
- * The hypervisor that this machine runs on, "unknown hypervisor" where the CPU reports one that has no name here, or
- * null on bare metal as far as can be told.
+ * The hypervisor of this machine; "unknown hypervisor" if the CPU reports an unlisted one; null on bare metal, as far
+ * as is known.
  */
 export function virtualization(root = "/"): string | null {
   if (isWsl2(root)) return "wsl2";
@@ -69,11 +69,11 @@ export function virtualization(root = "/"): string | null {
     .join(" ");
   const known = firmwareNames.find(({ pattern }) => pattern.test(firmware))?.name ?? null;
   if (cpuFlags?.split(" ").includes("hypervisor")) return known ?? "unknown hypervisor";
-  // Where the CPU has such a flag and does not set it, the firmware's name is that of a cloud's bare-metal machine.
+  // If the CPU has such a flag but does not set it, the firmware's name is that of a cloud's bare-metal machine.
   return cpuFlags === null ? known : null;
 }
 
-/** Groups that container engines make; a service such as docker.service is none of them. */
+/** Control groups of container engines; a service such as docker.service is none. */
 const groupHints: readonly { pattern: RegExp; name: string }[] = [
   { pattern: /\/docker\/|docker-[0-9a-f]{12}/, name: "docker" },
   { pattern: /libpod-/, name: "podman" },
@@ -82,8 +82,8 @@ const groupHints: readonly { pattern: RegExp; name: string }[] = [
 ];
 
 /**
- * The container that this process runs in ("docker", "podman", "kubernetes", "lxc", "containerd", "apptainer"), or null
- * where there is none as far as can be told: cgroup namespaces hide most of the signs.
+ * The container of this process ("docker", "podman", "kubernetes", "lxc", "containerd", "apptainer"); null without one,
+ * as far as is known: cgroup namespaces hide most signs.
  */
 export function container(root = "/"): string | null {
   const groups = readText(root, "proc/self/cgroup") ?? "";
@@ -96,7 +96,7 @@ export function container(root = "/"): string | null {
   return groupHints.find(({ pattern }) => pattern.test(groups))?.name ?? null;
 }
 
-/** WSL 2 kernels name themselves "…-microsoft-standard-WSL2"; WSL 1 has no GPU. */
+/** WSL 2 kernels are named "…-microsoft-standard-WSL2"; WSL 1 has no GPU. */
 function isWsl2(root: string): boolean {
   return /microsoft.*WSL2/i.test(kernelRelease(root));
 }

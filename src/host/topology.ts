@@ -6,7 +6,7 @@ import { MiB } from "../settings/units.js";
 import { allowedCpus, parseCpuList, usableCpuCount } from "./cpus.js";
 import { listNames, readCount, readText } from "./files.js";
 
-/** The NUMA nodes that are online, ascending; node 0 alone where the kernel knows of none. */
+/** The online NUMA nodes, ascending; only node 0 if the kernel knows none. */
 export function numaNodes(root = "/"): number[] {
   const online = parseCpuList(readText(root, "sys/devices/system/node/online") ?? "") ?? [];
   if (online.length > 0) return online;
@@ -17,27 +17,27 @@ export function numaNodes(root = "/"): number[] {
   return nodes.length > 0 ? nodes.sort((a, b) => a - b) : [0];
 }
 
-/** The CPUs of a node (none for a node of memory alone); null for a node that is not there. */
+/** The CPUs of a node (empty for a node with memory only); null for a missing node. */
 export function cpusOfNode(node: number, root = "/"): number[] | null {
   const list = readText(root, `sys/devices/system/node/node${node}/cpulist`);
   return list === null ? null : parseCpuList(list);
 }
 
 /**
- * A PCI device's name in sysfs; null for what is no id. The id may be the driver's or NVML's: "0000:06:00.0",
- * "00000000:06:00.0", in either case.
+ * A PCI device's name in sysfs; null for an invalid id. The id may be the driver's or NVML's: "0000:06:00.0",
+ * "00000000:06:00.0", in upper or lower case.
  */
 export function sysfsPciName(pciBusId: string): string | null {
   const match = /^([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$/i.exec(pciBusId);
   if (match === null) return null;
-  // sysfs writes a domain with four digits, or as many more as it takes.
+  // sysfs writes a domain with at least four digits.
   const domain = Number.parseInt(match[1]!, 16).toString(16).padStart(4, "0");
   return `${domain}:${match[2]!.toLowerCase()}`;
 }
 
 /**
- * The node that a PCI device is attached to; null where the kernel does not know (it says -1, as in most virtual
- * machines) or there is no such device.
+ * The node that a PCI device is attached to; null if the kernel does not know it (it reports -1, as in most virtual
+ * machines), or the device is missing.
  */
 export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null {
   const name = sysfsPciName(pciBusId);
@@ -45,32 +45,32 @@ export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null
   return readCount(root, `sys/bus/pci/devices/${name}/numa_node`);
 }
 
-/** Taken where the kernel does not tell: larger than most, so that a cold pool is cold rather than small. */
+/** Used if the kernel reports no size: larger than most, so that a cold pool is cold rather than small. */
 const assumedBytes = 64 * MiB;
 
-/** The last-level caches that some CPUs use. */
+/** The last-level caches of some CPUs. */
 export interface LastLevelCache {
-  /** Of all instances together that the CPUs can put data into. */
+  /** Size of all instances together that the CPUs can use. */
   bytes: number;
-  /** Where the figure comes from: "sysfs index3 x2" is two caches described as index3, "assumed" is a guess. */
+  /** Source of the figure: "sysfs index3 x2" is two caches described as index3, "assumed" is a guess. */
   source: string;
 }
 
 interface CacheInstance {
   level: number;
   bytes: number;
-  /** The directory that describes it, "index3". */
+  /** The directory with its description: "index3". */
   index: string;
   /** The CPUs that share it. */
   cpus: readonly number[];
 }
 
-/** The caches of the highest level that `cpus` use, each counted once. Virtual machines are known to misreport them. */
+/** The caches of the highest level that `cpus` use, each counted once. Virtual machines may misreport them. */
 export function lastLevelCache(cpus: readonly number[], root = "/"): LastLevelCache {
   const largestOfEach: CacheInstance[] = [];
   const covered = new Set<number>();
   for (const cpu of cpus) {
-    // Its cache is known from a CPU that shares it: on a large machine that saves thousands of files.
+    // Its cache is known from a CPU that shares it, which saves thousands of files on a large machine.
     if (covered.has(cpu)) continue;
     const [largest] = dataCachesOf(cpu, root).sort((a, b) => b.level - a.level);
     if (largest === undefined) continue;
@@ -78,7 +78,7 @@ export function lastLevelCache(cpus: readonly number[], root = "/"): LastLevelCa
     for (const sharer of largest.cpus) covered.add(sharer);
   }
   const level = Math.max(0, ...largestOfEach.map((cache) => cache.level));
-  // A level 1 cache alone says that the kernel was told nothing of the larger ones.
+  // A level 1 cache alone means that the kernel does not know the larger ones.
   if (level < 2) return { bytes: assumedBytes, source: "assumed" };
   const lastLevel = largestOfEach.filter((cache) => cache.level === level);
   const indexes = [...new Set(lastLevel.map((cache) => cache.index))].join(", ");
@@ -100,10 +100,10 @@ function dataCachesOf(cpu: number, root: string): CacheInstance[] {
   });
 }
 
-/** A tebibyte: far more than any cache has, so that the sum over all of them is exact. */
+/** 1 TiB: far more than any cache, so that the sum over all is exact. */
 const mostCacheBytes = 2 ** 40;
 
-/** The kernel writes "36608K"; the letter counts in 1024s. */
+/** The kernel writes "36608K", in units of 1024 bytes. */
 function parseCacheSize(text: string): number | null {
   const match = /^(\d+)([KMG]?)$/.exec(text);
   const bytes = Number(match?.[1] ?? 0) * 1024 ** ["", "K", "M", "G"].indexOf(match?.[2] ?? "");
@@ -111,10 +111,10 @@ function parseCacheSize(text: string): number | null {
 }
 
 /**
- * What lies between a PCI device and the CPU, as sysfs names it, from the host bridge down: ["pci0000:00",
- * "0000:00:01.0", "0000:01:00.0", "0000:02:00.0"] is a host bridge, its root port, and the upstream and the downstream
- * port of a switch. Null where sysfs does not tell: the device is not there, or stands right below the host bridge, where
- * a virtual machine puts it whatever the real machine is like.
+ * The path from the host bridge down to a PCI device, by names in sysfs: ["pci0000:00", "0000:00:01.0", "0000:01:00.0",
+ * "0000:02:00.0"] is a host bridge, its root port, and the upstream and downstream ports of a switch. Null if sysfs
+ * hides it: the device is missing, or right below the host bridge, where virtual machines put it regardless of the real
+ * machine.
  */
 export function upstreamPath(pciBusId: string, root = "/"): string[] | null {
   const name = sysfsPciName(pciBusId);
@@ -131,18 +131,18 @@ export function upstreamPath(pciBusId: string, root = "/"): string[] | null {
   }
 }
 
-/** Where workers run and their memory comes from. */
+/** The place of workers and of their memory. */
 export interface Placement {
-  /** Null where the system decides: one node, or a device whose node is not known. */
+  /** Null if the system decides: with one node, or a device of an unknown node. */
   numaNode: number | null;
   cpus: number[];
-  /** As many of them as the cgroup's quota lets run at once. */
+  /** Number of its CPUs that the cgroup's quota lets run at once. */
   threads: number;
 }
 
 /**
- * `local` is the device's own node, where it is known and has CPUs that this process may use; else no restriction.
- * Throws a usage error for a node that is not there or whose CPUs this process may not use.
+ * `local` is the device's own node, if it is known and has CPUs that this process may use; otherwise there is no
+ * restriction. Throws a usage error for a node that is missing, or whose CPUs this process may not use.
  */
 export function choosePlacement(pciBusId: string, choice: NumaChoice, root = "/"): Placement {
   const allowed = allowedCpus(root);

@@ -11,8 +11,7 @@ import type { FoundDocument } from "./document-kinds.js";
 import { chapterOf } from "./draw-documents.js";
 
 /**
- * How the second of two results differs from the first, by the usual rule; null for other documents, and for results that
- * cannot be compared.
+ * The comparison of two results by the usual rule; null for other documents, and for results that cannot be compared.
  */
 export async function differenceOf(documents: readonly FoundDocument[]): Promise<Chapter | null> {
   const [before, after] = documents;

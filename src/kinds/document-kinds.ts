@@ -2,8 +2,8 @@ import type { DocumentKind } from "../draw/document-kind.js";
 import type { DocumentName } from "../settings/document-formats.js";
 
 /*
- * The kinds of documents. What each of them is stands in its feature's folder, and is loaded when it is needed; its
- * formats are in settings/document-formats.ts.
+ * The kinds of documents. Each is defined in its feature's folder, and loaded on demand; its formats are in
+ * settings/document-formats.ts.
  */
 
 const kinds = {
@@ -29,16 +29,16 @@ export type KnownDocument = {
   [Name in DocumentName]: { kind: Name; document: DocumentOf[Name] };
 }[DocumentName];
 
-/** Loads what a kind of document is. */
+/** Loads a kind of document. */
 export function loadKind<Name extends DocumentName>(name: Name): Promise<DocumentKind<DocumentOf[Name]>> {
   const loads: { readonly [One in DocumentName]: () => Promise<DocumentKind<DocumentOf[One]>> } = kinds;
   return loads[name]();
 }
 
-/** Whether `value` names a kind, as the `kind` of a document does; a result has none. */
+/** Whether `value` names a kind, like the `kind` of a document; a result has none. */
 export function isDocumentName(value: unknown): value is DocumentName {
   return typeof value === "string" && Object.hasOwn(kinds, value);
 }
 
-/** A document and the path where it was found; null if it was made just now. */
+/** A document and its path; null for a new one. */
 export type FoundDocument = KnownDocument & { path: string | null };

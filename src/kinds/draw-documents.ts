@@ -9,7 +9,7 @@ import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { type FoundDocument, type KnownDocument, loadKind } from "./document-kinds.js";
 
-/** All of what documents of any kind show, and how they differ, as one file of HTML. */
+/** Documents of any kind, and their difference, as one HTML file. */
 export async function pageOfDocuments(
   documents: readonly FoundDocument[],
   difference: Chapter | null = null,
@@ -17,7 +17,7 @@ export async function pageOfDocuments(
   return page(await chaptersOf(documents), packageVersion(), difference);
 }
 
-/** One of the documents' charts as a file of SVG. Rejects with a usage error that lists the charts there are. */
+/** One of the documents' charts as an SVG file. Rejects with a usage error that lists the existing charts. */
 export async function chartOfDocuments(documents: readonly FoundDocument[], name: string): Promise<string> {
   const charts = (await chaptersOf(documents)).flatMap(({ charts }) => charts);
   const [chart, other] = charts.filter((one) => one.name === name);
@@ -35,7 +35,7 @@ export async function chartOfDocuments(documents: readonly FoundDocument[], name
   return chartFile(chart);
 }
 
-/** What a page shows of documents, with the files that they were found in. */
+/** The chapters of a page with these documents and their files. */
 async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[]> {
   const found = await Promise.all(
     documents.map(async (one) => ({ chapter: await chapterOf(one), path: one.path })),
@@ -52,7 +52,7 @@ async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[
   });
 }
 
-/** What a page shows of one document. */
+/** The chapter of one document. */
 export async function chapterOf<Known extends KnownDocument>({
   kind: name,
   document,

@@ -15,8 +15,8 @@ const readable =
   "what a command of pinbench wrote with --output or printed with --json, a folder of runs, or a history";
 
 /**
- * Reads what pinbench has written, of whatever kind: a document, a folder of runs, or a history's folder or file. A folder
- * may hold several documents. Rejects with a usage error that names the path, and what is wrong with it.
+ * Reads any output of pinbench: a document, a folder of runs, or a history's folder or file. A folder may hold several
+ * documents. Rejects with a usage error that names the path and its fault.
  */
 export async function readDocuments(path: string): Promise<FoundDocument[]> {
   const info = await stat(path).catch(() => null);
@@ -25,7 +25,7 @@ export async function readDocuments(path: string): Promise<FoundDocument[]> {
 }
 
 async function readFile(path: string): Promise<KnownDocument> {
-  // Whatever else is wrong with the path, reading it says.
+  // Reading it reports any other fault of the path.
   if (extname(path) === ".jsonl") return historyOf(path, await readHistoryFile(path));
   return documentOf(parseJson(await readTextFile(path), path, `Give ${readable}.`), path);
 }
@@ -44,13 +44,13 @@ function historyOf(path: string, history: Awaited<ReturnType<typeof readHistory>
   return { kind: "history", document };
 }
 
-/** Lists of folders, which are no documents by themselves, and what to give instead. */
+/** Lists of folders, which are no documents, and what to give instead. */
 const folderLists: Readonly<Record<string, { what: string; hint: string }>> = {
   "fleet-run": { what: "the list of a folder of nodes' results", hint: "`pinbench fleet` takes the folder." },
   baseline: { what: "the list of a folder of runs", hint: "Give the folder." },
 };
 
-/** What a value of JSON is by its `kind`; a result has none. */
+/** The document in a JSON value, by its `kind`; a result has none. */
 async function documentOf(value: unknown, path: string): Promise<KnownDocument> {
   const kind = isObject(value) ? value.kind : undefined;
   if (isDocumentName(kind) && kind !== "result") {
@@ -83,8 +83,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The runs of a baseline are fresh processes that measured the same cells, as those of `run --processes` are, and are
- * shown as these: the median of their medians, and the interval between them. Others are shown one by one.
+ * The runs of a baseline are fresh processes with the same cells, like those of `run --processes`, and are shown in the
+ * same way: the median of their medians, and the interval between them. Other runs are shown one by one.
  */
 function joined(runs: readonly ResultDocument[]): readonly ResultDocument[] {
   const [first, ...others] = runs;

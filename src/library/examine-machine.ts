@@ -26,23 +26,23 @@ const doctorSettings = { backend, devices, quick, reference, lastLevelCacheBytes
 export interface DevicesOptions extends Options<typeof listSettings> {}
 
 /**
- * The devices that `pinbench devices` lists, in the document that its --json prints. It measures nothing. The emulated
- * device is listed only if `backend` asks for it. Wrong options or a missing driver reject as a PinbenchError.
+ * Lists the devices as `pinbench devices` does, in the document of its --json, without measuring. The emulated device
+ * is listed only if `backend` asks for it. Wrong options or a missing driver reject as a PinbenchError.
  */
 export async function listDevices(options: DevicesOptions = {}): Promise<DevicesReport> {
   const settings = { ...gpuAlone, ...readOptions(listSettings, options) };
   return describeDevices(settings.backend);
 }
 
-/** Which devices to examine, and how to end it early. */
+/** The devices to examine, and a signal. */
 export interface DoctorOptions extends Options<typeof doctorSettings> {
   /** Ends the examination, which then rejects. */
   signal?: AbortSignal;
 }
 
 /**
- * Examines as `pinbench doctor` does, and returns the document that its --json prints. What costs bandwidth does not
- * reject: see its `verdict`. What is wrong with the options or the machine rejects as a PinbenchError.
+ * Examines the machine as `pinbench doctor` does, and returns the document of its --json. Findings do not reject: see
+ * its `verdict`. Wrong options or an unusable machine reject as a PinbenchError.
  */
 export async function doctor({
   signal = new AbortController().signal,
@@ -63,16 +63,16 @@ export async function doctor({
   );
 }
 
-/** What to obtain, and how to end it early. */
+/** The memory to obtain, and a signal. */
 export interface PinOptions extends Options<typeof pinSettings> {
-  /** Ends it with what it has measured: the status of its document is then "aborted". */
+  /** Ends it early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
 }
 
 /**
- * Measures what pinned memory costs to obtain as `pinbench pin` does, and returns the document that its --json prints. A
- * way that is refused does not reject: see its `pools` and `limits`. What is wrong with the options or the machine rejects
- * as a PinbenchError. Nothing is pinned any more when it settles.
+ * Measures the cost of obtaining pinned memory as `pinbench pin` does, and returns the document of its --json. A
+ * refused way does not reject: see its `pools` and `limits`. Wrong options or an unusable machine reject as a
+ * PinbenchError. All memory is freed when it settles.
  */
 export async function pin({
   signal = new AbortController().signal,
@@ -105,16 +105,16 @@ const explainSettings = {
   lastLevelCacheBytes: commandSettings.explain.lastLevelCacheBytes,
 } as const;
 
-/** Which questions to answer, on which devices, and how to end it early. */
+/** The questions, the devices, and a signal. */
 export interface ExplainOptions extends Options<typeof explainSettings> {
   questions: readonly QuestionName[] | "all";
-  /** Ends it with the answers that there are. */
+  /** Ends it early, with the answers so far. */
   signal?: AbortSignal;
 }
 
 /**
- * Answers questions by experiments as `pinbench explain` does, and returns the document that its --json prints. A question
- * that fails does not reject: see its answer's `failure`. What is wrong with the options rejects as a PinbenchError.
+ * Answers questions by experiments as `pinbench explain` does, and returns the document of its --json. A question that
+ * fails does not reject: see its answer's `failure`. Wrong options reject as a PinbenchError.
  */
 export async function explain({
   questions,

@@ -19,37 +19,37 @@ import { defaultsOf, readGiven, readOptions, unknownOption } from "../settings/s
 import { defaultSignificance, fleetSettings, judgingSettings } from "../settings/table.js";
 import type { List, Quantity } from "../settings/units.js";
 
-/** A file, a folder of runs, or documents: of one run, or of several of the same machine. */
+/** A file, a folder of runs, or documents: of one run, or of several runs on one machine. */
 export type Results = string | ResultDocument | readonly ResultDocument[];
 
-/** The drops that count, with the keys that `thresholds` in pinbench.config.json has. */
+/** The drops that count, with the keys of `thresholds` in pinbench.config.json. */
 export interface ThresholdOptions {
   default?: Quantity;
   memory?: Partial<Record<Memory, Quantity>>;
   direction?: Partial<Record<Direction, Quantity>>;
-  /** By patterns of cell ids; the first that matches wins. */
+  /** By patterns of cell ids; the first match counts. */
   cells?: Record<string, Quantity>;
   floorGBps?: number;
   floorUs?: number;
 }
 
-/** What to compare with what, and by which rule. */
+/** The results to compare, and the rule. */
 export interface CompareOptions {
   baseline: Results;
   candidate: Results;
   thresholds?: ThresholdOptions;
-  /** The chance that any cell is called slower where none is; 0.003 unless given. */
+  /** The chance that any cell is called slower although none is (0.003). */
   significance?: Quantity;
-  /** Whether what cannot be decided makes the outcome "inconclusive". */
+  /** Whether undecided cells make the outcome "inconclusive". */
   strict?: boolean;
-  /** Compares although GPU or, in another slot, link width differ. */
+  /** Whether to compare different GPUs, or different link widths in another slot. */
   allowMismatch?: boolean;
 }
 
 /**
- * Compares as `pinbench compare` does, and returns the document that its --json prints. A regression does not reject:
- * see its `outcome`. Rejects with a PinbenchError where the results cannot be read or have no cell in common, and for
- * a pattern of thresholds that matches none.
+ * Compares results as `pinbench compare` does, and returns the document of its --json. A regression does not reject:
+ * see its `outcome`. Rejects with a PinbenchError if the results cannot be read or have no cell in common, or a
+ * threshold pattern matches no cell.
  */
 export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
   refuseUnknown({ baseline, candidate, ...options }, compareOptions);
@@ -104,7 +104,7 @@ async function resultSetOf(results: Results | undefined, role: "baseline" | "can
   const documents = given.map((value) => checkedResult(value, `a document of the ${role}`));
   if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
   if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
-    // It would count as another process, and make the spread between them look smaller than it is.
+    // It would count as another process, and make the spread between processes look smaller than it is.
     throw new PinbenchError("usage", `The ${role} has the same run twice.`);
   }
   return { path: null, runs: documents.flatMap((document) => runsOf(document, null)) };
@@ -114,17 +114,17 @@ function isList(results: ResultDocument | readonly ResultDocument[]): results is
   return Array.isArray(results);
 }
 
-/** Which history to tell of. */
+/** The history to describe. */
 export interface HistoryOptions {
-  /** What `pinbench check --history` appends to. */
+  /** The folder of `pinbench check --history`. */
   folder: string;
-  /** Ids of cells, or patterns in which `*` stands for any characters; the groups of cells unless given. */
+  /** Cell ids, or patterns in which `*` stands for any characters (default: the groups of cells). */
   cells?: List<string>;
 }
 
 /**
- * Tells the course of past checks as `pinbench history` does, and returns the document that its --json prints. Rejects
- * with a PinbenchError where there is no history, or no such cell in it.
+ * Describes the course of past checks as `pinbench history` does, and returns the document of its --json. Rejects with
+ * a PinbenchError if there is no history, or no such cell in it.
  */
 export async function history({ folder, cells, ...others }: HistoryOptions): Promise<HistoryDocument> {
   refuseUnknown({ folder, cells, ...others }, ["folder", "cells"]);
@@ -139,15 +139,15 @@ export async function history({ folder, cells, ...others }: HistoryOptions): Pro
   });
 }
 
-/** Which nodes to judge, and by which rule. */
+/** The nodes to judge, and the rule. */
 export interface FleetOptions extends Options<typeof fleetSettings> {
-  /** Results of many nodes: files, and folders with all folders below them. */
+  /** Results of many nodes: files, and folders with all their subfolders. */
   results: string | readonly string[];
 }
 
 /**
- * Says which of many nodes are slow as `pinbench fleet` does, and returns the document that its --json prints. Slow nodes
- * do not reject: see its `outliers`. Rejects with a PinbenchError where there is no result of a node.
+ * Finds slow nodes as `pinbench fleet` does, and returns the document of its --json. Slow nodes do not reject: see its
+ * `outliers`. Rejects with a PinbenchError if there is no result of a node.
  */
 export async function fleet({ results, ...options }: FleetOptions): Promise<FleetDocument> {
   const paths: readonly unknown[] = Array.isArray(results) ? results : [results];

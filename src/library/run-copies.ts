@@ -11,34 +11,34 @@ import { announced } from "./announced.js";
 /** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
 export const gpuAlone = { backend: "cuda" } as const;
 
-/** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
+/** What to measure and how: keys, values and defaults as in `plan` of pinbench.config.json. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
-/** What to measure, how to end it early, and whom to tell how far it is. */
+/** What to measure, a signal, and a listener for the progress. */
 export interface RunOptions extends PlanOptions {
-  /** Exactly these cells, by the ids that results have. */
+  /** Exactly these cells, by their ids in results. */
   cells?: readonly string[];
-  /** Ends the run with what it has measured: the status of its document is then "aborted". */
+  /** Ends the run early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
   /** Called before each visit of a cell. */
   onProgress?: (progress: RunProgress) => void;
 }
 
-/** How far a run has come. */
+/** The progress of a run. */
 export interface RunProgress {
-  /** Id of the cell that is measured. */
+  /** Id of the cell that is being measured. */
   cell: string;
-  /** From 1. */
+  /** Counted from 1. */
   round: number;
-  /** Cells whose interval is as narrow as asked. */
+  /** Number of cells whose interval is narrow enough. */
   convergedCells: number;
   totalCells: number;
 }
 
 /**
- * Measures as `pinbench run` does, and returns the document that its --json prints. It prints nothing, and reads no
- * configuration and no arguments. A cell that fails does not reject: see its `outcome`. What is wrong with the options
- * or the machine rejects as a PinbenchError.
+ * Measures copies as `pinbench run` does, and returns the document of its --json. It prints nothing, and reads no
+ * configuration and no arguments. A cell that fails does not reject: see its `outcome`. Wrong options or an unusable
+ * machine reject as a PinbenchError.
  */
 export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {}): Promise<ResultDocument> {
   const call = callNow();
@@ -82,8 +82,8 @@ async function follow(running: Run, signal: RunOptions["signal"], onProgress: Ru
 }
 
 /**
- * The function for callers who may have no types: without an argument it refuses as with none of its options, and the
- * message of its errors ends with their hint, which the command line prints by itself.
+ * The function for callers without types: without an argument it behaves as with empty options, and the messages of its
+ * errors end with their hint, which the command line prints separately.
  */
 export function forCallers<Work extends (options: never) => Promise<unknown>>(work: Work): Work {
   const called = async (options: unknown = {}) => {

@@ -12,16 +12,19 @@ import { gpuAlone } from "./run-copies.js";
 
 /** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sampleBytes` and `data`. */
 export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
-  /** A training job, such as `["python", "train.py"]`: tuned as it runs, with stdin, stdout and stderr of this process. */
+  /**
+   * A training job, such as `["python", "train.py"]`: tuned while it runs, with stdin, stdout and stderr of this
+   * process.
+   */
   command?: readonly string[];
-  /** Ends the search with what it has found: the status of its document is then "aborted". */
+  /** Ends the search early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
 }
 
 /**
- * Tunes as `pinbench tune` does, and returns the document that its --json prints. It prints nothing. Where no setting
- * could be measured, its `recommendation` is null. Rejects with a PinbenchError where there is nothing to measure with:
- * wrong options, no Python, a data set that cannot make a batch, an abort before the first trial.
+ * Tunes a loader as `pinbench tune` does, and returns the document of its --json. It prints nothing. If no setting
+ * could be measured, its `recommendation` is null. Rejects with a PinbenchError if it cannot measure at all: wrong
+ * options, no Python, a data set that cannot make a batch, an abort before the first trial.
  */
 export async function tune({
   signal = new AbortController().signal,
@@ -29,7 +32,7 @@ export async function tune({
   ...options
 }: TuneOptions): Promise<Tuning> {
   const call = callNow();
-  // The caller decides what a command does after its search.
+  // The caller decides what happens to the command after the search.
   const { go, ...known } = tuneSettings;
   const asked = readOptions(known, options);
   const settings = { ...defaultsOf(tuneSettings), ...asked, go: go.default };

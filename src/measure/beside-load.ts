@@ -9,16 +9,18 @@ import type {
 import type { LoadLimits } from "../plan/limits.js";
 import { loadAloneNs, loadSettlingNs } from "../plan/sampling.js";
 
-/** What a load did in one visit of a cell, in units (operations or bytes) a nanosecond: by itself, and during the copies. */
+/**
+ * Rates of a load in one visit of a cell, in units (operations or bytes) per nanosecond: alone, and during the copies.
+ */
 export interface LoadVisit {
   alone: number;
   during: number;
 }
 
 /**
- * The loads of one device, of which one runs at a time. It runs on from one visit to the next, so that what it does by
- * itself is measured under the same lasting load as what it does beside the copies: a GPU that was idle is faster for a
- * while, which would look like a loss.
+ * The loads of one device, one at a time. A load continues from one visit to the next, so that its rate alone is
+ * measured under the same lasting load as during the copies: a GPU that was idle is faster for a while, which would
+ * look like a loss.
  */
 export class BesideLoads {
   readonly #session: NativeSession;
@@ -30,12 +32,12 @@ export class BesideLoads {
     this.#limits = limits;
   }
 
-  /** Sees to it that this load runs and no other; null for none. Rejects with the NativeError that it meets. */
+  /** Starts this load and stops any other; null for none. Rejects with a load's NativeError. */
   async switchTo(kind: LoadOptions["kind"] | null): Promise<void> {
     if (this.#running?.kind === kind) return;
     const before = this.#running;
     this.#running = null;
-    // What made it end was told to the cells that it ran beside.
+    // Cells that ran with it have received its error already.
     await before?.load.stop().catch(() => undefined);
     if (kind === null) return;
     const load = await this.#session.startLoad({ kind, ...this.#limits });
@@ -44,8 +46,8 @@ export class BesideLoads {
   }
 
   /**
-   * Measures beside the load that runs, and what that does meanwhile: null where nothing came of the measurement.
-   * Rejects with the NativeError of either.
+   * Measures while the load runs, and returns its rates too: null if nothing was measured. Rejects with the NativeError
+   * of either.
    */
   async visit(measure: () => Promise<MeasureResult>): Promise<[MeasureResult, LoadVisit | null]> {
     const { load, work } = this.#running!;
@@ -56,11 +58,11 @@ export class BesideLoads {
     if (result.aborted) return [result, null];
     const during = spanOf(result.columns);
     const alone = work.rateIn([before, work.completed(after)]);
-    // Nothing can be told of a load that has come to nothing on a machine so busy.
+    // If the load completed nothing on a busy machine, its rates are unknown.
     return [result, alone > 0 ? { alone, during: work.rateIn([during]) } : null];
   }
 
-  /** The span of time in which nothing but the load ran. */
+  /** The span of time in which only the load ran. */
   async #watch(): Promise<Span> {
     const startNs = this.#nowNs();
     await sleep(loadAloneNs / 1e6);
@@ -73,7 +75,7 @@ export class BesideLoads {
   }
 }
 
-/** From the session's zero. */
+/** Times from the session's zero. */
 interface Span {
   startNs: number;
   endNs: number;
@@ -91,30 +93,30 @@ function spanOf(columns: readonly SampleColumns[]): Span {
   return { startNs, endNs };
 }
 
-/** Pieces of work that follow one another without a gap, each ending when it was completed. */
+/** Consecutive pieces of work, each ending when it was completed. */
 class LoadWork {
   #atNs: number[] = [];
   #unitsEach = 0;
 
-  /** Those before the last visit are forgotten but for the last of them, after which the next one began. */
+  /** Forgets pieces before the last visit, except the last of them, which marks the beginning of the next. */
   add({ atNs, unitsEach }: { atNs: Float64Array; unitsEach: number }): void {
     this.#atNs = [...this.#atNs.slice(-1), ...atNs];
     this.#unitsEach = unitsEach;
   }
 
-  /** The part of the span in which all that was done has been completed. */
+  /** The part of the span up to the last completed piece. */
   completed({ startNs, endNs }: Span): Span {
     return { startNs, endNs: Math.max(startNs, Math.min(endNs, this.#atNs.at(-1) ?? 0)) };
   }
 
-  /** Units done in a nanosecond of the spans; 0 for spans of no length. */
+  /** Units per nanosecond in the spans; 0 for spans without length. */
   rateIn(spans: readonly Span[]): number {
     const total = (of: (span: Span) => number) => spans.reduce((sum, span) => sum + of(span), 0);
     const lengthNs = total(({ startNs, endNs }) => endNs - startNs);
     return lengthNs > 0 ? total((span) => this.#within(span)) / lengthNs : 0;
   }
 
-  /** Units done in the span; of a piece that lies in it in part, that part of its own. */
+  /** Units done in the span; a piece that is only partly in it counts with that part. */
   #within({ startNs, endNs }: Span): number {
     let pieces = 0;
     for (let i = 1; i < this.#atNs.length; ++i) {

@@ -16,7 +16,7 @@ import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 import type { LoadVisit } from "./beside-load.js";
 
-/** What has been measured of one cell so far. */
+/** The measurements of one cell so far. */
 export class CellProgress {
   readonly cell: PlannedCell;
   readonly #facts: DeviceFacts;
@@ -24,17 +24,17 @@ export class CellProgress {
   stats: CellStats[] = [];
   link: LinkRecord | null = null;
   copiesPerSample = 0;
-  /** What one copy took while calibrating, all workers at once. */
+  /** Duration of one copy during calibration, with all workers at once. */
   copyNs = 0;
-  /** What the last visit took a sample, set-up and verification included. */
+  /** Duration of a sample in the last visit, with set-up and verification. */
   visitNsPerSample = 0;
   checkedBytes = 0;
-  /** Timed copies of all visits that were compared, and those of them that this proves. */
+  /** Number of timed copies in all compared visits, and of those proven right. */
   copies = 0;
   provenCopies = 0;
-  /** Of scattered blocks: what a block cost the CPU of a worker, a figure a sample. */
+  /** For scattered blocks: CPU time of a worker per block, one figure per sample. */
   #blockHostNs: number[] = [];
-  /** Of a cell beside a load: what that did in each visit. */
+  /** For a cell with a load: the load's rates in each visit. */
   loadVisits: LoadVisit[] = [];
   mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
   outcome: Outcome | null = null;
@@ -49,7 +49,7 @@ export class CellProgress {
     if (cell.skipReason !== null) this.outcome = "skipped";
   }
 
-  /** Samples so far, as they are asked for; a latency sample has an entry a worker. */
+  /** Number of samples so far, in the units of a request; a latency sample has an entry for each worker. */
   get taken(): number {
     const entries = this.samples[0]?.durationNs.length ?? 0;
     return this.cell.mode === "latency" ? entries / this.cell.workers : entries;
@@ -59,13 +59,13 @@ export class CellProgress {
     return this.outcome === null;
   }
 
-  /** The widest of the directions' intervals: all must be narrow enough. Infinity without an interval. */
+  /** The widest interval over all directions, because all must be narrow enough. Infinity without an interval. */
   get halfWidth(): number {
     if (this.stats.length === 0) return Number.POSITIVE_INFINITY;
     return Math.max(...this.stats.map((stats) => stats.relativeHalfWidth ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Takes over what a visit measured. Samples of a visit whose data came back wrong are not kept. */
+  /** Adds the measurements of a visit, without samples if data came back wrong. */
   add(result: MeasureResult, round: number): void {
     this.checkedBytes += result.verification.checkedBytes;
     this.copies += result.verification.copies;
@@ -101,19 +101,19 @@ export class CellProgress {
     this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
   }
 
-  /** What a block cost the CPU; null before there are samples. */
+  /** CPU time per block; null before there are samples. */
   get hostNsPerBlock(): Distribution | null {
     return this.#blockHostNs.length === 0 ? null : distribution(this.#blockHostNs);
   }
 
-  /** What the load beside the copies did; null without one, and before a visit that tells it. */
+  /** The load's rates; null without a load, and before a visit that has them. */
   get load(): CellResult["load"] {
-    // Where the machine is too busy for the load to complete anything by itself, a visit tells nothing of it.
+    // On a machine too busy for the load to complete anything alone, a visit has no rates of it.
     const visits = this.loadVisits.filter(({ alone }) => alone > 0);
     if (visits.length === 0) return null;
     const of = (value: (visit: LoadVisit) => number) => distribution(visits.map(value));
     return {
-      // Units a nanosecond are billions a second.
+      // Units per nanosecond are billions per second.
       unit: this.cell.beside === "compute" ? "GFLOP/s" : "GB/s",
       alone: of(({ alone }) => alone),
       during: of(({ during }) => during),
@@ -131,14 +131,14 @@ export class CellProgress {
     this.skipReason = reason;
   }
 
-  /** Of the link as it was under load; null where it was not read, or where there is no PCIe link. */
+  /** Limit of the link under load; null if it was not read, or there is no PCIe link. */
   get linkLimitGBps(): number | null {
     if (this.link === null || this.#facts.integrated) return null;
     return linkLimitGBps(this.link.generation, this.link.width);
   }
 }
 
-/** A failed call as a result records it. */
+/** A failed call, for the result. */
 export function toErrorRecord(error: NativeError): ErrorRecord {
   return {
     code: error.code ?? "INTERNAL",
@@ -150,9 +150,9 @@ export function toErrorRecord(error: NativeError): ErrorRecord {
 }
 
 /**
- * The statistics of a cell's raw samples: one entry a direction, and for bidir throughput their sum. GB/s is
- * bytes over nanoseconds. `linkLimitGBps` is null where the link is not known. In latency mode a rate is that of one
- * worker's copy, so there it has neither a share of the link nor a sum. Throws RangeError for no samples.
+ * The statistics of a cell's raw samples: one entry per direction, and for bidir throughput their sum. GB/s is bytes
+ * over nanoseconds. `linkLimitGBps` is null for an unknown link. In latency mode a rate is that of one worker's copy,
+ * so it has no share of the link and no sum. Throws a RangeError without samples.
  */
 export function summarize(
   cell: Pick<Cell, "direction" | "mode">,
@@ -160,7 +160,7 @@ export function summarize(
   linkLimitGBps: number | null,
 ): CellStats[] {
   const rates = samples.map(({ bytesPerSample, durationNs }) =>
-    // A device-to-device copy reads and writes every byte: both count, as memory bandwidth does.
+    // A device-to-device copy reads and writes every byte: both count, as usual for memory bandwidth.
     durationNs.map((ns) => (bytesPerSample * (cell.direction === "d2d" ? 2 : 1)) / ns),
   );
   const isLatency = cell.mode === "latency";
@@ -173,7 +173,7 @@ export function summarize(
   if (cell.direction === "bidir" && !isLatency) {
     const [first, second] = rates as [number[], number[]];
     const sums = first.map((rate, i) => rate + second[i]!);
-    // The link carries its limit each way, so the sum has no share of one limit.
+    // The link has its limit in each direction, so the sum has no share of it.
     stats.push({ ...statsOf("sum", sums, null, null), overTimeGBps: overTime("sum") });
   }
   return stats;

@@ -8,8 +8,8 @@ import { isPlain } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
 
 /**
- * What obtaining one buffer costs in each way, per size; a way that fails (a limit, too little memory) is null, with
- * its error among the refusals. The ways take turns, so that a disturbance hits all alike.
+ * The cost of one buffer by way and size; null for a way that fails (a limit, too little memory), with its error in the
+ * refusals. The ways take turns, so that a disturbance affects all alike.
  */
 export async function measurePinning(
   session: NativeSession,
@@ -23,7 +23,7 @@ export async function measurePinning(
     for (let repetition = 0; repetition < pinningRepetitions; ++repetition) {
       for (const kind of Object.keys(costs) as PinningKind[]) {
         if (signal.aborted) return records;
-        // What was refused once would be refused again.
+        // A refused way would be refused again.
         if (costs[kind].at(-1) === null) continue;
         const refuse = (error: NativeError): null => {
           refusals[kind] = refusalIn(error);
@@ -44,13 +44,13 @@ export async function measurePinning(
   return records;
 }
 
-/** Memory that cannot be had leaves a gap, with this reason; a lost context or an interruption ends more. */
+/** Missing memory leaves a gap, with this reason; a lost context or an interruption ends everything. */
 function refusalIn(error: NativeError): string {
   if (error.sticky || error.code === "ABORTED") throw error;
   return error.message;
 }
 
-/** Null where one of them is. */
+/** Null if one of them is. */
 export function medianCost(costs: readonly (PinningCost | null | undefined)[]): PinningCost | null {
   const known = costs.filter((cost) => cost != null);
   if (known.length < costs.length || known.length === 0) return null;
@@ -62,14 +62,14 @@ export function medianCost(costs: readonly (PinningCost | null | undefined)[]): 
   };
 }
 
-/** What the pay-off is computed from. */
+/** The fields from which the pay-off is computed. */
 type CopiedCell = Pick<
   CellResult,
   "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "timer" | "outcome" | "stats"
 > &
   VariantFields;
 
-/** Fills in after how many copies each way has paid off, from the plain one-worker cells of the same size. */
+/** Adds the number of copies after which each way pays off, from the plain one-worker cells of the same size. */
 export function addPayOff(pinning: readonly PinningRecord[], cells: readonly CopiedCell[]): PinningRecord[] {
   return pinning.map((record) => ({
     ...record,
@@ -87,13 +87,13 @@ function payOffOf(
   const copies = (direction: "h2d" | "d2h") => {
     const rateOf = (memory: CopiedCell["memory"]) => copyRate(cells, memory, sizeBytes, direction);
     const slow = rateOf("pageable");
-    // Both are copied in the same way: where one was not measured, the other stands for it.
+    // Both are copied in the same way, so either can replace the other.
     const fast =
       way === "pinned"
         ? (rateOf("pinned") ?? rateOf("registered"))
         : (rateOf("registered") ?? rateOf("pinned"));
     if (cost === null || pageable == null || slow === null || fast === null) return null;
-    // Where another process may find no difference, the quotient could be anything.
+    // If another process may find no difference, the quotient is meaningless.
     if (ratioInterval(fast, slow).low <= 1) return null;
     const costNs = cost.allocateNs + cost.freeNs - pageable.allocateNs - pageable.freeNs;
     return copiesToPayOff(costNs, sizeBytes / slow.median, sizeBytes / fast.median);
@@ -101,15 +101,12 @@ function payOffOf(
   return { h2d: copies("h2d"), d2h: copies("d2h") };
 }
 
-/**
- * Copies after which `costNs` has come back, by the time that each saves: a pinned copy is the shorter one. None where
- * there is no cost.
- */
+/** Number of copies that save `costNs`, if pinned copies are shorter; 0 without a cost. */
 export function copiesToPayOff(costNs: number, pageableNs: number, pinnedNs: number): number {
   return Math.max(0, Math.ceil(costNs / (pageableNs - pinnedNs)));
 }
 
-/** Null where it was not measured, has no interval, or the cell failed or its data came back wrong. */
+/** Null if it was not measured, has no interval, or the cell failed or has wrong data. */
 function copyRate(
   cells: readonly CopiedCell[],
   memory: CopiedCell["memory"],

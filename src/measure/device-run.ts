@@ -27,7 +27,7 @@ import { addPayOff, measurePinning } from "./cold-start.js";
 import type { RunEvent } from "./rounds.js";
 import { WorkerPool } from "./worker-pool.js";
 
-/** What a device's part of a run needs of the whole. */
+/** The parts of a run that each device needs. */
 export interface DeviceRunOptions {
   plan: Plan;
   backend: Backend;
@@ -35,12 +35,12 @@ export interface DeviceRunOptions {
   signal: AbortSignal;
 }
 
-/** What measures cells of one device: a session with its threads, or a pool of worker processes. */
+/** Measures cells of one device: a session with its threads, or a pool of worker processes. */
 export interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
-/** One device's part of a run: what is known of it, at any time. */
+/** One device's part of a run. */
 export class DeviceRun {
   readonly device: DeviceFacts;
   readonly cells: CellProgress[];
@@ -51,7 +51,7 @@ export class DeviceRun {
   #session: NativeSession | null = null;
   #loads: BesideLoads | null = null;
   #workers: WorkerPool | null = null;
-  /** Why its own memory was refused; null where that was not so. */
+  /** Why its own memory was refused; null if it was not. */
   deviceMemoryError: NativeError | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
@@ -63,8 +63,8 @@ export class DeviceRun {
   }
 
   /**
-   * Opens the device and reserves the memory of its cells. Rejects with the driver's error where the device cannot be
-   * opened at all; memory that cannot be had fails the cells that it is for.
+   * Opens the device and reserves the memory of its cells. Rejects with the driver's error if the device cannot be
+   * opened at all; refused memory only fails the cells that need it.
    */
   async *open(options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, backend, signal } = options;
@@ -80,29 +80,29 @@ export class DeviceRun {
     yield* this.#prepare(session, options);
   }
 
-  /** Takes these cells up as well; the memory for them is reserved. */
+  /** Adds cells, whose memory is already reserved. */
   addCells(cells: readonly PlannedCell[]): CellProgress[] {
     const added = cells.map((cell) => new CellProgress(cell, this.device));
     this.cells.push(...added);
     return added;
   }
 
-  /** What its threads measure with; the device is open. */
+  /** Measures with threads; the device must be open. */
   get session(): NativeSession {
     return this.#session!;
   }
 
-  /** What can keep it busy beside copies; the device is open. */
+  /** The loads of the device, which must be open. */
   get loads(): BesideLoads {
     return this.#loads!;
   }
 
-  /** What measures this cell of the device, which is open. */
+  /** Measures this cell of the device, which must be open. */
   measurerOf({ workerKind }: Cell): Measurer {
     return workerKind === "process" ? this.#workers! : this.session;
   }
 
-  /** The memory of a kind that workers copy from and to, all of it; null where there is none. */
+  /** All memory of a kind for workers; null without any. */
   arena(
     kind: ArenaKind,
     workerKind: Cell["workerKind"],
@@ -110,23 +110,23 @@ export class DeviceRun {
     return workerKind === "process" ? (this.#workers?.arena(kind) ?? null) : (this.#arenas[kind] ?? null);
   }
 
-  /** What starting worker processes took; null where there are none. */
+  /** Costs of starting the worker processes; null without any. */
   get workerCosts(): WorkerProcessCosts | null {
     return this.#workers?.costs ?? null;
   }
 
-  /** The worker processes that have started. */
+  /** The started worker processes. */
   get workerPids(): number[] {
     return this.#workers?.pids ?? [];
   }
 
-  /** Ends what is being measured as soon as the driver's call in flight returns; nothing where it is not open. */
+  /** Ends the current measurement when the driver call in flight returns; does nothing if the device is not open. */
   abort(): void {
     this.#session?.abort();
     this.#workers?.abort();
   }
 
-  /** Gives all memory back; nothing where it is not open. */
+  /** Frees all memory; does nothing if the device is not open. */
   async close(): Promise<void> {
     const session = this.#session;
     this.#session = null;
@@ -148,18 +148,21 @@ export class DeviceRun {
     });
   }
 
-  /** Only the opened context tells whether the driver loads the kernels. */
+  /** Only an open context shows whether the driver loads the kernels. */
   #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
       const { cell } = progress;
-      // The kernel that reads from this device is the other's.
+      // If this device's memory is read, the kernel runs on the other one.
       const needsKernels = cell.memory === "mapped" || (takesKernel(cell) && cell.path !== "kernel-read");
       if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
       if (eventTimerOff !== null && cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
 
-  /** Cold-start figures first, then the memory of all cells; memory that cannot be had fails the cells it is for. */
+  /**
+   * Measures cold-start figures first, then reserves the memory of all cells; refused memory only fails the cells that
+   * need it.
+   */
   async *#prepare(session: NativeSession, options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, backend, signal } = options;
     const { durationNs } = await session.measureFirstCopy(0);
@@ -199,7 +202,7 @@ export class DeviceRun {
     );
   }
 
-  /** Once for the whole run: those that fail fail the cells that need them, when these are measured. */
+  /** Once for the whole run. Processes that fail to start fail the cells that need them, when these are measured. */
   async *#startWorkers(
     session: NativeSession,
     { plan, backend, createRendezvous }: DeviceRunOptions,
@@ -223,7 +226,7 @@ export class DeviceRun {
     await this.#workers.open();
   }
 
-  /** Reserves where cells of this device need it, or `others` do. What the driver refused fails the cells, and is returned. */
+  /** Reserves memory for cells of this device, or for `others`. A refusal fails the cells, and is returned. */
   async #reserve(
     usesIt: (progress: CellProgress) => boolean,
     reserve: () => Promise<unknown>,
@@ -250,7 +253,7 @@ export class DeviceRun {
   }
 }
 
-/** In words: "reserving 4.5 GiB of host memory, 2.3 GiB of it pinned". */
+/** "reserving 4.5 GiB of host memory, 2.3 GiB of it pinned". */
 function reservation({ estimate: { hostBytes, pinnedBytes, devicesAtOnce } }: Plan): string {
   const [host, pinned] = [hostBytes, pinnedBytes].map((bytes) => formatSizeRounded(bytes / devicesAtOnce));
   if (hostBytes === 0) return "reserving device memory";
@@ -259,7 +262,7 @@ function reservation({ estimate: { hostBytes, pinnedBytes, devicesAtOnce } }: Pl
   return `reserving ${host} of host memory, ${pinned} of it pinned`;
 }
 
-/** Other processes may hold memory of the device, which the plan could not know before it was opened. */
+/** Other processes may use memory of the device, which the plan could not know before it was open. */
 function checkFreeMemory(device: DeviceFacts, session: NativeSession, plan: Plan): void {
   const { freeBytes } = session.memoryInfo();
   if (plan.estimate.deviceBytes <= freeBytes) return;

@@ -9,23 +9,23 @@ import { parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
-/** Which program measures, and what ends it. */
+/** The program that measures, and a signal. */
 export interface FreshProcessOptions {
   /** The program that measures, bin/pinbench.js. */
   entry: string;
-  /** Ends the measurement with what there is. */
+  /** Ends the measurement early, with the results so far. */
   signal: AbortSignal;
 }
 
-/** What happens in a series of fresh processes. */
+/** The events of a series of fresh processes. */
 export type SeriesEvent =
   | { kind: "start"; run: number }
   | { kind: "result"; run: number; document: ResultDocument };
 
 /**
- * Measures the same settings in `runs` fresh processes, one after the other; whoever reads the events may stop at any
- * of them. Ends early when `signal` is aborted: the result that this cut short is dropped. Rejects with the
- * PinbenchError of a process that brought no result.
+ * Measures the same settings in `runs` fresh processes, one after the other; the reader of the events may stop at any
+ * of them. Ends early if `signal` is aborted, and drops the unfinished result. Rejects with the PinbenchError of a
+ * process without a result.
  */
 export async function* measureInFreshProcesses(
   settings: RunSettings,
@@ -36,7 +36,7 @@ export async function* measureInFreshProcesses(
   for (let run = 0; run < runs && !signal.aborted; ++run) {
     yield { kind: "start", run };
     const document = await measureInFreshProcess(settings, options).catch((error) => {
-      // One that was cut short before it had anything to tell is dropped like any other.
+      // A process that was cut short before it had a result is dropped like any other.
       if (signal.aborted) return null;
       throw error;
     });
@@ -46,20 +46,18 @@ export async function* measureInFreshProcesses(
 }
 
 /**
- * A process that does not end by itself when it is asked to, ends by force. It does so itself after 2 s
- * (cli/interruption.ts), unless nothing of it runs any more.
+ * A process that does not end when asked is killed after this time. Normally it ends by itself within 2 s
+ * (cli/interruption.ts).
  */
 const forceMs = 2500;
 
 /**
- * Measures in a process of its own, in this one's environment: `pinbench measure`, which reads the settings from stdin
- * as JSON.
- * Resolves with its document whatever its status and outcomes; rejects with a PinbenchError where there is none, in the process' own words.
- *
- * The process is tied to this one by an IPC channel over which nothing is sent. Closing it is how an abort asks the
- * process to end with what it has, and the kernel closes it when this process dies of whatever: none is left behind.
- * A SIGINT would not do for the abort, as the terminal's Ctrl-C has sent one already and the second one ends a run
- * without a document.
+ * Measures in a process of its own, with this process' environment: `pinbench measure`, which reads the settings as
+ * JSON from stdin. Resolves with its document whatever its status and outcomes; without one, rejects with a
+ * PinbenchError in the process' own words. An IPC channel, over which nothing is sent, connects both processes. An
+ * abort closes it, which asks the process to end with its results; the kernel closes it if this process dies, so no
+ * process is left behind. An abort must not use SIGINT, because Ctrl-C at the terminal has sent one already, and a
+ * second one ends a run without a document.
  */
 export async function measureInFreshProcess(
   settings: RunSettings,
@@ -77,7 +75,7 @@ export async function measureInFreshProcess(
   signal.addEventListener("abort", abort, { once: true });
   try {
     const finished = await finish(child, settings);
-    // A Ctrl-C reaches both processes, and the end of that one may be seen before this one's own signal.
+    // Ctrl-C reaches both processes, and the other one's end may be seen before this one's own signal.
     if (wasInterrupted(finished)) {
       await sleep(ownSignalMs, undefined, { signal }).catch(() => undefined);
     }
@@ -103,28 +101,28 @@ function notStarted(cause: unknown): PinbenchError {
   );
 }
 
-/** How long after the end of an interrupted process its signal may take to be seen here. */
+/** How long after the end of an interrupted process the signal may arrive here. */
 const ownSignalMs = 500;
 
 interface Finished {
-  /** Null for a process that a signal ended. */
+  /** Null if a signal ended it. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 }
 
-/** Hands the settings over and collects what the process says until it has ended. */
+/** Sends the settings, and collects the output until the process ends. */
 async function finish(child: ChildProcess, settings: RunSettings): Promise<Finished> {
-  // A process that ends without reading them (EPIPE) says itself what is wrong.
+  // A process that ends without reading them (EPIPE) reports the reason itself.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(JSON.stringify(settings));
-  // Not "close", which never comes once this side has closed the channel.
+  // Not "close", which never comes after this side has closed the channel.
   const exit = new Promise<Pick<Finished, "exitCode" | "signal">>((resolve, reject) => {
     child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
     child.on("error", (cause) => reject(notStarted(cause)));
   });
-  // Without descriptors to spare the process has no streams, only its error.
+  // Without free descriptors the process has no streams, only its error.
   const all = (stream: Readable | null) => (stream ? text(stream) : "");
   const [ended, stdout, stderr] = await Promise.all([exit, all(child.stdout), all(child.stderr)]);
   return { ...ended, stdout, stderr };
@@ -132,7 +130,7 @@ async function finish(child: ChildProcess, settings: RunSettings): Promise<Finis
 
 const signalCodes: readonly (number | null)[] = Object.values(signalExitCodes);
 
-/** Exit codes that come with a document. */
+/** Exit codes of processes with a document. */
 const withDocument: readonly (number | null)[] = [ExitCode.ok, ExitCode.measurement, ...signalCodes];
 
 function wasInterrupted({ exitCode, signal }: Finished): boolean {
@@ -141,7 +139,7 @@ function wasInterrupted({ exitCode, signal }: Finished): boolean {
 
 function documentOf(finished: Finished, wasAborted: boolean): ResultDocument {
   const { exitCode, stdout } = finished;
-  // One that was aborted may be killed after it has printed: giving back pinned memory can take a while.
+  // An aborted process may be killed after it has printed, because freeing pinned memory can take a while.
   if (stdout === "" || !(withDocument.includes(exitCode) || wasAborted)) {
     throw wasAborted ? interrupted() : failureOf(finished);
   }
@@ -157,7 +155,7 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   [ExitCode.unavailable]: "unavailable",
 };
 
-/** Why there is no document, as the process said on stderr. */
+/** Why there is no document, from the process' stderr. */
 function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
   if (signal !== null) {
     return new PinbenchError("measurement", `A measuring process was killed (${signal}).`, {
@@ -168,7 +166,7 @@ function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
     });
   }
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  // What takes several lines goes on with indented ones.
+  // A message of several lines continues with indented ones.
   const ours =
     stderr.match(/^pinbench: .*(\n {2}.*)*/gm)?.map((text) => text.slice(10).replaceAll(/\s*\n\s*/g, " ")) ??
     [];

@@ -8,9 +8,9 @@ import { mean, squaresAboutMean } from "../stats/variance.js";
 import { addPayOff, medianCost } from "./cold-start.js";
 
 /**
- * One document of several processes that measured the same cells one after the other: of each cell the median of the
- * processes' medians, the interval between them, and the samples of all. `planned` is the document of the whole run
- * before anything was measured; it is returned as it is where there are no processes.
+ * Joins the documents of processes that measured the same cells one after the other: each cell has the median of the
+ * processes' medians, the interval between them, and all samples. `planned` is the document of the whole run before any
+ * measurement; without processes it is returned unchanged.
  */
 export function mergeProcesses(
   planned: ResultDocument,
@@ -21,7 +21,7 @@ export function mergeProcesses(
   const cellsById = processes.map(({ cells }) => new Map(cells.map((cell) => [cell.id, cell])));
   const cells = planned.cells.map((cell) => {
     const measured = cellsById.flatMap((byId) => byId.get(cell.id) ?? []);
-    // What the plan skips, no process is asked for.
+    // No process measures cells that the plan skips.
     return measured.length === 0 ? cell : mergeCell(measured);
   });
   const sharing = joinSharing([planned, ...processes].map(({ run }) => run.sharing ?? []));
@@ -42,7 +42,7 @@ export function mergeProcesses(
   };
 }
 
-/** From the worst: what one process found wrong is not put right by others. */
+/** From the worst to the best: an error in one process is not undone by the others. */
 const outcomesByWeight = ["mismatch", "failed", "skipped", null, "budget", "converged"] as const;
 
 function mergeCell(parts: readonly CellResult[]): CellResult {
@@ -80,7 +80,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The load beside the copies, the kernels behind them and what blocks cost; absent where they are in the processes. */
+/** The load's rates, the kernels' times and the blocks' costs; absent if the processes lack them. */
 function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "computeNs" | "hostNsPerBlock"> {
   const loads = parts.flatMap(({ load }) => load ?? []);
   const times = parts.flatMap(({ computeNs }) => computeNs ?? []);
@@ -96,7 +96,7 @@ function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "co
   };
 }
 
-/** None where a process has none: the median of the others would hide that. */
+/** Empty if a process has none, because the median of the others would hide that. */
 function mergeStats(parts: readonly CellStats[][]): CellStats[] {
   const [first = []] = parts;
   return first.flatMap(({ direction }) => {
@@ -131,7 +131,7 @@ function mergeDirection(direction: CellStats["direction"], parts: readonly CellS
   };
 }
 
-/** Null where a process lacks it. */
+/** Null if a process lacks it. */
 function medianOfKnown(values: readonly (number | null | undefined)[]): number | null {
   const known = values.filter((value) => value != null);
   return known.length < values.length ? null : median(known);
@@ -148,12 +148,12 @@ function mergeDistributions(parts: readonly Distribution[]): Distribution {
   };
 }
 
-/** With fewer processes, the interval of Student's t is wider than anything that it could be used for. */
+/** With fewer processes, the interval of Student's t is too wide for any use. */
 const fewestForInterval = 3;
 
 /**
  * The 95 % interval between the medians of processes: order statistics from 6 processes on, which assume no
- * distribution; below that Student's t on the logarithms. Null below 3, and where one of these is 0.
+ * distribution; with fewer, Student's t on the logarithms. Null below 3, and if one of these is 0.
  */
 export function intervalBetween(medians: readonly number[]): { low: number; high: number } | null {
   const ranked = medianInterval(medians);

@@ -19,14 +19,14 @@ import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
-/** A run that is ready to be measured. */
+/** A run that is ready to measure. */
 export interface PreparedRun {
   plan: Plan;
   backend: Backend;
   build: BuildInfo;
   createRendezvous: NativeAddon["createRendezvous"];
   host: HostRecord;
-  /** Compiled modules that are there and do not load. */
+  /** Compiled modules that exist but do not load. */
   passedOver: readonly FailedCandidate[];
   /** The devices that the plan measures. */
   devices: DeviceFacts[];
@@ -68,7 +68,7 @@ export function shareDevices(
   return shared.length === 0 ? null : new DeviceSharing(shared, options);
 }
 
-/** The same, of settings that name their cells, for a process that has others measure them. Throws PinbenchError. */
+/** The same for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
 export async function shareDevicesOfCells(
   { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
   options: SharingOptions,
@@ -79,7 +79,7 @@ export async function shareDevicesOfCells(
   return shareDevices({ backend, devices }, options);
 }
 
-/** Worker processes that the machine has no room for would hang, or fail where it no longer shows why. */
+/** Without room on the machine, worker processes would hang, or fail without a visible reason. */
 function refuseWithoutProcesses({ processArenas }: Plan): void {
   const count = processArenas.length;
   if (count === 0) return;
@@ -93,7 +93,7 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
-/** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */
+/** A cold pool sized by a wrong cache is either not cold or needlessly large. */
 function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<HostRecord> {
   if (lastLevelCacheBytes === null) return {};
   const isConfigured = origins.lastLevelCacheBytes === "configuration";
@@ -101,8 +101,8 @@ function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<Hos
 }
 
 /**
- * What the plan is made from: known without opening a device, so that a dry run touches none. Whether a driver
- * really loads the kernels shows when its context is open; cells that it cannot serve are skipped then.
+ * The facts for the plan that are known without opening a device, so that a dry run opens none. Only an open context
+ * shows whether a driver loads the kernels; cells that need them may be skipped then.
  */
 function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFacts {
   const { devices, emulated, initNs } = backend.facts;
@@ -125,17 +125,17 @@ export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null 
   return "this build has no kernels: nvcc was not found when it was compiled";
 }
 
-/** Why the event timer cannot be used with this driver; null where it can. */
+/** Why the event timer cannot be used with this driver; null if it can. */
 export function eventTimerOff({ facts }: Backend): string | null {
   return facts.missingSymbols.includes("cuStreamWaitValue32_v2")
     ? "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued"
     : null;
 }
 
-/** Either is enough: that of CUDA 12.8 and that of 13.0, which says nothing of where it failed. */
+/** Either is enough: that of CUDA 12.8, or that of 13.0, which does not report where it failed. */
 const batchCalls = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
 
-/** Why this driver cannot copy blocks by one call; null where it can. */
+/** Why this driver cannot copy blocks with one call; null if it can. */
 export function batchCopiesOff({ facts }: Backend): string | null {
   return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"

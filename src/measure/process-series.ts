@@ -5,11 +5,11 @@ import { measureInFreshProcesses } from "./fresh-process.js";
 import { mergeProcesses } from "./merge-processes.js";
 import { Run, type RunIdentity } from "./run.js";
 
-/** A plan that is carried out as a whole in several fresh processes, one after the other; a Run of each. */
+/** Carries out a whole plan in several fresh processes, one after the other. */
 export class ProcessSeries {
   readonly #prepared: Omit<RunIdentity, "id">;
   readonly #processes: number;
-  /** The whole run's document before anything is measured. */
+  /** The whole run's document before any measurement. */
   readonly #planned: ResultDocument;
   readonly #documents: ResultDocument[] = [];
   #status: ResultDocument["run"]["status"] = "running";
@@ -21,16 +21,16 @@ export class ProcessSeries {
     this.#planned = new Run(prepared).document();
   }
 
-  /** Processes that have measured all of the plan. */
+  /** Number of processes that have measured the whole plan. */
   get done(): number {
     return this.#documents.length;
   }
 
   /**
-   * Measures, and yields before each process and at the end. Processes that came to their end are kept whatever comes
-   * after them: after an abort the status is "aborted", after a process that failed as a whole it is "failed", and
-   * none is started after that. Rejects with the PinbenchError of the first process where that brought nothing.
-   * `entry` is the program that measures, bin/pinbench.js.
+   * Measures, and yields before each process and at the end. Finished processes are kept whatever happens later: after
+   * an abort the status is "aborted", after a failed process it is "failed", and no further process starts. Rejects
+   * with the first process' PinbenchError if there is no result at all. `entry` is the program that measures,
+   * bin/pinbench.js.
    */
   async *measure(entry: string, signal: AbortSignal): AsyncGenerator<void, void> {
     try {
@@ -56,7 +56,7 @@ export class ProcessSeries {
     yield;
   }
 
-  /** The result of the processes so far. */
+  /** The joined result of the processes so far. */
   document(): ResultDocument {
     const { run, ...merged } = mergeProcesses(this.#planned, this.#documents);
     const isOver = this.#status !== "running";
@@ -72,14 +72,14 @@ export class ProcessSeries {
     };
   }
 
-  /** The same cells in each process, also where what the plan goes by has changed meanwhile, such as free memory. */
+  /** Lists the cells, so that each process has the same, even if facts such as free memory have changed. */
   #settings() {
     const { plan, backend } = this.#prepared;
     const cells = plan.cells.filter(({ skipReason }) => skipReason === null).map(({ id }) => id);
     return { ...plan.settings, backend: backend.name, cells, budgetNs: plan.stopping.budgetNs };
   }
 
-  /** False for one that did not come to its end. It has no part in the figures, unless there are no others. */
+  /** False for an unfinished process. It counts only if there are no others. */
   #keep(document: ResultDocument): boolean {
     const { status, error } = document.run;
     if (status === "complete") {

@@ -6,42 +6,44 @@ import { median } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { RunEvent } from "./rounds.js";
 
-/** What is known of the time of one cell. */
+/** The known times of one cell. */
 interface CellPace {
   progress: CellProgress;
-  /** Samples that it gets whatever the budget. */
+  /** Number of samples that it gets whatever the budget. */
   least: number;
-  /** What the plan expects of a sample, set-up and checks of its visits included. */
+  /** The plan's estimate for a sample, including set-up and checks. */
   plannedNsPerSample: number;
   plannedExtraNs: number;
-  /** What one has taken in its visits, the last one counting as much as all before; null before the first. */
+  /**
+   * Measured time of a sample in its visits, with the last one weighted like all earlier ones; null before the first.
+   */
   seenNsPerSample: number | null;
-  /** Devices that are measured with it, this one included. */
+  /** Number of devices measured together, including this one. */
   devices: number;
 }
 
-/** The plan's word counts as much as so much measuring: until then the first cells seen do not settle the matter. */
+/** Weight of the plan's estimate, as measuring time, so that the first cells do not dominate. */
 const priorNs = 1e9;
 
 /**
- * How long a run still takes: at first as its plan estimates it, then from the time that the visits of its cells have
- * really taken. Times are those of one steady clock, in nanoseconds.
+ * Estimates the remaining time of a run: at first from its plan, then from the measured times of visits. Times are in
+ * nanoseconds, on one steady clock.
  */
 export class RemainingTime {
   readonly #plan: Plan;
   readonly #paces: Map<CellProgress, CellPace>;
   readonly #paceOf: (progress: CellProgress) => CellPace;
   readonly #end = new SteadyEnd();
-  /** When the devices that are being opened, or closed, began to be. */
+  /** When the present opening or closing of devices began. */
   #sinceNs: number;
   #isSettingUp = true;
   readonly #measuredDevices = new Set<number>();
   #measuringNs = 0;
-  /** What the plan expected of all visits so far. */
+  /** The plan's estimate for all visits so far. */
   #plannedNs = 0;
   #visit: { pace: CellPace; taken: number; startedNs: number } | null = null;
 
-  /** `nowNs` is when the run begins. */
+  /** `nowNs` is the start of the run. */
   constructor(plan: Plan, cells: readonly CellProgress[], nowNs: number) {
     this.#plan = plan;
     this.#sinceNs = nowNs;
@@ -58,11 +60,11 @@ export class RemainingTime {
     this.#paces = new Map(cells.map((progress) => [progress, this.#paceOf(progress)]));
   }
 
-  /** Takes note of what begins now, and so of what has ended. */
+  /** Takes note of an event, which also ends the previous one. */
   note(event: RunEvent, nowNs: number): void {
     this.#endVisit(nowNs);
     if (event.kind === "visit") {
-      // A search asks for cells that were not known before.
+      // A search adds cells during the run.
       const pace = this.#paces.get(event.progress) ?? this.#paceOf(event.progress);
       this.#paces.set(event.progress, pace);
       this.#isSettingUp = false;
@@ -76,7 +78,7 @@ export class RemainingTime {
     }
   }
 
-  /** How long the run presumably still takes. Two answers shortly after each other differ little. */
+  /** Estimated remaining time of the run. Consecutive estimates differ little. */
   leftNs(nowNs: number): number {
     return this.#end.leftNs(this.#setUpLeftNs(nowNs) + this.#measuringLeftNs(nowNs), nowNs);
   }
@@ -94,7 +96,7 @@ export class RemainingTime {
     for (const other of this.#companionsOf(pace)) other.seenNsPerSample = pace.seenNsPerSample;
   }
 
-  /** Those of other devices that are measured in the same visits. */
+  /** The cells of other devices that are measured in the same visits. */
   #companionsOf({ progress, devices }: CellPace): CellPace[] {
     if (devices === 1) return [];
     const withoutDevice = ({ id, device }: CellProgress["cell"]) => id.slice(`d${device}`.length);
@@ -102,7 +104,7 @@ export class RemainingTime {
     return [...this.#paces.values()].filter((pace) => withoutDevice(pace.progress.cell) === shared);
   }
 
-  /** Opening what is still to be opened, and giving all of it back. */
+  /** Time for opening the remaining devices, and for closing all. */
   #setUpLeftNs(nowNs: number): number {
     const { setUpNs, startNs, durationNs, measuringNs, devicesAtOnce } = this.#plan.estimate;
     const closingNs = durationNs - measuringNs - setUpNs;
@@ -116,7 +118,7 @@ export class RemainingTime {
 
   #measuringLeftNs(nowNs: number): number {
     const { precision, budgetNs, samplesPerCell } = this.#plan.stopping;
-    // How much longer visits take than planned.
+    // Ratio of measured to planned durations of visits.
     const factor = (this.#measuringNs + priorNs) / (this.#plannedNs + priorNs);
     let [firstNs, extraNs] = [0, 0];
     for (const pace of this.#paces.values()) {
@@ -125,7 +127,7 @@ export class RemainingTime {
       const nsPerSample = (pace.seenNsPerSample ?? factor * pace.plannedNsPerSample) / devices;
       firstNs += Math.max(0, least - progress.taken) * nsPerSample;
       const { halfWidth, taken } = progress;
-      // An interval narrows with the root of the sample count.
+      // An interval narrows with the square root of the number of samples.
       extraNs += Number.isFinite(halfWidth)
         ? Math.max(0, (halfWidth / precision) ** 2 - 1) * taken * nsPerSample
         : (factor * pace.plannedExtraNs) / devices;
@@ -137,21 +139,18 @@ export class RemainingTime {
   }
 }
 
-/** A new estimate has replaced the old one after a few of these. */
+/** A new estimate replaces the old one within a few times this. */
 const settlingNs = 2e9;
 
-/** Nor in less than this share of what is left: the end of an hour's work may be seconds off. */
+/** The same as a share of the remaining time: the end of a long run may shift by seconds. */
 const settlingShare = 0.05;
 
-/**
- * The end of something that takes a while, by estimates that come and go: what is shown follows them, but not in jumps.
- * Times are those of one steady clock, in nanoseconds.
- */
+/** Smooths the displayed end of a task whose estimates vary. Times are in nanoseconds, on one steady clock. */
 export class SteadyEnd {
   #endNs: number | null = null;
   #seenNs = Number.NEGATIVE_INFINITY;
 
-  /** What to show as left where `estimatedNs` are left by a new estimate. */
+  /** The remaining time to display for a new estimate of `estimatedNs`. */
   leftNs(estimatedNs: number, nowNs: number): number {
     const estimatedEndNs = nowNs + Math.max(0, estimatedNs);
     if (this.#endNs === null) this.#endNs = estimatedEndNs;
@@ -164,8 +163,8 @@ export class SteadyEnd {
 }
 
 /**
- * How long a series of like things takes that follow one another, such as runs in fresh processes. Times are those of one
- * steady clock, in nanoseconds.
+ * Remaining time of a series of similar tasks, such as runs in fresh processes. Times are in nanoseconds, on one steady
+ * clock.
  */
 export class SeriesTime {
   readonly #expectedNs: number | null;
@@ -174,25 +173,25 @@ export class SeriesTime {
   readonly #count: number;
   #startedNs: number | null = null;
 
-  /** `expectedNs` is what one presumably takes, before any has been; null where nothing tells. */
+  /** `expectedNs` is the estimate for one before any is done; null if unknown. */
   constructor(count: number, expectedNs: number | null) {
     this.#count = count;
     this.#expectedNs = expectedNs;
   }
 
-  /** Takes note that the next one begins now, and that the one before it has ended. */
+  /** Takes note that the next one begins, and the one before has ended. */
   next(nowNs: number): void {
     this.finish(nowNs);
     this.#startedNs = nowNs;
   }
 
-  /** Takes note that the one under way has ended. */
+  /** Takes note that the current one has ended. */
   finish(nowNs: number): void {
     if (this.#startedNs !== null) this.#tookNs.push(nowNs - this.#startedNs);
     this.#startedNs = null;
   }
 
-  /** How long those that are left presumably take; null while nothing tells. */
+  /** Estimated time of the remaining ones; null while unknown. */
   leftNs(nowNs: number): number | null {
     const eachNs = this.#tookNs.length > 0 ? median(this.#tookNs) : this.#expectedNs;
     if (eachNs === null) return null;

@@ -22,38 +22,38 @@ import { besides, type Verifying } from "../settings/choices.js";
 import { variesTooMuch } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 
-/** A cell, and what is to be measured of it. */
+/** A cell and a request to measure it. */
 export interface Visit {
   progress: CellProgress;
   request: MeasureRequest;
-  /** Finds out how long a copy takes, and counts for nothing else. */
+  /** Only finds the duration of a copy; does not count otherwise. */
   isCalibration: boolean;
 }
 
-/** Carries out visits of cells that are measured at the same time; tells in their order what came of each. */
+/** Carries out visits of cells that are measured at the same time; resolves with their results in order. */
 export type Measure = (visits: readonly Visit[]) => Promise<PromiseSettledResult<MeasureResult>[]>;
 
-/** Cells that are measured at the same time, of which there is mostly one: all are open, or none is. */
+/** Cells that are measured at the same time, usually one: either all or none are open. */
 type CellParty = readonly CellProgress[];
 
-/** What happens in a run, for callers that show or keep it. */
+/** The events of a run, for callers that show or store it. */
 export type RunEvent =
-  /** Something other than measuring begins, in words: "opening device 0". */
+  /** An activity other than measuring begins: "opening device 0". */
   | { kind: "activity"; activity: string }
-  /** A cell is about to be measured, in this round (from 0). */
+  /** A cell will now be measured, in this round (from 0). */
   | { kind: "visit"; progress: CellProgress; round: number }
-  /** A round is over: every open cell that the budget allows has been visited. */
+  /** A round has ended: every open cell within the budget has been visited. */
   | { kind: "round"; round: number };
 
 /** The events of rounds. */
 export type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
-/** When cells have been measured enough, and what ends the rounds early. */
+/** The stopping rule, and a signal. */
 export interface RoundOptions {
   plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
-  /** Whether to leave cells alone whose intervals the time left would not bring near what is asked for (no). */
+  /** Whether to skip cells that cannot come near the precision in the remaining time (no). */
   givesUp?: boolean;
 }
 
@@ -65,9 +65,9 @@ export interface RoundsSoFar {
 }
 
 /**
- * Measures cells in interleaved rounds: first the least samples of every cell, then more for those
- * whose interval is wider than asked for, while `budgetNs` lasts and there is hope for them. Cells keep what they have when `signal` is aborted.
- * A sticky error fails its cell and skips all that are left.
+ * Measures cells in interleaved rounds: first the minimum of samples of every cell, then more for those with too wide
+ * intervals, while `budgetNs` lasts and the precision is within reach. If `signal` is aborted, cells keep their
+ * results. A sticky error fails its cell and skips all remaining ones.
  */
 export async function* measureInRounds(
   measure: Measure,
@@ -79,7 +79,7 @@ export async function* measureInRounds(
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const parties = partiesOf(cells);
-  // Memory that a device lacks has ended its cells before.
+  // A lack of device memory has already ended some cells.
   for (const party of parties) endParty(party);
   for (; ; ++course.round) {
     const { round, rotation } = course;
@@ -94,7 +94,7 @@ export async function* measureInRounds(
       const leftNs = (deadlineMs - performance.now()) * 1e6;
       const isAffordable = missing > 0 || samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
-      // An odd sample among the least ones says nothing yet.
+      // An outlier among the first samples is not conclusive yet.
       if (givesUp && first.taken > least && isHopeless(party, precision, leftNs)) {
         for (const progress of party) progress.outcome = "budget";
         continue;
@@ -119,7 +119,7 @@ export async function* measureInRounds(
   }
 }
 
-/** Cells of several devices that are the same but for the device are measured at the same time. */
+/** Cells that differ only in the device are measured at the same time. */
 function partiesOf(cells: readonly CellProgress[]): CellParty[] {
   const parties = new Map<string, CellProgress[]>();
   for (const progress of cells) {
@@ -141,7 +141,7 @@ function halfWidthOf(party: CellParty): number {
   return Math.max(...party.map(({ halfWidth }) => halfWidth));
 }
 
-/** An interval narrows with the root of the sample count. */
+/** An interval narrows with the square root of the number of samples. */
 function isHopeless(party: CellParty, precision: number, leftNs: number): boolean {
   const { taken, visitNsPerSample } = party[0]!;
   const width = halfWidthOf(party) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
@@ -154,7 +154,7 @@ interface VisitOptions {
   verify: Verifying;
 }
 
-/** A failure is the cell's own: it is recorded, and the others go on, but for those that are measured with it. */
+/** A failure is recorded in its cell, and other cells continue, except those measured at the same time. */
 async function measureParty(
   measure: Measure,
   party: CellParty,
@@ -187,7 +187,7 @@ async function measureParty(
   endParty(party);
 }
 
-/** What is measured at the same time ends at the same time. */
+/** Cells that are measured at the same time end at the same time. */
 function endParty(party: CellParty): void {
   const ended = party.find((progress) => !progress.isOpen);
   if (ended === undefined) return;
@@ -201,7 +201,7 @@ function endParty(party: CellParty): void {
   }
 }
 
-/** The result of a cell that goes on; after an abort, what that visit had measured is dropped unverified. */
+/** The result of a cell that continues; after an abort, the unverified measurements of the visit are dropped. */
 function resultOf(
   progress: CellProgress,
   settled: PromiseSettledResult<MeasureResult>,
@@ -213,8 +213,8 @@ function resultOf(
 }
 
 /**
- * The open cells: in the plan's order until all have an interval, then those first that converge soonest, so
- * that the budget brings as many as it can to the end. An interval narrows with the root of the sample count.
+ * The open cells: in the plan's order until all have an interval, then those that will converge soonest, so that the
+ * budget completes as many as possible. An interval narrows with the square root of the number of samples.
  */
 function orderOfVisits(parties: readonly CellParty[], precision: number): CellParty[] {
   const open = parties.filter(isOpen);
@@ -224,7 +224,9 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   return open.sort((a, b) => costNs(a) - costNs(b));
 }
 
-/** In the first round large pinned and pageable copies by one worker come first: most want to know at once what they show. */
+/**
+ * In the first round, large pinned and pageable copies by one worker come first, because most users want to see these.
+ */
 function mainFirst(parties: readonly CellParty[]): CellParty[] {
   const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
   const isOther = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
@@ -236,7 +238,7 @@ function mainFirst(parties: readonly CellParty[]): CellParty[] {
   );
 }
 
-/** In each round a load is started once: the cells beside it follow one another, in their order. */
+/** Orders cells so that each load starts only once per round. */
 function byLoad(parties: readonly CellParty[]): CellParty[] {
   const place = ([first]: CellParty) => besides.indexOf(first!.cell.beside ?? "none");
   return parties.toSorted((a, b) => place(a) - place(b));
@@ -247,10 +249,12 @@ function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): vo
   for (const progress of cells) if (progress.isOpen) progress.markSkipped(reason);
 }
 
-/** What one copy moves at most while calibrating: enough to tell the rate, and over soon. */
+/** Most bytes of one copy while calibrating: enough to show the rate, and quick. */
 const calibrationBytes = 4 * 1024 * 1024;
 
-/** What every request says of its cell, of copies of this size: a smaller one has its share of a pipeline's work. */
+/**
+ * The fields of every request for a cell, for copies of this size: a smaller one has its share of a pipeline's work.
+ */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
   const { direction, memory, workers, mode, timer, cache, chunks, blockBytes } = cell;
   const way = blockWayOf(cell);
@@ -265,8 +269,8 @@ function routeOf({ cell }: CellProgress, sizeBytes: number) {
 }
 
 /**
- * To find out how long a copy takes and with it how many make a sample. Nothing of it is counted or verified (it
- * rewrites what the buffers hold already).
+ * A request that finds the duration of a copy, and so the number of copies per sample. Nothing in it counts or is
+ * verified: it rewrites what the buffers already hold.
  */
 function calibrationOf(progress: CellProgress): Visit {
   const { mode, buffersPerWorker } = progress.cell;
@@ -285,7 +289,7 @@ function calibrationOf(progress: CellProgress): Visit {
   return { progress, request, isCalibration: true };
 }
 
-/** False where there is none. */
+/** False without a result. */
 function takeCalibration(
   { progress, request }: Visit,
   settled: PromiseSettledResult<MeasureResult>,
@@ -313,32 +317,33 @@ function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOp
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
     verify: options.verify,
-    // Beside copies that the device has no part in, an idle link would be read; between two devices it may be the other's.
+    // If the device takes no part in the copies, its link is idle; between two devices the other one's link may be
+    // used.
     readLink: progress.link === null && cell.memory !== "host" && cell.peer === undefined,
   };
 }
 
 /**
- * Where in each arena the next visit starts. Cells of all sizes go on where the one before left off in the same memory:
- * if each kept a place of its own, a cell would find in the cache what another one had just copied there.
+ * The start of the next visit in each arena. Cells of all sizes continue where the one before stopped in the same
+ * memory: with separate places, a cell could find data in the cache that another one had just copied there.
  */
 export class Rotation {
   readonly #nextBytes = new Map<string, number>();
 
-  /** The buffer of the cell's own rotation with which it starts. */
+  /** The first buffer in the cell's own rotation. */
   firstBuffer(cell: PlannedCell): number {
     const next = this.#nextBytes.get(arenaOf(cell)) ?? 0;
     return Math.ceil(next / strideBytes(cell.sizeBytes)) % cell.buffersPerWorker;
   }
 
-  /** To be told of every visit, with the copies that each worker made in it. */
+  /** Must be called after every visit, with the number of copies of each worker. */
   advance(cell: PlannedCell, firstBuffer: number, copies: number): void {
     const end = (firstBuffer + copies) % cell.buffersPerWorker;
     this.#nextBytes.set(arenaOf(cell), end * strideBytes(cell.sizeBytes));
   }
 }
 
-/** Each device's session has arenas of its own, and so have its worker processes. */
+/** Each device's session has separate arenas, and so do its worker processes. */
 function arenaOf({ device, memory, workerKind }: PlannedCell): string {
   const kind = memory === "device" ? "device" : arenaKind(memory);
   return `${device}/${workerKind ?? "thread"}/${kind}`;

@@ -24,10 +24,7 @@ import { DeviceRun } from "./device-run.js";
 import type { RunEvent } from "./rounds.js";
 import { type Stage, stagesOf } from "./stage.js";
 
-/**
- * A plan being carried out, one stage after the other. What is known so far can be had as a document at any time;
- * reading the events is what drives it on.
- */
+/** A run of a plan, stage by stage. Its document so far is available at any time; reading the events drives the run. */
 export class Run {
   readonly #identity: RunIdentity;
   readonly #stages: readonly Stage[];
@@ -44,28 +41,28 @@ export class Run {
     this.#stages = stagesOf(devices, plan, prepared.createRendezvous);
   }
 
-  /** All cells so far: a search finds more. */
+  /** All cells so far: a search adds more. */
   get cells(): CellProgress[] {
     return this.#stages.flatMap(({ devices }) => devices.flatMap(({ cells }) => cells));
   }
 
   /**
-   * Measures, until all cells are done or `signal` is aborted. The document's status is then "complete", "aborted", or
-   * "failed" where a device could not be measured at all. What the user can put right (a NUMA node, too little free
-   * device memory) rejects as a PinbenchError.
+   * Measures until all cells are done or `signal` is aborted. The document's status is then "complete", "aborted", or
+   * "failed" if a device could not be measured at all. Problems that the user can fix (a NUMA node, too little free
+   * device memory) reject as a PinbenchError.
    */
   async *measure(signal: AbortSignal): AsyncGenerator<RunEvent, void> {
     const { plan, backend, createRendezvous, sharing } = this.#identity;
     const startedMs = performance.now();
     for (const [i, stage] of this.#stages.entries()) {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
-      // A stage that needed more than its share takes from those after it, which still get their least samples.
+      // If a stage exceeds its share, later stages have less time, but still get their minimum of samples.
       const budgetNs = leftNs / (this.#stages.length - i);
       try {
         yield* stage.measure({ plan, backend, createRendezvous, sharing, budgetNs, signal });
       } catch (error) {
         if (error instanceof PinbenchError) throw error;
-        // A device that fails leaves the others to be measured, unless the error is the process' own.
+        // If one device fails the others are still measured, unless the error affects the whole process.
         this.#error ??= toErrorRecord(error as NativeError);
       }
       if (signal.aborted) return this.#end("aborted");
@@ -76,12 +73,12 @@ export class Run {
     this.#end(this.#error === null ? "complete" : "failed");
   }
 
-  /** Ends a run that no longer answers with what it has. */
+  /** Ends a run that no longer responds, with the results so far. */
   abandon(): void {
     if (this.#status === "running") this.#end("aborted");
   }
 
-  /** The result as it stands. */
+  /** The result so far. */
   document(): ResultDocument {
     return buildDocument(this.#identity, {
       status: this.#status,
@@ -92,12 +89,12 @@ export class Run {
 
   #end(status: ResultDocument["run"]["status"]): void {
     this.#status = status;
-    // An interruption is no failure of the run, whatever else went wrong before it.
+    // An interruption is not a failure of the run, even after earlier errors.
     if (status === "aborted") this.#error = null;
   }
 }
 
-/** What stays the same from the first to the last document of a run. */
+/** The constant fields of all of a run's documents. */
 export interface RunIdentity extends Call {
   id: string;
   build: BuildInfo;
@@ -105,20 +102,20 @@ export interface RunIdentity extends Call {
   backend: Backend;
   createRendezvous: NativeAddon["createRendezvous"];
   plan: Plan;
-  /** Who else uses the devices; null where nobody else can. */
+  /** Finds other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
-  /** What the user says of the run; none where absent. */
+  /** The user's labels for the run; absent without any. */
   labels?: Labels;
 }
 
-/** How far a run has come, for its document. */
+/** The state of a run for its document. */
 interface RunState {
   status: ResultDocument["run"]["status"];
   error: ErrorRecord | null;
   stages: readonly Stage[];
 }
 
-/** The result document of a run as it stands. */
+/** The result document of a run so far. */
 function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
   const { backend, host, plan } = identity;
   const { settings } = plan;
@@ -181,7 +178,7 @@ function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
   };
 }
 
-/** What a document's `run` has of labels: nothing where there are none. */
+/** The labels in a document's `run`; empty without any. */
 export function labelsIn(labels: Labels = {}): Pick<ResultDocument["run"], "labels"> {
   return Object.keys(labels).length === 0 ? {} : { labels: { ...labels } };
 }
@@ -192,7 +189,7 @@ function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "w
 }
 
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
-  // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
+  // Read during a cell's warm-up, with the copy engine at work, because an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
   const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
   return {

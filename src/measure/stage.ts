@@ -24,19 +24,19 @@ import {
   type Visit,
 } from "./rounds.js";
 
-/** What a stage needs of the whole run. */
+/** The parts of a run that a stage needs. */
 export interface StageOptions extends DeviceRunOptions {
   /** This stage's share of the plan's. */
   budgetNs: number;
-  /** Looks who else uses the devices; null where nobody else can. */
+  /** Finds other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
 }
 
-/** Devices that are open at the same time, whose cells are measured in the same rounds: mostly one. */
+/** Devices that are open at the same time, usually one; their cells are measured in the same rounds. */
 export class Stage {
   readonly devices: readonly DeviceRun[];
   rounds = 0;
-  /** The machine's counters before and after the rounds; null until they are over. */
+  /** The machine's counters before and after the rounds; null until these are over. */
   load: [LoadReading, LoadReading] | null = null;
   readonly #createRendezvous: () => NativeRendezvous;
   #rendezvous: NativeRendezvous | null = null;
@@ -47,8 +47,8 @@ export class Stage {
   }
 
   /**
-   * Measures the cells of its devices. An abort ends it early with what there is. Rejects with the driver's error where
-   * a device cannot be opened at all; the failures of single cells are recorded in them.
+   * Measures the cells of its devices. An abort ends it early, with the results so far. Rejects with the driver's error
+   * if a device cannot be opened at all; failures of single cells are recorded in them.
    */
   async *measure(options: StageOptions): AsyncGenerator<RunEvent, void> {
     const { signal } = options;
@@ -65,15 +65,15 @@ export class Stage {
       this.#skipReadsWithoutKernels();
       yield* this.#measureInRounds(options);
       if (signal.aborted) return;
-      // What is open at the end did not converge; an abort or a failure leaves it without outcome.
+      // Cells still open at the end did not converge; after an abort or a failure they have no outcome.
       for (const progress of this.#cells()) if (progress.isOpen) progress.outcome = "budget";
       for (const { device } of this.devices)
         yield { kind: "activity", activity: `closing device ${device.ordinal}` };
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      // Giving back gigabytes of pinned memory takes a while, which whoever interrupts need not wait for: the
-      // process ends when it is done.
+      // Freeing gigabytes of pinned memory takes a while, and an interruption must not wait for it: the process ends
+      // when it is done.
       const closing = Promise.all(this.devices.map((device) => device.close()));
       if (!signal.aborted) await closing;
       signal.removeEventListener("abort", abort);
@@ -85,7 +85,7 @@ export class Stage {
     return this.devices.flatMap(({ cells }) => cells);
   }
 
-  /** Only the opened context of the device that reads tells whether its driver loads the kernels. */
+  /** Only an open context of the reading device shows whether its driver loads the kernels. */
   #skipReadsWithoutKernels(): void {
     for (const progress of this.#cells()) {
       const { path, peer } = progress.cell;
@@ -101,7 +101,7 @@ export class Stage {
     const { sharing, signal } = options;
     const open = this.devices.map(({ device }) => device.ordinal);
     try {
-      // Time that somebody asked for is spent: any interval gets narrower, if not as narrow as asked for.
+      // A requested budget is used up: intervals become narrower, even if not as narrow as requested.
       const givesUp = options.plan.settings.budgetNs === null;
       const isSearch = options.plan.candidates.length > 0;
       const rounds = isSearch
@@ -110,7 +110,7 @@ export class Stage {
       for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
-          // Nothing is timed at the moment.
+          // Nothing is being timed at this moment.
           await sharing?.look(open, workerPids);
         }
         yield event;
@@ -124,7 +124,7 @@ export class Stage {
   readonly #measure: Measure = async (visits) => {
     const { beside = null, device } = visits[0]!.progress.cell;
     try {
-      // A load runs on the device that copies beside it alone: two of the host's memory would be twice the load.
+      // A load runs only on the copying device: two loads on host memory would be twice the load.
       const others = this.devices.filter((each) => each.device.ordinal !== device);
       await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
       await this.#deviceOf(device).loads.switchTo(beside);
@@ -136,7 +136,7 @@ export class Stage {
       : this.#measureTogether(visits);
   };
 
-  /** Whoever fails lets the others go: they would wait for it. */
+  /** If one fails, it releases the others, which would wait for it. */
   #measureTogether(visits: readonly Visit[]): Promise<PromiseSettledResult<MeasureResult>[]> {
     this.#rendezvous ??= this.#createRendezvous();
     const rendezvous = this.#rendezvous;
@@ -170,7 +170,7 @@ export class Stage {
     return result;
   }
 
-  /** The device that reads, or else the one that writes, drives a copy between two. */
+  /** A copy between two devices is driven by the reading one, or else by the writing one. */
   #measureBetween(
     device: number,
     peer: number,
@@ -189,7 +189,7 @@ export class Stage {
   }
 }
 
-/** The stages of a plan: all of its devices at once where cells take several of them, or else one after the other. */
+/** The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. */
 export function stagesOf(
   devices: readonly DeviceRun[],
   plan: Pick<Plan, "estimate">,
@@ -199,18 +199,18 @@ export function stagesOf(
   return groups.map((group) => new Stage(group, createRendezvous));
 }
 
-/** No step begins later than this after the first, whatever the budget. */
+/** No step of a search begins later than this after the first, whatever the budget. */
 const mostSearchNs = 60e9;
 
-/** Of the time that is left, what each step of a search may take beyond the first samples of its cells. */
+/** Share of the remaining time that each step of a search may use beyond the first samples of its cells. */
 const shareOfStep = 0.25;
 
 type SearchOptions = RoundOptions & { plan: { candidates: readonly PlannedCell[] } };
 
 /**
- * Measures the cells of the devices, and then those that halve the gaps between block sizes with different best ways: all
- * columns at once, so that the ways take turns. At last cells at sizes where no way is certain get more samples. As
- * everywhere, cells get their first samples whatever the budget, which is for more of them: it does not end a search.
+ * Measures the cells of the devices, and then those that halve the gaps between block sizes with different best ways:
+ * all columns at once, so that the ways take turns. Finally, cells at sizes without a clear best way get more samples.
+ * Cells always get their first samples; the budget is for more of them, and does not end a search.
  */
 export async function* searchBlocks(
   measure: Measure,
@@ -241,14 +241,14 @@ export async function* searchBlocks(
   }
 }
 
-/** What a search needs of a device. */
+/** The parts of a device that a search needs. */
 type SearchedDevice = Pick<DeviceRun, "cells" | "addCells">;
 
 function columnsOf({ cells }: SearchedDevice): BlockColumn[] {
   return blockColumns(cells.map(({ cell, outcome, stats }) => ({ ...cell, outcome, stats })));
 }
 
-/** Those that the search asks for and the device does not have yet. */
+/** Cells that the search asks for, and the device does not have yet. */
 function nextCells(device: SearchedDevice, candidates: ReadonlyMap<string, PlannedCell>): PlannedCell[] {
   const known = new Set(device.cells.map(({ cell }) => cell.id));
   const ids = columnsOf(device).flatMap((column) =>
@@ -259,7 +259,7 @@ function nextCells(device: SearchedDevice, candidates: ReadonlyMap<string, Plann
   return ids.flatMap((id) => (known.has(id) ? [] : (candidates.get(id) ?? [])));
 }
 
-/** Those that may be the best where no way is for certain, and that more samples may tell apart. */
+/** Cells that may be the best where none clearly is, and for which more samples may decide. */
 function undecidedCells(device: SearchedDevice): CellProgress[] {
   const ids = new Set(
     columnsOf(device).flatMap((column) =>

@@ -16,13 +16,16 @@ import type { BackendName } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import { WorkerProcess } from "./worker-process.js";
 
-/** What the worker processes of a device are started with. */
+/** How to start the worker processes of a device. */
 export interface WorkerPoolOptions {
-  /** The program that they run, bin/pinbench.js. */
+  /** The program to run, bin/pinbench.js. */
   entry: string;
   backend: BackendName;
   session: SessionOptions;
-  /** What each of them reserves: the first one takes part in all cells, the last one in those of the most workers. */
+  /**
+   * The memory that each of them reserves: the first takes part in all cells, the last only in those with the most
+   * workers.
+   */
   arenas: readonly PlannedArenas[];
   rendezvous: NativeRendezvous;
   /** When this process opened its session; sample starts are relative to it. */
@@ -31,27 +34,26 @@ export interface WorkerPoolOptions {
   freeBytes: () => number;
 }
 
-/** How long a process that was aborted may wait for the driver's call in flight before its channel is closed. */
+/** How long an aborted process may wait for the driver call in flight before its channel is closed. */
 const patienceMs = 1000;
 
-/** What a worker process reserves memory for. */
+/** A purpose of reserved memory in a worker process. */
 type Reservation = ArenaKind | "device" | "staging";
 
-/** One worker process with what it has. */
+/** One worker process and its state. */
 interface Worker {
   process: WorkerProcess;
   opening: SessionOpening | null;
-  /** Whose part of the cells it takes, and so whose arenas it has; null before it has any. */
+  /** Its place among the workers, and so its arenas; null before it has any. */
   place: number | null;
   reports: Map<Reservation, ArenaReport>;
-  /** Why it has no such memory. */
+  /** Why it lacks such memory. */
   lacking: Map<Reservation, NativeError>;
 }
 
 /**
- * The worker processes of a device, which copy as the threads of its session do: each takes the part of one thread of a
- * direction, with a context of its own. They are started once for a run. One that fails costs the cells that need as
- * many as there were, and no other.
+ * The worker processes of a device, which copy like the threads of its session: each replaces one thread per direction,
+ * with a context of its own. They start once for a run. If one fails, only the cells that need all of them fail.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
@@ -77,7 +79,7 @@ export class WorkerPool {
     }));
   }
 
-  /** Opens their contexts and reserves their memory. Never rejects: cells that need what failed fail with that. */
+  /** Opens their contexts and reserves their memory. Never rejects: cells that need what failed will fail. */
   async open(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => this.#open(worker)));
     const openings = this.#left.flatMap(({ opening }) => opening ?? []);
@@ -93,17 +95,17 @@ export class WorkerPool {
     await this.#takePlaces(this.#left);
   }
 
-  /** What starting them took; null before all have, and where none did. */
+  /** The cost of starting them; null before all have started, and without any. */
   get costs(): WorkerProcessCosts | null {
     return this.#costs;
   }
 
-  /** The processes that run. */
+  /** The running processes. */
   get pids(): number[] {
     return this.#left.flatMap(({ process }) => process.pid ?? []);
   }
 
-  /** Memory that all of them have of a kind; null for none. */
+  /** Memory of a kind in all of them; null without any. */
   arena(kind: ArenaKind): Pick<ArenaReport, "bytes" | "hugePageBytes"> | null {
     const reports = this.#workers.flatMap(({ reports }) => reports.get(kind) ?? []);
     if (reports.length === 0) return null;
@@ -116,8 +118,8 @@ export class WorkerPool {
   }
 
   /**
-   * As a session measures with threads: `request.workers` processes take the samples, each with a thread a direction.
-   * `request.company` is that of other devices, where these are measured at the same time.
+   * Measures like a session with threads: `request.workers` processes take the samples, each with a thread per
+   * direction. `request.company` is that of other devices that are measured at the same time.
    */
   async measure(request: MeasureRequest): Promise<MeasureResult> {
     const { company: _, ...own } = request;
@@ -133,7 +135,7 @@ export class WorkerPool {
             { path, flow: company.flow },
           )
           .catch((error) => {
-            // The others may wait for it.
+            // Others may be waiting for it.
             company.rendezvous.cancel();
             throw error;
           }),
@@ -150,7 +152,7 @@ export class WorkerPool {
     return joinResults(request, results, this.#options.openedAtNs);
   }
 
-  /** Makes the call that is under way, and every later one, end soon: processes that hang are ended. */
+  /** Makes the current call, and every later one, end soon: hanging processes are killed. */
   abort(): void {
     if (this.#isAborted) return;
     this.#isAborted = true;
@@ -164,7 +166,7 @@ export class WorkerPool {
     await Promise.all(this.#workers.map(({ process }) => process.close(!this.#isAborted)));
   }
 
-  /** Those that can be used. */
+  /** The usable ones. */
   get #left(): Worker[] {
     return this.#workers.filter(({ process }) => process.failure === null);
   }
@@ -174,12 +176,12 @@ export class WorkerPool {
     try {
       worker.opening = await worker.process.call("open", { backend, session });
     } catch (error) {
-      // What it says of itself already names it. Without a context there is nothing that it could do.
+      // Its own error already names it. Without a context it is useless.
       worker.process.fail(error as NativeError);
     }
   }
 
-  /** The workers of a cell, with the memory for it. Rejects where too few are left, or have that memory. */
+  /** The workers of a cell, with their memory. Rejects if too few are left, or have that memory. */
   async #takePart({ memory, workers: count }: MeasureRequest): Promise<Worker[]> {
     const left = this.#left;
     if (left.length < count) throw this.#workers.find(({ process }) => process.failure)!.process.failure;
@@ -194,7 +196,7 @@ export class WorkerPool {
     return workers;
   }
 
-  /** Where one has failed, those behind it take each other's places, and the memory that goes with them. */
+  /** If one has failed, later ones move up to its place, and take over the memory that goes with it. */
   async #takePlaces(left: readonly Worker[]): Promise<void> {
     await Promise.all(left.map((worker, place) => this.#takePlace(worker, place)));
   }
@@ -226,13 +228,13 @@ export class WorkerPool {
   #ownCompany(request: MeasureRequest): Company {
     const { rendezvous } = this.#options;
     rendezvous.reset(flowThreads(request));
-    // Cancelled by an abort before.
+    // Cancelled by an earlier abort.
     if (this.#isAborted) rendezvous.cancel();
     return { rendezvous, flow: 0 };
   }
 }
 
-/** What an abort leaves. */
+/** The result after an abort. */
 const nothing: MeasureResult = {
   columns: [],
   verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
@@ -242,18 +244,18 @@ const nothing: MeasureResult = {
   verifyNs: 0,
 };
 
-/** What one worker process measured, and when its session's zero is, by the clock that all processes share. */
+/** The measurements of one worker process, and its session's zero on the clock that all processes share. */
 export interface WorkerResult {
   result: MeasureResult;
   openedAtNs: number;
 }
 
-/** The addon describes as many wrong buffers of a call. */
+/** The addon describes this many wrong buffers per call. */
 const mostMismatches = 8;
 
 /**
- * One result of the processes that took the same samples together, in the order of workers, as if they had been threads
- * of a session that was opened at `openedAtNs`. Each has measured with one worker of its own.
+ * Joins the results of processes that took the same samples together, in the order of workers, as if they were threads
+ * of a session opened at `openedAtNs`. Each has measured with one worker of its own.
  */
 export function joinResults(
   request: Pick<MeasureRequest, "mode">,
@@ -266,7 +268,7 @@ export function joinResults(
   const sum = (key: "checkedBytes" | "copies" | "provenCopies") =>
     results.reduce((total, { verification }) => total + verification[key], 0);
   const mismatches = results.flatMap(({ verification }, worker) =>
-    // The second direction of bidir is that of a session's second thread.
+    // The second direction of bidir belongs to a session's second thread.
     verification.mismatches.map((one) => ({ ...one, worker: worker + one.worker * workers.length })),
   );
   return {
@@ -286,7 +288,7 @@ export function joinResults(
   };
 }
 
-/** Latency: each process' entry beside the others' of the sample. Throughput: from the first start to the last end. */
+/** Latency: the entries of all processes for each sample. Throughput: from the first start to the last end. */
 function joinColumns(
   isLatency: boolean,
   workers: readonly WorkerResult[],

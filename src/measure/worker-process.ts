@@ -16,36 +16,36 @@ interface PendingCall {
   reject: (error: NativeError) => void;
 }
 
-/** How long a process may take to give back what it has: the kernel takes it from one that is ended all the same. */
+/** How long a process may take to free its memory; after that the kernel frees it. */
 const orderlyMs = 5000;
 
-/** A process that does not end by itself within 2 s of its channel's end (cli/worker-command.ts) is ended by force. */
+/** A process that does not end within 2 s after its channel (cli/worker-command.ts) is killed. */
 const forceMs = 2500;
 
-/** How long after its end what a process has said may take to be seen here. */
+/** How long after its end a process' output may arrive here. */
 const lastWordsMs = 500;
 
-/** Of what a process says on stderr before it ends, the end is kept: that is where an error stands. */
+/** The kept length of a process' stderr: an error is at its end. */
 const keptErrorCharacters = 2000;
 
 /**
- * `pinbench worker` as seen by the process that has started it. It is tied to this one by the IPC channel: the kernel
- * closes that when this process dies of whatever, and then the worker ends.
+ * `pinbench worker`, as seen by the process that started it. An IPC channel connects them: the kernel closes it if this
+ * process dies, and then the worker ends.
  */
 export class WorkerProcess {
   /** "worker process 3 of 4 (pid 1234)". */
   readonly name: string;
-  /** Null where it did not start. */
+  /** Null if it did not start. */
   readonly pid: number | null;
   readonly #child: ChildProcess | null;
   readonly #pending: PendingCall[] = [];
-  /** Resolves once the process is gone. */
+  /** Resolves when the process is gone. */
   readonly #gone: Promise<void>;
   #failure: NativeError | null = null;
   #isClosing = false;
   #stderr = "";
 
-  /** Starts it, as one of this many. `entry` is the program, bin/pinbench.js. */
+  /** Starts it as one of `count`. `entry` is the program, bin/pinbench.js. */
   constructor(entry: string, { index, count }: { index: number; count: number }) {
     const position = `worker process ${index + 1} of ${count}`;
     try {
@@ -62,12 +62,12 @@ export class WorkerProcess {
     this.#gone = this.#child === null ? Promise.resolve() : this.#watch(this.#child);
   }
 
-  /** Why it can be used no more; null while it can. */
+  /** Why it is unusable; null while it works. */
   get failure(): NativeError | null {
     return this.#failure;
   }
 
-  /** Rejects with the error of the call, which names the process, and with failure() where it is gone. */
+  /** Rejects with the error of the call, which names the process, or with failure() if the process is gone. */
   call<Name extends WorkerCallName>(
     call: Name,
     ...args: WorkerCalls[Name]["args"]
@@ -79,12 +79,12 @@ export class WorkerProcess {
     });
   }
 
-  /** Makes the call that is under way, and every later one, end soon. */
+  /** Makes the current call, and every later one, end soon. */
   abort(): void {
     this.#send({ call: "abort" });
   }
 
-  /** Says that it can be used no more, and ends it. */
+  /** Marks it as unusable, and ends it. */
   fail(error: NativeError): void {
     if (this.#failure !== null || this.#isClosing) return;
     this.#failure = error;
@@ -92,7 +92,7 @@ export class WorkerProcess {
     this.#disconnect();
   }
 
-  /** Lets it end: it gives back what it has (`isOrderly`), or ends with what it is doing. Resolves when it is gone. */
+  /** Ends it: with `isOrderly` it frees its memory first, otherwise it drops its work. Resolves when it is gone. */
   async close(isOrderly: boolean): Promise<void> {
     const given =
       isOrderly && this.#failure === null && !this.#isClosing ? this.call("close") : Promise.resolve();
@@ -100,7 +100,7 @@ export class WorkerProcess {
     await Promise.race([given.catch(() => undefined), sleep(orderlyMs, undefined, { ref: false })]);
     this.#disconnect();
     const force = setTimeout(() => this.#child?.kill("SIGKILL"), forceMs);
-    // What the kernel holds in a call is not waited for: it ends with that call.
+    // A process in an uninterruptible call of the kernel is not waited for: it ends with that call.
     await Promise.race([this.#gone, sleep(2 * forceMs, undefined, { ref: false })]);
     clearTimeout(force);
   }
@@ -113,13 +113,13 @@ export class WorkerProcess {
     return new Promise((resolve) => {
       child.on("exit", (code, signal) => {
         const end = () => this.#end(ended(this.name, { code, signal, stderr: this.#stderr }));
-        // What it has said and sent before may come later. There is no "close" where this side has closed the channel.
+        // Its earlier output may arrive later. There is no "close" after this side has closed the channel.
         child.once("close", end);
         setTimeout(end, lastWordsMs).unref();
         resolve();
       });
       child.on("error", (error) => {
-        // Sending to a process that is ending fails as well, and how it ended says more.
+        // Sending to an ending process also fails, and the reason of its end is more useful.
         if (child.pid !== undefined) return;
         this.#end(notStarted(this.name, error));
         resolve();
@@ -142,7 +142,7 @@ export class WorkerProcess {
     const { error } = answer;
     const named = receivedError({ ...error, message: `${this.name}: ${error.message}`, sticky: false });
     pending.reject(named);
-    // Its context is lost, and with it all that it could be used for; those of the others are not.
+    // Its context is lost, so it is useless; those of the others are not affected.
     if (error.sticky) this.fail(named);
   }
 
@@ -155,7 +155,7 @@ export class WorkerProcess {
   }
 }
 
-/** One that copies nothing and makes the watched calls: how a program beside others fares. */
+/** A process that copies nothing and makes the watched calls, to show how other programs are affected. */
 export interface NeighbourProcess {
   watch(): Promise<WorkerCalls["watch"]["result"]>;
   endWatch(): Promise<WorkerCalls["endWatch"]["result"]>;
@@ -163,7 +163,7 @@ export interface NeighbourProcess {
   close(): Promise<void>;
 }
 
-/** What opens one for a session that is known later; it rejects with the process' NativeError. */
+/** Returns a function that opens one for a session; it rejects with the process' NativeError. */
 export function neighbourOpener(backend: BackendName, signal: AbortSignal) {
   return async (session: SessionOptions): Promise<NeighbourProcess> => {
     const process = new WorkerProcess(programPath, { index: 0, count: 1 });
@@ -193,7 +193,7 @@ function notStarted(name: string, error: unknown): NativeError {
   return workerError(
     "WORKER_PROCESS_NOT_STARTED",
     `${name} did not start (${code ?? message}): the limit of processes (ulimit -u), of open files (ulimit -n) or of ` +
-      "memory may be too low for so many workers",
+      "memory may be too low for this many workers",
   );
 }
 

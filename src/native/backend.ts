@@ -7,14 +7,14 @@ import type { NativeDriver, NativeError, NativeSession } from "./contract.js";
 import type { DeviceFacts, DriverFacts } from "./device-contract.js";
 import type { LoadedAddon } from "./load.js";
 
-/** A driver that is open and initialised, and the name of the backend that it is. */
+/** An open and initialised driver, and the name of its backend. */
 export interface Backend {
   name: BackendName;
   /** Path or name of the driver library. */
   library: string;
   driver: NativeDriver;
   facts: DriverFacts;
-  /** Why `auto` did not take the GPU; null where it did or was not asked. */
+  /** Why `auto` did not choose the GPU; null if it did, or was not requested. */
   fallbackReason: string | null;
 }
 
@@ -23,9 +23,9 @@ const nvmlLibrary = "libnvidia-ml.so.1";
 const noDevice = "the CUDA driver reports no device";
 
 /**
- * Opens and initialises a driver. `auto` takes the GPU, and the emulated device only where the driver library is
- * absent or reports no device: a driver that is there and fails is an error, never a quiet fallback.
- * PINBENCH_CUDA_LIBRARY names another driver library. Throws "unavailable".
+ * Opens and initialises a driver. `auto` chooses the GPU, and the emulated device only if the driver library is missing
+ * or reports no device: a driver that fails is an error, never a silent fallback. PINBENCH_CUDA_LIBRARY names another
+ * driver library. Throws "unavailable".
  */
 export async function openBackend(
   choice: BackendChoice,
@@ -45,7 +45,7 @@ export async function openBackend(
   });
 }
 
-/** The emulated machine has an NVML, in one library with its driver, where it is said what that tells. */
+/** The emulated NVML is part of the emulated driver; PINBENCH_EMULATED_NVML configures it. */
 function emulatedNvml(library: string, environment: NodeJS.ProcessEnv): string | null {
   return environment.PINBENCH_EMULATED_NVML ? library : null;
 }
@@ -78,7 +78,7 @@ async function openEmulated(
   }
 }
 
-/** The GPU's driver, or why there is none to use. */
+/** The GPU's driver, or the reason why there is none to use. */
 async function openCuda(
   addon: LoadedAddon["addon"],
   library: string,
@@ -115,9 +115,9 @@ function describeFailure(error: NativeError): PinbenchError {
 }
 
 /**
- * Those of the devices that other processes may use as well, each with a name that all processes of the machine give it
- * and what NVML tells of it. An emulated device is its process' own, unless PINBENCH_EMULATED_SHARED names the file of
- * those who share it; nothing but pinbench uses it then, unless its NVML says so.
+ * The devices that other processes may use too, each with a name that is the same in all processes, and NVML's reports
+ * on it. An emulated device belongs to its process, unless PINBENCH_EMULATED_SHARED names a file for those who share
+ * it; then only pinbench uses it, unless its NVML reports others.
  */
 export function sharedDevices(
   { driver, facts }: Pick<Backend, "driver" | "facts">,
@@ -140,18 +140,18 @@ export function sharedDevices(
   }));
 }
 
-/** The same for all who name the file, by whatever path, and short. */
+/** A short name that is the same for all users of the file, whatever their path to it. */
 function nameOfFile(path: string): string {
   let real = path;
   try {
     real = realpathSync(path);
   } catch {
-    // Whoever is the first to open a device makes it.
+    // The first process to open a device creates it.
   }
   return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }
 
-/** Where a session's threads run, and from which NUMA node its memory comes; null leaves that to the system. */
+/** The place of a session's threads and memory; null leaves it to the system. */
 interface SessionPlacement {
   cpus: number[];
   threads: number;
@@ -159,8 +159,8 @@ interface SessionPlacement {
 }
 
 /**
- * Opens a session on a device's CPUs and memory node. A container may forbid to choose a node: then the first touch by
- * that node's CPUs does nearly as well, after `onRefused` has heard of the refusal and not thrown.
+ * Opens a session on a device's CPUs and memory node. If a container forbids the choice of a node, first touch by that
+ * node's CPUs does nearly as well; before that, `onRefused` gets the refusal, and may throw.
  */
 export async function openPlacedSession(
   driver: NativeDriver,

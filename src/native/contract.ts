@@ -1,8 +1,7 @@
 /**
- * Everything the compiled addon offers, written by hand: the one place that says what crosses the boundary
- * between TypeScript (policy) and C++ (mechanism). Times are nanoseconds, sizes are bytes, both plain numbers
- * (2^53 bytes and 104 days are enough). Every call that measures is asynchronous and ends early, with what it
- * has, after `abort()`.
+ * The interface of the compiled addon, written by hand: the boundary between TypeScript (policy) and C++ (mechanism).
+ * Times are in nanoseconds, sizes in bytes, both plain numbers (2^53 bytes and 104 days are enough). Every call that
+ * measures is asynchronous and, after `abort()`, ends early with its results.
  */
 
 import type { Cell, CellResult } from "../results/cell-schema.js";
@@ -27,100 +26,100 @@ import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loa
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
 
-/** The ways of obtaining memory whose cost is timed. */
+/** Ways of obtaining memory whose cost is timed. */
 export type PinningKind = Exclude<ArenaKind, "write-combined">;
 
-/** What the compiled module exports. */
+/** The exports of the compiled module. */
 export interface NativeAddon {
   readonly build: BuildInfo;
   /**
-   * Opens a driver library (libcuda.so.1 or the emulated one) and, where a path is given, NVML; `cuInit` is not
-   * called yet. A missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND` where there is no such file,
-   * `LIBRARY_UNUSABLE` where it does not load, `NOT_A_CUDA_DRIVER` with the symbols that are missing.
+   * Opens a driver library (libcuda.so.1 or the emulated one) and, with a path, NVML, without calling `cuInit`. A
+   * missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND` if the file is missing, `LIBRARY_UNUSABLE` if
+   * it does not load, `NOT_A_CUDA_DRIVER` with the missing symbols.
    */
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
   /**
-   * A place where measure() calls meet, of sessions of this process or of others. Throws a NativeError
-   * `RENDEZVOUS_FAILED` where the system has no file or memory for it.
+   * A meeting point for measure() calls of sessions in this process or in others. Throws a NativeError
+   * `RENDEZVOUS_FAILED` if the system has no file or memory for it.
    */
   createRendezvous(): NativeRendezvous;
-  /** The one that another process of this user made, by its `path`; throws as createRendezvous() does. */
+  /** Opens one that another process of this user made, by its `path`; throws like createRendezvous(). */
   openRendezvous(path: string): NativeRendezvous;
   /**
-   * Asks the kernel to forget the pages of files (posix_fadvise), once they are on storage. It keeps those of file
-   * systems that live in memory; files that cannot be opened are passed over.
+   * Asks the kernel to drop the pages of files (posix_fadvise) once they are on storage. File systems in memory keep
+   * theirs; files that cannot be opened are skipped.
    */
   dropFromPageCache(files: readonly string[]): Promise<void>;
   /**
-   * Has the kernel send SIGCONT to this process when the one that started it ends (prctl(2), PR_SET_PDEATHSIG): one that
-   * was stopped together with it can then see that it is alone.
+   * Has the kernel send SIGCONT to this process when its parent ends (prctl(2), PR_SET_PDEATHSIG), so that one that was
+   * stopped together with its parent notices.
    */
   wakeAsParentEnds(): void;
 }
 
 /** A driver library that is open. */
 export interface NativeDriver {
-  /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
+  /** Calls cuInit (slow, because it may wake the GPU) and reads the constant facts. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
-  /** The processes with a context on a device, this one included, as NVML tells; null where it does not. */
+  /** The processes with a context on a device, including this one, from NVML; null without its report. */
   readProcesses(pciBusId: string): Promise<DeviceProcess[] | null>;
-  /** What a device does at the moment, for any process; null without NVML. Takes about 40 ms. */
+  /** A device's current activity for any process; null without NVML. Takes about 40 ms. */
   readActivity(pciBusId: string): Promise<DeviceActivity | null>;
-  /** The state that a device is in; null where NVML does not know it. May be called while a session measures. */
+  /** The state of a device; null if NVML does not know it. May be called while a session measures. */
   readHealth(pciBusId: string): Promise<DeviceHealth | null>;
 }
 
-/** Where several measure() calls take their samples together: a barrier, and which flows are done. */
+/** Lets several measure() calls take their samples together: a barrier, and the state of each flow. */
 export interface NativeRendezvous {
-  /** Where another process finds it as long as this process lives; nothing of it is left when both have ended. */
+  /** Its path for other processes while this process lives; nothing is left when both have ended. */
   readonly path: string;
   /**
-   * Before each use, while no call is in it: the threads of each flow, at least one. A flow moves one direction of one
-   * device, in whatever sessions and processes.
+   * Before each use, while no call is in it: the number of threads of each flow, at least one. A flow moves one
+   * direction of one device, in any session or process.
    */
   reset(flows: readonly number[]): void;
-  /** Lets everybody go: their calls end with `aborted`. */
+  /** Releases all waiting threads: their calls end with `aborted`. */
   cancel(): void;
 }
 
-/** Which device a session is for, and where it runs on the host. */
+/** The device of a session, and its place on the host. */
 export interface SessionOptions {
   device: number;
   /** CPUs that the session's threads may run on (each thread may use all of them). */
   cpus: number[];
-  /** Threads that touch, fill and compare memory: the CPUs within the cgroup's quota. */
+  /** Number of threads that touch, fill and compare memory: the CPUs within the cgroup's quota. */
   threads: number;
-  /** Node that host memory is preferred from; null leaves it to the system. */
+  /** Preferred node of host memory; null leaves it to the system. */
   numaNode: number | null;
   /** Seed of the test pattern, 0 to 2^53. */
   seed: number;
 }
 
-/** A device's context with the memory, threads and streams that measure on it. */
+/** A device's context, with the memory, threads and streams that measure on it. */
 export interface NativeSession {
   readonly opening: SessionOpening;
   /**
-   * Allocates and fills the host memory of one kind; a larger geometry replaces a smaller. Calls for different
-   * kinds may overlap: one is pinned while another is touched.
+   * Allocates and fills host memory of one kind; a larger geometry replaces a smaller one. Calls for different kinds
+   * may overlap: one is pinned while another is touched.
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
-  /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d and p2p. */
+  /** Allocates device memory; all arenas of a session have one chunk size. `copies` is 2 for d2d and p2p. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
-  /** Rings of pinned slots for staged and host copies, one a worker. */
+  /** Rings of pinned slots for staged and host copies, one per worker. */
   reserveStaging(ring: StagingRing): Promise<ArenaReport>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
-  /** Time to obtain one buffer ready to copy from, and to give it back; pageable is new memory, touched by one thread. */
+  /** Time to obtain one buffer, ready to copy from, and to free it; pageable is new memory, touched by one thread. */
   measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
   /**
-   * The duration of one copy of 4 KiB from new pinned memory, the first of the session if called before any other. Its
-   * thread rests for `restMs`, at most 1000, once that memory is there, and then copies at once.
+   * The duration of one copy of 4 KiB from new pinned memory, the session's first copy if called first. The thread
+   * rests for `restMs`, at most 1000, after allocating that memory, and then copies at once.
    */
   measureFirstCopy(restMs: number): Promise<{ durationNs: number }>;
   /**
-   * Obtains pinned memory as a program does that keeps a pool of it, in the way and the number of pieces asked for. Rejects
-   * with `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`, `ABORTED`, or
-   * the driver's error; nothing of it stays then.
+   * Obtains pinned memory like a program that keeps a pool, in the requested way and number of pieces. Rejects with
+   * `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`, `ABORTED`, or
+   * the driver's error; nothing of it is left then.
    */
   obtainPool(options: PoolOptions): Promise<NativePool>;
   memoryInfo(): { freeBytes: number; totalBytes: number };
@@ -130,43 +129,43 @@ export interface NativeSession {
    */
   openLoader(options: LoaderOptions): Promise<NativeLoader>;
   /**
-   * Starts work that keeps the device or the host's memory busy beside whatever else the session does, and resolves
-   * once it runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the
-   * device wait for all of its work: not while event-timed cells are measured. Rejects with `INVALID_REQUEST`,
-   * `NO_KERNELS` (for the device), `NO_NVML` (for its call), `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
+   * Starts work that keeps the device or the host's memory busy during the session's other work, and resolves once it
+   * runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the device wait
+   * for all of its work: not while event-timed cells are measured. Rejects with `INVALID_REQUEST`, `NO_KERNELS` (for
+   * the device), `NO_NVML` (for its call), `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
    */
   startLoad(options: LoadOptions): Promise<NativeLoad>;
-  /** Makes the call that is running, and every later one, end as soon as the driver call in flight returns. */
+  /** Makes the current call, and every later one, end when the driver call in flight returns. */
   abort(): void;
   close(): Promise<void>;
 }
 
-/** How a session opened, and what cannot be measured in it. */
+/** The result of opening a session, and what cannot be measured in it. */
 export interface SessionOpening {
   /** Retaining the primary context and making it current. */
   contextNs: number;
-  /** Why kernels cannot be used (mapped memory is then skipped, verifying reads back); null where they can. */
+  /** Why kernels cannot be used (mapped memory is then skipped, and verifying reads back); null if they can. */
   kernelsOff: string | null;
-  /** Why the event timer cannot be used; null where it can. */
+  /** Why the event timer cannot be used; null if it can. */
   eventTimerOff: string | null;
-  /** How threads wait for the device: always "spin" as yet. */
+  /** How threads wait for the device: so far always "spin". */
   syncMode: "spin";
-  /** Steady clock at the session's zero; sample starts are relative to it. */
+  /** The session's zero on the steady clock; sample starts are relative to it. */
   openedAtNs: number;
 }
 
 /**
- * A worker's arena is so many separate allocations of `chunkBytes`; no buffer spans two. Buffers of S bytes lie
- * at multiples of S rounded up to 512 within a chunk, chunk after chunk. Workers of one cell: W, or 2 W
- * for bidir (host-to-device first).
+ * A worker's arena consists of separate allocations of `chunkBytes`; no buffer spans two. Buffers of S bytes are at
+ * multiples of S rounded up to 512 within a chunk, chunk after chunk. A cell has W workers, or 2 W for bidir
+ * (host-to-device first).
  */
 export interface ArenaGeometry {
-  /** One entry a worker. */
+  /** One entry per worker. */
   chunksOfWorker: number[];
   chunkBytes: number;
 }
 
-/** Rings of pinned slots, one a worker. */
+/** Rings of pinned slots, one per worker. */
 export interface StagingRing {
   workers: number;
   slots: number;
@@ -176,60 +175,60 @@ export interface StagingRing {
   hostChunkBytes: number;
 }
 
-/** What reserving memory of one kind took. */
+/** The cost of reserving memory of one kind. */
 export interface ArenaReport {
   bytes: number;
   /** Allocation, first touch and registration. */
   allocateNs: number;
-  /** Writing the test pattern; for pageable memory that is its first touch. */
+  /** Writing the test pattern, which is the first touch of pageable memory. */
   fillNs: number;
-  /** Bytes backed by transparent huge pages; null where that does not apply or cannot be told. */
+  /** Bytes in transparent huge pages; null if that does not apply or is unknown. */
   hugePageBytes: number | null;
 }
 
 /**
- * Some samples of a cell. A warm cell's destinations are left in the CPU's caches while they are made ready.
- * Memory `host` is copied by the CPU alone: h2d from the pageable arena into the slots of the worker's ring, a slot's
- * length at a time, d2h out of the slots. It has no bidir, no event timer and no link to be read.
+ * A request for some samples of a cell. A warm cell's destinations stay in the CPU's caches while they are prepared.
+ * Memory `host` is copied only by the CPU: h2d from the pageable arena into the slots of the worker's ring, one slot
+ * length at a time, d2h out of the slots. It has no bidir, no event timer and no link to read.
  */
 export interface MeasureRequest
   extends Pick<Cell, "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"> {
-  /** Length of each worker's rotation of buffers; a warm cell's is 1. */
+  /** Number of buffers in each worker's rotation; 1 for a warm cell. */
   buffers: number;
-  /** Where in the rotation the first copy of this call starts. */
+  /** Index in the rotation of this call's first copy. */
   firstBuffer: number;
-  /** Copies a worker makes before the clock starts, at least 1, and their size (at most `sizeBytes`). */
+  /** Number of copies by each worker before the clock starts, at least 1, and their size (at most `sizeBytes`). */
   warmupCopies: number;
   warmupBytes: number;
   copiesPerSample: number;
   samples: number;
   /**
-   * True compares at the end what each buffer holds. "every" does so after each sample, outside its window, and before it
-   * gives the sources bytes that were never copied before: no two copies of a sample go to one buffer then
-   * (copiesPerSample is at most `buffers`), and copies outside the window, which several flows make, go to a buffer of
-   * their own, for which arenas have room behind the rotation.
+   * `true` compares the content of each buffer at the end. "every" compares after each sample, outside its window, and
+   * before it fills the sources with new bytes. So no two copies of a sample may go to one buffer (copiesPerSample is
+   * at most `buffers`), and copies outside the window, which several flows make, go to a buffer of their own, for which
+   * arenas have room after the rotation.
    */
   verify: Verifying;
-  /** Read link and clocks while the warm-up runs (it goes on until they are read). */
+  /** Whether to read link and clocks during the warm-up, which lasts until they are read. */
   readLink: boolean;
-  /** Absent where nothing else is measured at the same time. */
+  /** Absent if nothing else is measured at the same time. */
   company?: Company;
-  /** Absent where copies are all there is. */
+  /** Absent for plain copies. */
   pipeline?: Pipeline;
-  /** Absent where copies are made in one piece. */
+  /** Absent for copies in one piece. */
   blocks?: BlockCopy;
-  /** Of p2p alone. */
+  /** For p2p only. */
   peer?: PeerCopy;
 }
 
 /**
  * The other device of a copy between two. The session whose measure() is called drives the copy, with its own streams
- * and timers: it is the source's for the paths that write and `through-host`, the destination's for those that read.
- * Both sessions are of one driver and one seed, and have reserved device memory, the destination with `copies` 2; the
- * other one waits meanwhile, and an abort of either ends the call. Peer access is given to both devices, or for
- * `through-host` taken from both, before anything is timed; close() takes back what was given, until when a session
- * holds the contexts of its peers. Fails with the driver's error where the devices have no access to each other, and
- * with `NO_PEER_COPIES` where it lacks the calls.
+ * and timers: the source's for the paths that write and for `through-host`, the destination's for those that read. Both
+ * sessions have the same driver and seed, and reserved device memory, the destination with `copies` 2; the other one
+ * waits meanwhile, and an abort of either ends the call. Peer access is enabled for both devices, or for `through-host`
+ * disabled for both, before anything is timed; close() restores it, and until then a session holds the contexts of its
+ * peers. Fails with the driver's error if the devices have no access to each other, and with `NO_PEER_COPIES` if it
+ * lacks the calls.
  */
 export interface PeerCopy {
   session: NativeSession;
@@ -237,77 +236,77 @@ export interface PeerCopy {
 }
 
 /**
- * Other calls that take as many samples at the same time. All threads of all calls begin a sample together, and whoever
- * is done copies on until every flow is, so that none is measured beside an idle one. A call that fails or is aborted
- * cancels the rendezvous, however far it came. By the wall clock, sample starts of several processes are on one clock,
- * each from its session's zero.
+ * Other calls that take the same number of samples at the same time. All threads of all calls begin a sample together,
+ * and threads that are done copy on until every flow is done, so that no flow is measured while another is idle. A call
+ * that fails or is aborted cancels the rendezvous, at any point. By the wall clock, sample starts of several processes
+ * are on one clock, each from its session's zero.
  */
 export interface Company {
   rendezvous: NativeRendezvous;
-  /** The flow of this call's first direction; the second one of bidir has the next. */
+  /** The flow of this call's first direction; the second one of bidir uses the next. */
   flow: number;
 }
 
 /**
  * A batch (one copy of the cell, h2d from pinned, pageable or registered memory, by the wall timer) that is copied in
- * `chunks` pieces on one stream; on a second one a kernel for each piece follows it. The batch is done with its last
- * kernel, and the next one begins only then: with one chunk the duration is the sum of both parts. At most a chunk for
- * each 512 bytes; the pieces differ by 512 bytes at most.
+ * `chunks` pieces on one stream; on a second stream a kernel follows each piece. The batch ends with its last kernel,
+ * and only then the next one begins: with one chunk the duration is the sum of both parts. At most one chunk per 512
+ * bytes; the pieces differ by at most 512 bytes.
  */
 export interface Pipeline {
   chunks: number;
-  /** What the kernels of a batch take in all, up to a minute: each keeps all multiprocessors busy for its share by bytes. */
+  /** Time of all kernels of a batch, up to a minute: each keeps all multiprocessors busy for its share by bytes. */
   computeNs: number;
 }
 
 /**
  * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d or d2h, throughput by the wall timer, cold, without company or
  * pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and the places of
- * each side are shuffled by themselves, by the session's seed: copy i has the i-th run of places of both sides. The lists
- * of addresses stand ready before a sample, in host memory; for kernels each copy sends its own to the device, in its time.
- * Memory is pinned or pageable for all ways but `kernel`, which takes pinned memory alone; `gather` goes through the
- * worker's staging ring, and takes as much memory of the device as the ring has. Blocks larger than a slot go through
- * it in pieces, without a kernel. Every block is compared where `verify` is on; mismatches are told at the places where
- * blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` where none are loaded, with
- * `NO_BATCH_COPIES` (for all batches) where the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` where there is no staging ring for
- * `gather` or the device does not map the memory, and with `INVALID_REQUEST` for what is no such copy.
+ * each side are shuffled separately, by the session's seed: copy i uses the i-th run of places on both sides. The
+ * address lists are ready in host memory before a sample; for kernels, each copy sends its own list to the device
+ * within its time. All ways use pinned or pageable memory, except `kernel`, which needs pinned memory; `gather` goes
+ * through the worker's staging ring, and needs as much device memory as the ring has. Blocks larger than a slot go
+ * through it in pieces, without a kernel. With `verify`, every block is compared; mismatches are reported at the places
+ * where blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` if none are loaded, with
+ * `NO_BATCH_COPIES` (for all batches) if the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` if `gather` has no
+ * staging ring or the device does not map the memory, and with `INVALID_REQUEST` for an impossible copy.
  */
 export interface BlockCopy {
-  /** Of a block: a multiple of 16, of which `sizeBytes` is one. */
+  /** Size of a block: a multiple of 16; `sizeBytes` is a multiple of it. */
   bytes: number;
   way: BlockWay;
-  /** Most multiprocessors that the kernel of way `kernel` may use, at least 1; null for all, and for other ways. */
+  /** Most multiprocessors for the kernel of way `kernel`, at least 1; null for all, and for other ways. */
   multiprocessors: number | null;
 }
 
-/** What was compared, and what was found wrong: as a result has it. */
+/** Numbers of compared and of wrong copies, as in a result. */
 export interface Verification
   extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
   copies: number;
   provenCopies: number;
 }
 
-/** The samples of one call, and what was found beside them. */
+/** The samples of one call, and its other results. */
 export interface MeasureResult {
-  /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
+  /** One entry per direction: two for bidir (h2d, d2h), otherwise one. */
   columns: SampleColumns[];
   /**
-   * Total bytes compared and every buffer that was wrong (at most 8 are described). Of host cells: h2d each slot with
-   * the piece that it got last (offsets are within the ring), d2h each piece of a buffer.
+   * Number of bytes compared, and every wrong buffer (at most 8 are described). For host cells: h2d each slot with its
+   * last piece (offsets are within the ring), d2h each piece of a buffer.
    */
   verification: Verification;
   link: LinkRecord | null;
-  /** True after abort() or the end of its company: there are no columns then, for their data was not compared. */
+  /** True after abort() or the end of its company: then there are no columns, because their data was not compared. */
   aborted: boolean;
-  /** Outside the samples: poisoning and warming up, and verifying. */
+  /** Time outside the samples: poisoning and warming up, and verifying. */
   prepareNs: number;
   verifyNs: number;
 }
 
 /**
- * Throughput: an entry a sample, from the direction's first start to its last end; bytes moved in it are
- * `workers x copiesPerSample x sizeBytes`. Latency: an entry a copy and worker, of `sizeBytes` (sample-major, then
- * worker). For bidir the direction that is done first copies on until the other one is done too.
+ * Throughput: an entry per sample, from the direction's first start to its last end; the bytes moved in it are `workers
+ * x copiesPerSample x sizeBytes`. Latency: an entry per copy and worker, of `sizeBytes` (sample-major, then worker).
+ * For bidir, the direction that is done first copies on until the other one is done too.
  */
 export interface SampleColumns {
   direction: DirectionMoved;
@@ -315,19 +314,20 @@ export interface SampleColumns {
   startNs: Float64Array;
   durationNs: Float64Array;
   /**
-   * Of throughput by the wall timer: from the sample's start until the last call that a worker's copies take has returned,
-   * waiting for their end left out; by `gather` to the host, until the CPU has put the last block in its place. The mean of the workers.
+   * For throughput by the wall timer: from the sample's start until the last call of a worker's copies has returned,
+   * without waiting for their end; for `gather` to the host, until the CPU has put the last block into its place. The
+   * mean of the workers.
    */
   hostNs?: Float64Array;
 }
 
 /**
- * Work beside a measurement. `compute`: multiplications of matrices in half precision on the tensor cores, in registers
- * alone. `memory`: copies within the device's memory, of more than its caches hold. `host`: `hostThreads` threads copy
- * between the halves of `hostBytes` of ordinary memory, each its share of at least 64 KiB; the other two need neither.
- * The device's loads have a stream and a thread of their own, which sleeps while it waits, and launch about half a
- * millisecond of work at a time, calibrated when they start. A watched call is made once a millisecond, or at once where
- * the last one took longer; each is a completion.
+ * Work during a measurement. `compute`: multiplications of matrices in half precision on the tensor cores, only in
+ * registers. `memory`: copies within the device's memory, of more than its caches hold. `host`: `hostThreads` threads
+ * copy between the halves of `hostBytes` of ordinary memory, each its share of at least 64 KiB; the other two need
+ * neither. The device's loads have a stream and a sleeping thread of their own, and launch about half a millisecond of
+ * work at a time, calibrated at the start. A watched call is made once a millisecond, or at once if the last one took
+ * longer; each is a completion.
  */
 export interface LoadOptions {
   kind: Exclude<Beside, "none"> | WatchedCall;
@@ -335,33 +335,36 @@ export interface LoadOptions {
   hostBytes: number;
 }
 
-/** A load that runs: until stop(), an abort, or the session's close(). */
+/** A running load: until stop(), an abort, or the session's close(). */
 export interface NativeLoad {
-  /** What it holds of the device's memory: eight times its last cache for `memory`, next to nothing for the others. */
+  /** Its use of device memory: eight times the last cache for `memory`, hardly any for the others. */
   readonly deviceBytes: number;
   /**
-   * What was completed since the last call, or since the start. Throws the NativeError that ended the load, if one did:
-   * what is measured beside it would have been alone from then on.
+   * The work completed since the last call, or since the start. Throws the NativeError that ended the load, if any,
+   * because later measurements would have been alone.
    */
   completions(): LoadCompletions;
-  /** Ends all of its threads, and gives back its memory. Rejects with the NativeError that ended the load before. */
+  /** Ends all of its threads, and frees its memory. Rejects with the NativeError that ended the load before. */
   stop(): Promise<void>;
 }
 
-/** Pieces of a load's work, all of one size. */
+/** Pieces of a load's work, of equal size. */
 export interface LoadCompletions {
-  /** From the session's zero; ascending. The first piece began when the load did. */
+  /** From the session's zero; ascending. The first piece began with the load. */
   atNs: Float64Array;
-  /** What each piece was: floating-point operations (a multiply-add is two), bytes read plus bytes written, or 1 for a call. */
+  /**
+   * Size of each piece: floating-point operations (a multiply-add is two), bytes read plus bytes written, or 1 for a
+   * call.
+   */
   unitsEach: number;
 }
 
 /**
- * What every failing call throws or rejects with. Codes are "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED",
+ * The error of every failing call. Codes are "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED",
  * "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" …
  */
 export interface NativeError extends Error, Omit<ErrorRecord, "location"> {
-  /** The CUresult, or null where no CUDA call failed. */
+  /** The CUresult; null if no CUDA call failed. */
   cudaResult: number | null;
   /** "file:line" in the C++ sources. */
   location: string;

@@ -22,13 +22,13 @@ export interface DriverFacts {
   driverVersion: string | null;
   /** Optional entry points that this driver lacks. */
   missingSymbols: string[];
-  /** Why NVML is not used; null where it is. */
+  /** Why NVML is not used; null if it is. */
   nvmlError: string | null;
   initNs: number;
   devices: DeviceFacts[];
 }
 
-/** What the driver tells of a device. */
+/** The driver's facts on a device. */
 export interface DeviceFacts {
   ordinal: number;
   name: string;
@@ -42,49 +42,52 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
-  /** Ordinals of the devices whose memory this one can reach directly. */
+  /** Ordinals of the devices whose memory this one can access directly. */
   peers: number[];
   link: LinkRecord | null;
 }
 
-/** In a container the driver may name its processes by other ids, or hide them. */
+/** In a container the driver may report other process ids, or hide processes. */
 export interface DeviceProcess {
   pid: number;
-  /** Of the device's memory; null where it is not known. */
+  /** Its device memory; null if unknown. */
   deviceMemoryBytes: number | null;
 }
 
-/** One reading; what NVML does not tell is null. */
+/** One reading; null for what NVML does not report. */
 export interface DeviceActivity {
-  /** Share of NVML's last sampling period, up to a second, in which a kernel ran, in per cent. */
+  /** Percentage of NVML's last sampling period, up to a second, in which a kernel ran. */
   computePercent: number | null;
   /** Over the PCIe link, in the last 20 ms. */
   toDeviceBytesPerSecond: number | null;
   fromDeviceBytesPerSecond: number | null;
 }
 
-/** One reading of what may hold a device down; each field is null where NVML, or the device, does not tell. */
+/** One reading of what may slow a device down; each field is null if NVML, or the device, does not report it. */
 export interface DeviceHealth {
   link: LinkRecord | null;
-  /** What the card can do in the best slot; `link.maxGeneration` is what card and slot can do together. */
+  /** The card's best in any slot; `link.maxGeneration` is the best of card and slot together. */
   cardMaxGeneration: number | null;
-  /** Packets that the link had to send again since the driver was loaded. */
+  /** Packets that the link had to repeat since the driver was loaded. */
   replays: number | null;
-  /** Why clocks are lower than they could be, in NVML's words in lower case with dashes: "hw-thermal-slowdown", "gpu-idle". */
+  /**
+   * Why clocks are below their maximum: NVML's names in lower case with dashes, such as "hw-thermal-slowdown",
+   * "gpu-idle".
+   */
   clockReasons: string[] | null;
   maxSmClockMHz: number | null;
   maxMemoryClockMHz: number | null;
   temperatureC: number | null;
   powerWatts: number | null;
   powerLimitWatts: number | null;
-  /** The window through which the CPU, and other devices, reach the device's memory. */
+  /** Size of the window through which the CPU and other devices access the device's memory. */
   bar1TotalBytes: number | null;
   /** Uncorrected since the driver was loaded. */
   eccErrors: number | null;
-  /** Pages or rows that a reset of the device would take out of use. */
+  /** Whether a reset of the device would take pages or rows out of use. */
   retirementPending: boolean | null;
   migEnabled: boolean | null;
-  /** Copies go through encrypted bounce buffers. */
+  /** Whether copies go through encrypted bounce buffers. */
   confidentialComputing: boolean | null;
   /** Links to the CPU other than PCIe (NVLink-C2C). */
   c2cLinks: number | null;

@@ -28,19 +28,19 @@ export interface FailedCandidate extends AddonCandidate {
   failure: LoadFailure;
 }
 
-/** The processors that e_machine of an ELF header may name, as Node calls them: this one, and the likeliest other. */
+/** Node's names for the processors in e_machine of an ELF header: this one, and the most likely other. */
 const machines: Readonly<Record<number, string>> = { 62: "x64", 183: "arm64" };
 
 /**
- * What is wrong with a library, as far as its header tells; null where nothing is. The system's linker names such
- * faults unclearly, and a file that was cut short can crash it.
+ * A fault of a library according to its header; null without one. The system's linker describes such faults badly, and
+ * a truncated file can crash it.
  */
 export function inspectBinary(path: string): LoadFailure | null {
   let size: number;
   const header = Buffer.alloc(64);
   try {
     const info = statSync(path);
-    // Opening a named pipe would wait without end.
+    // Opening a named pipe would never end.
     if (!info.isFile()) return { kind: "unreadable", reason: "it is not a regular file" };
     size = info.size;
     const file = openSync(path, "r");
@@ -57,7 +57,7 @@ export function inspectBinary(path: string): LoadFailure | null {
   if (size === 0) return { kind: "damaged", reason: "it is empty" };
   if (header.toString("latin1", 0, 4) !== "\x7fELF")
     return { kind: "damaged", reason: "it is not an ELF file" };
-  // 64 bits, little-endian: the offsets below hold for these alone.
+  // 64 bits, little-endian: the offsets below need both.
   if (header[4] !== 2 || header[5] !== 1) {
     return { kind: "architecture", reason: `it is not for ${process.arch}` };
   }
@@ -66,19 +66,19 @@ export function inspectBinary(path: string): LoadFailure | null {
     const name = machines[machine] ?? `machine ${machine}`;
     return { kind: "architecture", reason: `it is for ${name}, and this Node is for ${process.arch}` };
   }
-  // The table of sections is the last thing in the file.
+  // The table of sections is at the end of the file.
   const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60);
   if (end > size) return { kind: "damaged", reason: `it is cut short: ${size} of ${end} bytes` };
   return null;
 }
 
-/** A kind of message of the system's linker, and what it means. */
+/** A kind of message of the system's linker, and its meaning. */
 interface Refusal {
   pattern: RegExp;
   kind: LoadFailure["kind"];
   /** `found` is what the pattern's group matched. */
   reason: (found: string, glibc: string | null) => string;
-  /** With glibc the same words mean something else. */
+  /** With glibc the same words have another meaning. */
   isForOtherLibraries?: true;
 }
 
@@ -87,10 +87,10 @@ const musl = {
   reason: () => "it is for glibc, and this system has another C library (musl)",
 } as const;
 
-/** What the linkers of glibc and musl say; the first pattern that fits counts. */
+/** Messages of the linkers of glibc and musl; the first matching pattern counts. */
 const refusals: readonly Refusal[] = [
   {
-    // Of a C library that is too old for several versions, the linker names the first alone.
+    // If a C library is too old for several versions, the linker names only the first.
     pattern: /version [`']GLIBC_([\d.]+)' not found/,
     kind: "glibc",
     reason: (version, glibc) =>
@@ -130,7 +130,7 @@ const refusals: readonly Refusal[] = [
   { pattern: /Permission denied/, kind: "unreadable", reason: () => "it may not be read" },
 ];
 
-/** Why a module did not load in a process that tried it, in words for people; `glibc` as systemGlibc() has it. */
+/** Why a module did not load in a process that tried it, in words for people; `glibc` as from systemGlibc(). */
 export function explainFailure(
   outcome: Exclude<ProbeOutcome, { kind: "loads" | "untried" }>,
   glibc: string | null,
@@ -167,8 +167,8 @@ export function describeFailed({ source, path, failure }: FailedCandidate): stri
 }
 
 /**
- * The one error for a machine on which no module loads: what was tried, why each failed, and what to do. `glibc` is
- * the system's version, null for another C library.
+ * The error for a machine on which no module loads: the attempts, why each failed, and what to do. `glibc` is the
+ * system's version, null for another C library.
  */
 export function nothingLoads(failed: readonly FailedCandidate[], glibc: string | null): PinbenchError {
   const library = glibc === null ? "no glibc" : `glibc ${glibc}`;
@@ -207,17 +207,17 @@ function remedies(failed: readonly FailedCandidate[]): string[] {
 }
 
 /**
- * The version of this process's glibc, such as "2.36"; null where the C library is another one. Takes some
- * milliseconds: for failures and for `--version` alone.
+ * The version of this process's glibc, such as "2.36"; null for another C library. Takes some milliseconds, so it is
+ * only for failures and `--version`.
  */
 export function systemGlibc(): string | null {
-  // The report would else look up the names of hosts on the network. @types/node does not have this setting yet.
+  // Otherwise the report would resolve host names over the network. @types/node does not have this setting yet.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime ?? null;
 }
 
-/** The newest version of glibc that a library names, which is the oldest that it loads with; null where it names none. */
+/** The newest version of glibc that a library names, which is the oldest that it loads with; null if it names none. */
 export function neededGlibc(path: string): string | null {
   const minors = [...readFileSync(path, "latin1").matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) =>
     Number(minor),

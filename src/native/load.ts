@@ -11,21 +11,21 @@ import {
 } from "./load-failure.js";
 import { type AddonCandidate, type AddonSource, candidates, type ProbeOutcome, probe } from "./probe.js";
 
-/** The compiled module that is used, and where it comes from. */
+/** The compiled module in use, and its source. */
 export interface LoadedAddon {
   addon: NativeAddon;
   path: string;
   source: AddonSource;
-  /** The emulated driver that belongs to this build: it lies beside the addon. */
+  /** The emulated driver of this build, next to the addon. */
   emulatedLibraryPath: string;
-  /** Modules that are there and would come first, but do not load. */
+  /** Modules with priority that exist but do not load. */
   passedOver: FailedCandidate[];
 }
 
 /**
- * Loads the compiled module: the one that PINBENCH_ADDON names, else the first that loads of the local build, this
- * user's and the prebuilt one. A module that has not loaded on this machine before is tried in another process first,
- * since it might crash this one. Throws an "unavailable" PinbenchError that says what was tried.
+ * Loads the compiled module: the one in PINBENCH_ADDON, otherwise the first that loads of the local build, this user's
+ * and the prebuilt one. A module that has not loaded on this machine before is first tried in another process, because
+ * it might crash this one. Throws an "unavailable" PinbenchError that lists the attempts.
  */
 export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedAddon {
   const failed: FailedCandidate[] = [];
@@ -33,7 +33,7 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
     const result = tryCandidate(candidate, environment);
     if ("addon" in result) {
       const passedOver = failed.filter(({ failure }) => failure.kind !== "missing");
-      // A process that works for another one is tied to it by an IPC channel, and stopped it would not see that close.
+      // An IPC channel connects a process to the one it works for; while stopped, it would not see that channel close.
       if (process.connected !== undefined) result.addon.wakeAsParentEnds();
       return { ...candidate, addon: result.addon, passedOver };
     }
@@ -47,7 +47,7 @@ function tryCandidate(
   environment: NodeJS.ProcessEnv,
 ): { addon: NativeAddon } | LoadFailure {
   const { path, emulatedLibraryPath } = candidate;
-  // Where it is missing, the module still serves a GPU.
+  // Without it, the module still works with a GPU.
   const withEmulated = existsSync(emulatedLibraryPath);
   const defect = inspectBinary(path) ?? (withEmulated ? defectOfEmulated(emulatedLibraryPath) : null);
   if (defect !== null) return defect;
@@ -62,7 +62,7 @@ function defectOfEmulated(path: string): LoadFailure | null {
   return defect && { ...defect, reason: `of ${basename(path)} beside it: ${defect.reason}` };
 }
 
-/** By dlopen: `require` would run a file as JavaScript whose name does not end in ".node". */
+/** With dlopen, because `require` would run a file as JavaScript if its name does not end in ".node". */
 function openAddon(
   path: string,
 ): { addon: NativeAddon } | Extract<ProbeOutcome, { kind: "refused" | "foreign" }> {

@@ -3,30 +3,30 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { packageRoot, packageVersion } from "../package-facts.js";
 import { makeFolderSync } from "../results/files/made-folder.js";
 
-/** The compiled module's file name, wherever it lies. */
+/** The compiled module's file name. */
 export const addonName = "pinbench.node";
 
-/** The file name of the driver that plays a GPU in host memory; it lies beside the compiled module. */
+/** The file name of the driver that emulates a GPU in host memory; it is next to the compiled module. */
 export const emulatedLibraryName = "libpinbench_emulated.so";
 
-/** Where a build in the package's own folder puts both files. */
+/** Folder of both files of a build in the package's own folder. */
 export const localBuildFolder = join(packageRoot, "build", "Release");
 
-/** Where a compiled module comes from, as messages and `--version --json` call it. */
+/** Sources of a compiled module, by their names in messages and `--version --json`. */
 export type AddonSource = "PINBENCH_ADDON" | "local build" | "build of this user" | "prebuilt";
 
 /** A place where a compiled module may be. */
 export interface AddonCandidate {
   source: AddonSource;
-  /** Of the compiled module. */
+  /** Path of the compiled module. */
   path: string;
-  /** Of the emulated driver that was built with it. */
+  /** Path of the emulated driver of the same build. */
   emulatedLibraryPath: string;
 }
 
 /**
- * Where compiled modules are looked for, in order: what was built here comes before what the package brings. One that
- * PINBENCH_ADDON names is the only candidate.
+ * Possible places of the compiled module, in order: local builds come before the package's module. If PINBENCH_ADDON
+ * names one, it is the only candidate.
  */
 export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   const named = environment.PINBENCH_ADDON;
@@ -52,16 +52,15 @@ function inFolder(source: AddonSource, folder: string): AddonCandidate {
   };
 }
 
-/** Where `pinbench build` builds if the package's folder cannot be written; null where there is no such place. */
+/** Where `pinbench build` builds if the package's folder is read-only; null without such a place. */
 export function userBuildFolder(environment: NodeJS.ProcessEnv): string | null {
   const cache = cacheFolder(environment);
   return cache === null ? null : join(cache, `build-${packageVersion()}`);
 }
 
 /**
- * pinbench's folder for files that can be made anew, by the XDG rules; null where the environment names none, or where
- * it belongs to another user, as under sudo: modules that lie there are not to be trusted, and files written there
- * would be in that user's way.
+ * pinbench's folder for files that can be recreated, by the XDG rules; null if the environment names none, or it
+ * belongs to another user, as under sudo: modules there cannot be trusted, and new files would disturb that user.
  */
 export function cacheFolder({ XDG_CACHE_HOME: named, HOME: home }: NodeJS.ProcessEnv): string | null {
   if (named && isAbsolute(named)) {
@@ -75,7 +74,7 @@ function oursOrNull(folder: string): string | null {
   return isOurs(folder, { absent: true }) ? folder : null;
 }
 
-/** Whether a folder belongs to this user; `absent` is the answer for one that is not there. */
+/** Whether a folder belongs to this user; `absent` is the answer for a missing one. */
 function isOurs(folder: string, { absent }: { absent: boolean }): boolean {
   try {
     return statSync(folder).uid === process.geteuid?.();
@@ -84,23 +83,23 @@ function isOurs(folder: string, { absent }: { absent: boolean }): boolean {
   }
 }
 
-/** What became of loading a module in another process. */
+/** The result of loading a module in another process. */
 export type ProbeOutcome =
   | { kind: "loads" }
-  /** Node or the system's linker refused it, in these words. */
+  /** Node or the system's linker refused it, with this message. */
   | { kind: "refused"; message: string }
-  /** It loaded, and is not pinbench's. */
+  /** It loaded, but is not pinbench's. */
   | { kind: "foreign" }
   | { kind: "crashed"; signal: NodeJS.Signals }
   | { kind: "ended"; exitCode: number | null }
   | { kind: "hung" }
-  /** No process could be started to try it in. */
+  /** No process could be started to try it. */
   | { kind: "untried" };
 
 /**
- * Loads a module, and the emulated driver beside it if `withEmulated`, in another process, which a bad one may crash.
- * One that has loaded before and has not changed since is known to load. Failures are tried again each time, since
- * their cause may be gone.
+ * Loads a module, with `withEmulated` also the emulated driver, in another process, because a bad one may crash. A
+ * module that has loaded before and has not changed is known to load. Failures are tried again each time, because their
+ * cause may be gone.
  */
 export function probe(
   candidate: AddonCandidate,
@@ -119,7 +118,7 @@ export function probe(
 
 const hangMs = 30_000;
 
-/** Says when it begins, so that a crash of the module can be told from a process that never came so far. */
+/** Reports its start, so that a crash of the module can be distinguished from a process that did not get that far. */
 const script = `
 const { writeSync } = require("node:fs");
 const say = (outcome) => writeSync(1, JSON.stringify(outcome) + "\\n");
@@ -140,7 +139,7 @@ try {
 function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulated: boolean): ProbeOutcome {
   // Takes a while to load, and hardly any start needs it.
   const { spawnSync } = process.getBuiltinModule("node:child_process");
-  // Node's options that the user set are meant for this process, not for that one.
+  // The user's options for Node are meant for this process only.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const args = ["-e", script, "--", path, ...(withEmulated ? [emulatedLibraryPath] : [])];
   const run = () =>
@@ -162,12 +161,12 @@ function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulat
   if (lines.length === 0) return { kind: "untried" };
   if ((child.error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT") return { kind: "hung" };
   const outcome = lines.length > 1 ? readOutcome(lines.at(-1)!) : null;
-  // A module that loads and then crashes the process as it ends is unusable, too.
+  // A module that loads, but crashes the process at its end, is also unusable.
   if (child.signal !== null) return { kind: "crashed", signal: child.signal };
   return outcome ?? { kind: "ended", exitCode: child.status };
 }
 
-/** Null for a line that the process has not written to its end. */
+/** Null for an incomplete line. */
 function readOutcome(line: string): ProbeOutcome | null {
   try {
     return JSON.parse(line) as ProbeOutcome;
@@ -176,7 +175,7 @@ function readOutcome(line: string): ProbeOutcome | null {
   }
 }
 
-/** With another version of the C library, the system's linker is another file. */
+/** Another version of the C library has another linker file. */
 const linker = "/lib64/ld-linux-x86-64.so.2";
 
 /** Names a module and all that decides whether it loads: the files as they are, Node, and the C library. */
@@ -185,7 +184,7 @@ function keyOf({ path, emulatedLibraryPath }: AddonCandidate): string {
   return [process.version, process.arch, ...files.map(identityOf)].join(" ");
 }
 
-/** Changes with the file; a time, too, since a file can be overwritten in place by one of the same size. */
+/** Changes with the file; includes a time, because a file can be overwritten by one of the same size. */
 function identityOf(path: string): string {
   const info = statSync(path, { throwIfNoEntry: false });
   return info === undefined ? "-" : `${path}:${info.ino}:${info.size}:${info.mtimeMs}`;
@@ -195,9 +194,9 @@ const mostKept = 32;
 
 function readKeys(file: string): string[] {
   try {
-    // Opening a named pipe would wait without end.
+    // Opening a named pipe would never end.
     if (!statSync(file).isFile()) return [];
-    // Not by readFileSync's own decoding, which aborts Node 20 where the file cannot be closed.
+    // Without readFileSync's own decoding, which aborts Node 20 if the file cannot be closed.
     const kept: unknown = JSON.parse(readFileSync(file).toString());
     return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
   } catch {
@@ -205,7 +204,7 @@ function readKeys(file: string): string[] {
   }
 }
 
-/** A convenience: where nothing can be written, in a home that is read-only or full, nothing is kept. */
+/** Optional: if the folder is read-only or full, nothing is stored. */
 function writeKeys(file: string, keys: readonly string[]): void {
   const fresh = `${file}.${process.pid}`;
   try {
@@ -213,7 +212,7 @@ function writeKeys(file: string, keys: readonly string[]): void {
     writeFileSync(fresh, JSON.stringify(keys), { mode: 0o600 });
     renameSync(fresh, file);
   } catch {
-    // Then the next start tries the module again.
+    // The next start will try the module again.
     removeIfAny(fresh);
   }
 }
@@ -222,6 +221,6 @@ function removeIfAny(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // It stays: a file of a few lines in a folder of pinbench's own.
+    // It stays: a small file in a folder of pinbench's own.
   }
 }

@@ -1,12 +1,12 @@
-/** Between which amounts the limit is looked for, and how closely. */
+/** Options of the search for the largest amount. */
 export interface BisectionOptions {
-  /** Known to be refused. */
+  /** An amount known to be refused. */
   refusedBytes: number;
-  /** Known to be had; 0 where nothing is known. */
+  /** An amount known to be granted; 0 for none. */
   knownBytes: number;
-  /** All amounts that are tried are multiples of it; it is the first one where nothing is known. */
+  /** All tried amounts are multiples of it; without a known amount it is tried first. */
   unitBytes: number;
-  /** Amounts that are tried at most. */
+  /** Most amounts that are tried. */
   mostTries: number;
   /** Whether there is time to try this amount. */
   mayTry: (bytes: number) => boolean;
@@ -14,17 +14,17 @@ export interface BisectionOptions {
   tryAmount: (bytes: number) => Promise<boolean>;
 }
 
-/** Both were tried, or known before. */
+/** Both amounts were tried, or known before. */
 export interface FoundAmount {
-  /** 0 where not even one unit can be had. */
+  /** 0 if not even one unit is granted. */
   largestBytes: number;
-  /** The least that was refused. */
+  /** The smallest refused amount. */
   refusedBytes: number;
 }
 
 /**
- * The largest amount that can be had, and the least that cannot: to `unitBytes`, or as near as the tries and the time bring
- * them. Null where nothing could be tried and nothing was known.
+ * The largest amount that is granted, and the smallest that is refused: exact to `unitBytes`, or as near as tries and
+ * time allow. Null if nothing could be tried and nothing was known.
  */
 export async function largestAmount(options: BisectionOptions): Promise<FoundAmount | null> {
   const { knownBytes, unitBytes, mostTries, mayTry, tryAmount } = options;
@@ -34,7 +34,7 @@ export async function largestAmount(options: BisectionOptions): Promise<FoundAmo
   let tries = 0;
   if (low === 0) {
     if (high <= 1) return { largestBytes: knownBytes, refusedBytes };
-    // Where registering is refused altogether, half of everything need not be tried.
+    // If registering is always refused, half of everything need not be tried.
     if (!mayTry(unitBytes)) return knownBytes > 0 ? { largestBytes: knownBytes, refusedBytes } : null;
     ++tries;
     if (!(await tryAmount(unitBytes))) return { largestBytes: knownBytes, refusedBytes: unitBytes };

@@ -11,7 +11,7 @@ import { PoolObservations } from "./pool-observations.js";
 import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
 import { type Neighbour, stallsOf } from "./stalls.js";
 
-/** What is measured, and how long that may take. */
+/** What to measure, and the time limit. */
 export interface MeasurePoolsOptions {
   driver: NativeDriver;
   device: DeviceFacts;
@@ -20,27 +20,27 @@ export interface MeasurePoolsOptions {
   /** Ascending. */
   sizesBytes: readonly number[];
   shapes: ShapeRequest;
-  /** Starts another process that can be watched; null where nobody asks how it fares. */
+  /** Starts another process to be watched; null if that is not requested. */
   openNeighbour: (() => Promise<Neighbour>) | null;
-  /** Where /proc and /sys are. */
+  /** The folder with /proc and /sys. */
   root: string;
-  /** On the clock of performance.now(): nothing is begun that is likely to last longer. */
+  /** On the clock of performance.now(): nothing is started that is likely to end later. */
   endMs: number;
   signal: AbortSignal;
-  /** What is being done, in words, and how long all of it still takes at most, in ns. */
+  /** Describes the current activity, and the longest remaining time in ns. */
   onActivity: (text: string, leftNs: number) => void;
 }
 
-/** A limit that was met; the caller adds its likely reason. */
+/** A limit that was found; the caller adds its likely reason. */
 export type MetLimit = Omit<PinningLimit, "reason">;
 
-/** Repetitions of what is cheap: enough for a middle and a spread. */
+/** Repetitions of cheap pools: enough for a median and a spread. */
 const mostRounds = 5;
 
-/** Of a size that takes no more than this share of the time that is left, all ways are measured again. */
+/** If a size takes at most this share of the remaining time, all of its ways are measured again. */
 const cheapShare = 0.25;
 
-/** Of the others those that may be the best. No round takes more than this share of the time that is left. */
+/** For other sizes, only ways that may be the best are. No round takes more than this share of the remaining time. */
 const roundShare = 0.5;
 const contenderRounds = 3;
 const contenderRatio = 1.5;
@@ -48,32 +48,35 @@ const contenderRatio = 1.5;
 /** Largest share of the available memory that a pool may take. */
 const shareOfAvailable = 0.9;
 
-/** Amounts that are tried to find a limit: it is then known to a five-hundredth of what was refused, or better. */
+/**
+ * Most amounts that are tried to find a limit, which is then known to a five-hundredth of the refused amount, or
+ * better.
+ */
 const mostTries = 10;
 
-/** As long as the quick ones of the pools of 16 GiB take. */
+/** About as long as the quick pools of 16 GiB take. */
 const quietMs = 1000;
 
-/** Where all sizes are so large, much less of each way tells which of them are quick. */
+/** If all sizes are at least this large, a much smaller pool of each way shows which are quick. */
 const largeBytes = 4096 * MiB;
 const scoutBytes = 1024 * MiB;
 
 /**
- * Measures all pools: first each once, the small ones first, which tell how long the large ones take; then again, in turns,
- * while there is time, what is cheap and what may be the best. It goes on as long as measure() runs; what it has found can
- * be read at any time.
+ * Measures all pools: first each once, the small ones first, because they show how long the large ones take; then
+ * again, in turns, while there is time, the cheap ones and those that may be the best. It runs as long as measure();
+ * its results can be read at any time.
  */
 export class PoolMeasurement {
   readonly pools: readonly PoolObservations[];
   readonly limits: MetLimit[] = [];
-  /** What ended it early, where something did. */
+  /** The error that ended it early, if any. */
   error: { code: string; message: string } | null = null;
   readonly omitted: string[] = [];
-  /** How late the other process had its answers while nothing was obtained; null where none was watched. */
+  /** Late answers of the other process while no pool was obtained; null if it was not watched. */
   quietStalls: WatchedStalls | null = null;
   readonly #options: MeasurePoolsOptions;
   #bench: PoolBench | null = null;
-  /** What a pool of scoutBytes took, by its shape's id. */
+  /** Duration of a pool of scoutBytes, by its shape's id. */
   readonly #scoutMs = new Map<string, number>();
 
   constructor(options: MeasurePoolsOptions) {
@@ -101,7 +104,7 @@ export class PoolMeasurement {
     } catch (error) {
       if (signal.aborted) return;
       const { code, message } = error as NativeError;
-      // What is no failure of the driver's or the system's is one of this program.
+      // An error that comes neither from the driver nor from the system is a fault of this program.
       if (typeof code !== "string") throw error;
       this.error = { code, message };
     } finally {
@@ -120,7 +123,7 @@ export class PoolMeasurement {
       if (this.#leftMs() <= 0) return;
       this.#say(`${formatSize(scoutBytes)} by ${id}, to estimate how long more takes`);
       const startedMs = performance.now();
-      // What is wrong with a way shows when it is measured.
+      // Faults of a way show when it is measured.
       const isThere = await this.#bench!.canObtain(scoutBytes, shape).catch((error: NativeError) => {
         if (this.#options.signal.aborted || error.sticky || typeof error.code !== "string") throw error;
         return false;
@@ -131,7 +134,7 @@ export class PoolMeasurement {
 
   async #firstRound(): Promise<void> {
     for (const sizeBytes of this.#options.sizesBytes) {
-      // What takes longest comes last, where time may no longer do.
+      // The longest come last, when time may be up.
       const pools = this.pools.filter((pool) => pool.sizeBytes === sizeBytes);
       const expected = pools.map((pool) => ({ pool, aboutMs: this.#aboutMs(pool) }));
       for (const { pool, aboutMs } of expected.sort((a, b) => a.aboutMs - b.aboutMs)) {
@@ -141,7 +144,7 @@ export class PoolMeasurement {
     }
   }
 
-  /** The largest size alone, the quick pools first. */
+  /** Only the largest size, the quick pools first. */
   async #watchNeighbour(): Promise<void> {
     const { openNeighbour } = this.#options;
     const measured = this.pools.filter(({ isMeasured }) => isMeasured);
@@ -168,7 +171,7 @@ export class PoolMeasurement {
     }
   }
 
-  /** What fails beside the pools costs its own figures alone; null then. */
+  /** A failure outside of the pools costs only its own figures: null then. */
   async #orOmit<Result>(action: () => Promise<Result>): Promise<Result | null> {
     try {
       return await action();
@@ -191,7 +194,7 @@ export class PoolMeasurement {
     return tooLittle === null;
   }
 
-  /** The large sizes first: it is of the largest that a way is recommended. */
+  /** The large sizes first: the recommendation is for the largest. */
   async #furtherRounds(): Promise<void> {
     for (const sizeBytes of this.#options.sizesBytes.toReversed()) {
       const measured = this.pools.filter((pool) => pool.sizeBytes === sizeBytes && pool.isMeasured);
@@ -203,7 +206,7 @@ export class PoolMeasurement {
       const rounds = isCheap ? mostRounds : contenderRounds;
       for (let round = 1; round < rounds; ++round) {
         if (msOf(repeated) > this.#leftMs() * roundShare) break;
-        // To and fro, so that none always follows the same.
+        // In alternating directions, so that no way always follows the same one.
         for (const pool of round % 2 === 0 ? repeated : repeated.toReversed()) {
           this.#throwIfAborted();
           if (pool.error !== null) continue;
@@ -240,7 +243,7 @@ export class PoolMeasurement {
     }
   }
 
-  /** How much may be had where all of it was refused; once for each way in one piece, and in several. */
+  /** Finds the largest amount after a refusal; once for each way in one piece, and in several. */
   async #findLimit({ sizeBytes, shape, error }: PoolObservations): Promise<void> {
     if (this.limits.some((limit) => isAlike(limit, shape))) return;
     const known = this.pools.filter((pool) => pool.isMeasured && isAlike(pool.shape, shape));
@@ -263,7 +266,7 @@ export class PoolMeasurement {
     if (found !== null) this.limits.push({ ...shape, ...found, error: error! });
   }
 
-  /** More than was refused is refused, too. */
+  /** Larger pools than a refused one are also refused. */
   #isRefusedAlready(pool: PoolObservations): boolean {
     const refused = this.pools.find(
       (other) => other.error !== null && other.sizeBytes < pool.sizeBytes && other.id === pool.id,
@@ -273,7 +276,7 @@ export class PoolMeasurement {
     return true;
   }
 
-  /** By what a smaller one has taken, in proportion; 0 where nothing is known. */
+  /** Estimated in proportion to a smaller one; 0 if unknown. */
   #aboutMs({ id, sizeBytes }: PoolObservations): number {
     const smaller = this.pools
       .filter((pool) => pool.id === id && pool.sizeBytes < sizeBytes && pool.roundMs !== null)
@@ -296,14 +299,14 @@ export class PoolMeasurement {
     return tooLittle === null;
   }
 
-  /** Why the machine has no room for a pool at the moment; null where it has. */
+  /** Why the machine has no room for a pool at the moment; null if it has. */
   #tooLittleMemory({ sizeBytes }: PoolObservations): string | null {
     const availableBytes = memoryAvailableBytes(this.#options.root);
     if (sizeBytes <= availableBytes * shareOfAvailable) return null;
     return `only ${formatSizeRounded(availableBytes, Math.floor)} of memory was available`;
   }
 
-  /** What happens more than once is said once. */
+  /** Repeated notes appear once. */
   #omit(text: string): void {
     if (!this.omitted.includes(text)) this.omitted.push(text);
   }
@@ -320,7 +323,7 @@ export class PoolMeasurement {
     if (this.#options.signal.aborted) throw this.#options.signal.reason;
   }
 
-  /** Whatever has neither figures nor a reason was cut off. */
+  /** Pools without figures and without a reason were cut off. */
   #leaveOut(): void {
     for (const pool of this.pools) {
       if (pool.isMeasured) continue;
@@ -330,14 +333,14 @@ export class PoolMeasurement {
   }
 }
 
-/** How late answers are while nothing is obtained. */
+/** Late answers while no pool is obtained. */
 async function quietStallsOf(neighbour: Neighbour, signal: AbortSignal): Promise<WatchedStalls> {
   await neighbour.watch();
   await sleep(quietMs, undefined, { signal });
   return stallsOf(await neighbour.endWatch());
 }
 
-/** What anybody can do about it. */
+/** With what the user can do about it. */
 const tooFewHugePages =
   "hugetlbfs has too few free pages: root reserves them with sysctl vm.nr_hugepages, 512 of them for each GiB";
 

@@ -12,7 +12,7 @@ const callName: Readonly<Record<WatchedCall, string>> = {
   "small-copy": "4 KiB copy",
 };
 
-/** How long another process waits while the recommended pool is obtained, and how it waits less. */
+/** How long another process waits while the recommended pool is obtained, and how to make it wait less. */
 export function neighbourAnswer({ pools, quietStalls, recommendation }: Pinning): Note[] {
   const watched = watchedPools(pools);
   if (watched.length === 0) return [];
@@ -71,7 +71,7 @@ export function neighbourGrids({ pools, quietStalls }: Pinning): Grid[] {
   ];
 }
 
-/** How many of the huge pages that were asked for the kernel had, and what it took it to find them. */
+/** How many of the requested huge pages the kernel provided, and its effort. */
 export function hugePageNotes({ pools }: Pinning): Note[] {
   const huge = pools.filter(({ way, samples }) => way === "register-huge" && samples.length > 0);
   if (huge.length === 0) return [];
@@ -98,7 +98,7 @@ export function hugePageNotes({ pools }: Pinning): Note[] {
   ];
 }
 
-/** What torch pins for the largest size. */
+/** How much torch pins for the largest size. */
 export function torchNotes({ torchRounding }: Pinning): Note[] {
   if (torchRounding == null) return [];
   const { sizeBytes, pinnedBytes, extraNs } = torchRounding;

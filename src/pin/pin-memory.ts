@@ -35,21 +35,21 @@ import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
 import type { Neighbour } from "./stalls.js";
 
-/** What is to be obtained, and how. */
+/** What to obtain, and how. */
 export interface PinRequest extends ShapeRequest {
   backend: BackendChoice;
   device: number;
-  /** Null takes what suits the machine. */
+  /** Null chooses sizes for the machine. */
   sizesBytes: readonly number[] | null;
   maxPinnedBytes: number | null;
   budgetNs: number;
   numa: NumaChoice;
 }
 
-/** Most pieces (a TiB in pieces of 16 MiB), and most threads. */
+/** Most pieces (1 TiB in pieces of 16 MiB), and most threads. */
 const mostCounts = { pieces: 65_536, threads: 1024 } as const;
 
-/** A device that is there, and the sizes that fit the machine. */
+/** An existing device, and sizes that fit the machine. */
 export interface PreparedPools {
   request: PinRequest;
   backend: Backend;
@@ -61,11 +61,11 @@ export interface PreparedPools {
   /** What is left out from the beginning. */
   omitted: readonly string[];
   memoryAvailableBytes: number;
-  /** Where /proc and /sys are. */
+  /** The folder with /proc and /sys. */
   root: string;
 }
 
-/** All that comes before measuring: what is wrong with the request is found here. Rejects with a PinbenchError. */
+/** Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. */
 export async function preparePools(request: PinRequest, root = "/"): Promise<PreparedPools> {
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(request.backend, { addon, emulatedLibraryPath });
@@ -89,7 +89,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   ] as const) {
     const tooMany = counts.find((count) => count > mostCounts[what]);
     if (tooMany === undefined) continue;
-    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
+    throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} ${what} a pool.`, {
       hint: `Ask for at most ${mostCounts[what]} ${what}; more than there are CPUs seldom help.`,
     });
   }
@@ -119,13 +119,13 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
 /** Of a measurement: since when, for how long, and who hears of it. */
 export interface PinMemoryOptions {
   prepared: PreparedPools;
-  /** Who else uses the device, of a process that has announced itself; null where nobody else can. */
+  /** Other users of the device, for a process that has announced itself; null if there cannot be any. */
   sharing: DeviceSharing | null;
   labels: Readonly<Record<string, string>>;
   startedAt: Date;
   /** On the clock of performance.now(). */
   startedMs: number;
-  /** When the budget began to count, which is later where it has waited for its turn. */
+  /** Start of the budget, which is later if it has waited for its turn. */
   countedFromMs: number;
   signal: AbortSignal;
   onActivity: (text: string, leftNs: number) => void;
@@ -133,7 +133,7 @@ export interface PinMemoryOptions {
   openNeighbour: (session: SessionOptions) => Promise<Neighbour>;
 }
 
-/** Measures what pinned memory costs here; its document can be had at any time. */
+/** Measures what pinned memory costs here; its document is available at any time. */
 export class PinMemory {
   readonly #options: PinMemoryOptions;
   readonly #measurement: PoolMeasurement;
@@ -155,7 +155,7 @@ export class PinMemory {
     });
   }
 
-  /** Resolves when all is measured, or was interrupted; nothing is pinned any more then. */
+  /** Resolves when all is measured, or after an interruption; then nothing is pinned any more. */
   async measure(): Promise<void> {
     const { prepared, sharing, signal } = this.#options;
     const [{ pciBusId, ordinal }] = prepared.devices;
@@ -167,7 +167,7 @@ export class PinMemory {
     await sharing?.look([ordinal], [], true);
   }
 
-  /** What was found until now. */
+  /** The results so far. */
   document(): Pinning {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
     const { backend, devices, placement, resources, request, root } = prepared;
@@ -219,13 +219,13 @@ export class PinMemory {
   }
 }
 
-/** The largest pool that was had in more pieces than were refused, in the same way; 0 for none. */
+/** The largest pool obtained in the same way in more pieces than the refused one; 0 for none. */
 function largestInPieces(pools: readonly PinnedPool[], { way, pieces }: PoolShape): number {
   const had = pools.filter((pool) => pool.obtain !== null && pool.way === way && pool.pieces > pieces);
   return Math.max(0, ...had.map(({ sizeBytes }) => sizeBytes));
 }
 
-/** Of pages of 2 MiB; null where the kernel has none of that size. */
+/** Free pages of 2 MiB, in bytes; null if the kernel has none of that size. */
 function hugetlbFreeBytes(root: string): number | null {
   const pages = readCount(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
   return pages === null ? null : pages * 2 * MiB;

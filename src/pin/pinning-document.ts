@@ -3,45 +3,45 @@ import { count, linkSchema, nanoseconds, ratio } from "../results/schema-parts.j
 import { backendNames, poolWays, watchedCalls } from "../settings/choices.js";
 
 /**
- * The document of `pinbench pin`, `schemaVersion: 1`: what it prints with `--format json`, and what all its other outputs
- * are made from. schema/pinning-v1.json is generated from here (`npm run schema`). Times are nanoseconds, sizes bytes,
- * rates decimal GB/s; what is not known is null.
+ * The document of `pinbench pin`, `schemaVersion: 1`: printed with `--format json`, and the source of all its other
+ * outputs. schema/pinning-v1.json is generated from here (`npm run schema`). Times are in nanoseconds, sizes in bytes,
+ * rates in decimal GB/s; unknown values are null.
  */
 
-/** The middle, least and largest of the times, which are few. */
+/** Median, smallest and largest of a few times. */
 const spreadSchema = z.object({ median: nanoseconds, least: nanoseconds, most: nanoseconds });
 
-/** The same of the rates of single copies. */
+/** The same for the rates of single copies. */
 const rateSchema = z.object({ median: ratio, least: ratio, most: ratio });
 
-/** How a pool is obtained: the ways are those of poolWays. */
+/** How a pool is obtained; the ways are those of poolWays. */
 const shapeSchema = z.object({
   way: z.enum(poolWays),
-  /** Allocations that it is made of. */
+  /** Number of allocations. */
   pieces: count,
-  /** That touch its pages, or of several pieces: that obtain them. */
+  /** Number of threads that touch its pages; with several pieces, that obtain them. */
   threads: count,
 });
 
-/** What the kernel tells of this process: resident, pinned and locked. */
+/** The kernel's counts for this process: resident, pinned and locked memory. */
 const processMemorySchema = z.object({
   residentBytes: count.nullable(),
   pinnedBytes: count.nullable(),
   lockedBytes: count.nullable(),
 });
 
-/** What the whole system came to while the pool was obtained, by /proc/vmstat. */
+/** Counts of the whole system while the pool was obtained, from /proc/vmstat. */
 const pageEventsSchema = z.object({
-  /** Waits for the kernel while it moved pages to make room for huge ones. */
+  /** Number of waits while the kernel moved pages to make room for huge ones. */
   compactionStalls: count.nullable(),
-  /** Transparent huge pages that first touches were given, and those that they were refused. */
+  /** Transparent huge pages granted and refused at first touches. */
   hugePages: count.nullable(),
   hugePagesRefused: count.nullable(),
 });
 
 /**
- * Of another process, which made each call once a millisecond: the longest time that an answer was late, and the share of
- * the time in which one was late by a millisecond or more.
+ * For another process, which made each call once a millisecond: the longest delay of an answer, and the share of time
+ * in which an answer was at least a millisecond late.
  */
 const stallsSchema = z.array(
   z.object({ call: z.enum(watchedCalls), answers: count, longestNs: nanoseconds, stalledShare: ratio }),
@@ -51,14 +51,14 @@ const errorSchema = z.object({ code: z.string(), message: z.string() });
 
 const poolSchema = shapeSchema.extend({
   sizeBytes: count,
-  /** `refused`: obtaining it failed; `omitted`: it was not tried, or not to the end. */
+  /** `refused`: obtaining it failed; `omitted`: it was not tried, or not completely. */
   outcome: z.enum(["measured", "refused", "omitted"]),
-  /** Why it was refused or left out, in a sentence; null where it was measured. */
+  /** Why it was refused or left out, in a sentence; null if it was measured. */
   reason: z.string().nullable(),
   error: errorSchema.nullable(),
   /**
-   * Each time that it was obtained. Touching is the slowest thread's, registering that of all pieces, one after the other;
-   * they overlap where there are several, and are null where the driver does both in one call.
+   * One entry each time that it was obtained. Touching is the time of the slowest thread, registering that of all
+   * pieces in sequence; with several pieces they overlap. Both are null if the driver does them in one call.
    */
   samples: z.array(
     z.object({
@@ -71,23 +71,23 @@ const poolSchema = shapeSchema.extend({
   ),
   obtain: spreadSchema.nullable(),
   release: spreadSchema.nullable(),
-  /** Of copies all over the pool, one after the other; null where they failed, too. */
+  /** Rates of copies all over the pool, in sequence; null if they failed. */
   h2dGigabytesPerSecond: rateSchema.nullable(),
   d2hGigabytesPerSecond: rateSchema.nullable(),
-  /** Of the pool that was obtained last. */
+  /** For the pool that was obtained last. */
   memory: z
     .object({ before: processMemorySchema, held: processMemorySchema, after: processMemorySchema })
     .nullable(),
   hugePageShare: ratio.nullable(),
-  /** While it was obtained once more; null where no process was watched. */
+  /** While it was obtained once more; null if no process was watched. */
   stalls: stallsSchema.nullable().optional(),
 });
 
-/** The largest amount that could be had where more was refused. */
+/** The largest amount that was granted when more was refused. */
 const limitSchema = shapeSchema.extend({
-  /** 0 where none can be had. */
+  /** 0 if none was granted. */
   largestBytes: count,
-  /** The least that was refused. */
+  /** The smallest refused amount. */
   refusedBytes: count,
   error: errorSchema,
   /** The likely reason, in a sentence. */
@@ -97,12 +97,12 @@ const limitSchema = shapeSchema.extend({
 const recommendationSchema = shapeSchema.extend({
   sizeBytes: count,
   obtainNs: nanoseconds,
-  /** What cuMemHostAlloc takes in one piece, and how many times as long that is; null where it was not measured. */
+  /** Time of cuMemHostAlloc in one piece, and how many times as long that is; null if not measured. */
   hostAllocNs: nanoseconds.nullable(),
   timesAsFast: ratio.nullable(),
-  /** Why this one, in a sentence. */
+  /** The reason for this choice, in a sentence. */
   reason: z.string(),
-  /** A program in C for the CUDA runtime, and a Python module for torch, that obtain memory so. */
+  /** Programs that obtain memory in this way: in C for the CUDA runtime, and a Python module for torch. */
   code: z.object({ c: z.string(), python: z.string() }),
 });
 
@@ -113,11 +113,11 @@ export const pinningSchema = z.object({
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   createdAt: z.iso.datetime(),
   wallNs: nanoseconds,
-  /** `aborted`: it was interrupted; `failed`: the device could not be used to the end, and `error` says why. */
+  /** `aborted`: it was interrupted; `failed`: the device failed, and `error` has the reason. */
   status: z.enum(["complete", "aborted", "failed"]),
   error: errorSchema.nullable(),
   backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures are no GPU's. */
+  /** Set for the emulated device: its figures do not describe a GPU. */
   notice: z.string().nullable(),
   host: z.string(),
   labels: z.record(z.string(), z.string()),
@@ -130,7 +130,7 @@ export const pinningSchema = z.object({
   }),
   machine: z.object({
     cpusUsable: count,
-    /** Of the CPUs and the memory that were used; null where the system decided. */
+    /** NUMA node of the CPUs and the memory in use; null if the system decided. */
     numaNode: count.nullable(),
     memoryAvailableBytes: count,
     cgroupMemoryLimitBytes: count.nullable(),
@@ -138,21 +138,21 @@ export const pinningSchema = z.object({
     virtualization: z.string().nullable(),
     transparentHugePages: z.string().nullable(),
     hugetlbFreeBytes: count.nullable(),
-    /** Most that was pinned at a time. */
+    /** Most memory pinned at one time. */
     maxPinnedBytes: count,
   }),
   budgetNs: nanoseconds,
   pools: z.array(poolSchema),
   limits: z.array(limitSchema),
   recommendation: recommendationSchema.nullable(),
-  /** The stalls of the other process in a second in which nothing was obtained; null where none was watched. */
+  /** The stalls of the other process in a second without any pool; null if none was watched. */
   quietStalls: stallsSchema.nullable().optional(),
-  /** What `torch.empty(sizeBytes, pin_memory=True)` pins, rounded up; null where that is no more than asked for. */
+  /** How much `torch.empty(sizeBytes, pin_memory=True)` pins after rounding up; null if that is the requested size. */
   torchRounding: z
     .object({
       sizeBytes: count,
       pinnedBytes: count,
-      /** What more of cuMemHostAlloc takes, in proportion; null where that was not measured. */
+      /** Proportional time of cuMemHostAlloc for the additional memory; null if that was not measured. */
       extraNs: nanoseconds.nullable(),
     })
     .nullable()
@@ -163,19 +163,19 @@ export const pinningSchema = z.object({
   omitted: z.array(z.string()),
 });
 
-/** What `pin` finds. */
+/** The document of `pin`. */
 export type Pinning = z.infer<typeof pinningSchema>;
-/** One pool: a size, and a way of obtaining it. */
+/** One pool: a size, and a way to obtain it. */
 export type PinnedPool = z.infer<typeof poolSchema>;
 /** How a pool is obtained. */
 export type PoolShape = z.infer<typeof shapeSchema>;
-/** How late a watched process had its answers. */
+/** The late answers of a watched process. */
 export type WatchedStalls = z.infer<typeof stallsSchema>;
-/** A limit that was met. */
+/** A limit that was found. */
 export type PinningLimit = z.infer<typeof limitSchema>;
-/** The way that is worth its trouble. */
+/** The recommended way. */
 export type PinningRecommendation = z.infer<typeof recommendationSchema>;
-/** What a process has of the machine's memory. */
+/** A process' use of the machine's memory. */
 export type ProcessMemory = z.infer<typeof processMemorySchema>;
 
 pinningSchema.register(z.globalRegistry, {

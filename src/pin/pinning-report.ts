@@ -38,7 +38,7 @@ import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
 import { longestStallNs } from "./stalls.js";
 
-/** What `pin` found, for people. */
+/** The results of `pin`, for people. */
 function pinningReport(pinning: Pinning): Report {
   const { tool, device, createdAt, recommendation } = pinning;
   return {
@@ -59,7 +59,7 @@ function pinningReport(pinning: Pinning): Report {
   };
 }
 
-/** What `pin` found, as a kind of document. */
+/** The document of `pin`, as a kind of document. */
 export const pinningKind: DocumentKind<Pinning> = {
   schema: pinningSchema,
   report: pinningReport,
@@ -87,7 +87,7 @@ function programs({ c, python }: NonNullable<Pinning["recommendation"]>["code"])
   ];
 }
 
-/** What must be read before any figure. */
+/** Alerts before any figure. */
 function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
   return [
     ...(notice === null ? [] : [note(notice, "warning")]),
@@ -99,7 +99,7 @@ function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
   ];
 }
 
-/** What it comes to: the way to go and what that saves, limits that were met, and why no faster way is chosen. */
+/** The answer: the recommended way and its gain, limits that were found, and why no faster way is chosen. */
 function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
   if (recommendation === null) {
     const isRefused = pools.some(({ outcome }) => outcome === "refused");
@@ -130,7 +130,7 @@ function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
   ];
 }
 
-/** What the figures hold for. */
+/** The conditions of the figures. */
 function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }: Pinning): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const { link } = device;
@@ -178,14 +178,14 @@ function underHypervisor(name: string | null): string {
   return `, under ${name.startsWith("unknown") ? `an ${name}` : name}`;
 }
 
-/** A table a size: the fastest way first, and those without figures last. */
+/** A table per size: the fastest way first, and those without figures last. */
 function poolGrids(pinning: Pinning): Grid[] {
   return [...groupBy(pinning.pools, ({ sizeBytes }) => String(sizeBytes)).values()].map((pools) =>
     poolGrid(pools, pinning),
   );
 }
 
-/** So many of the fastest ways are shown where nobody asks for all. */
+/** Number of the fastest ways that are shown by default. */
 const mostKeyRows = 5;
 
 function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Grid {
@@ -261,10 +261,10 @@ function spreadText({ samples, obtain }: PinnedPool): string {
   return formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
 }
 
-/** So many pools are named in a note. */
+/** Most pools that are named in a note. */
 const mostNamed = 3;
 
-/** Where it is many, the tables show which. */
+/** If there are many, the tables show which. */
 function poolsText(list: readonly PinnedPool[]): string {
   return list.length > mostNamed
     ? `${list.length} pools`
@@ -273,13 +273,13 @@ function poolsText(list: readonly PinnedPool[]): string {
 
 const reasonOf = ({ reason }: PinnedPool) => [reason ?? "no reason is known"];
 
-/** Pools that were not tried, whose rows a terminal shows with --verbose only, and why. */
+/** Pools that were not tried, with the reasons; a terminal shows their rows only with --verbose. */
 function omissionNotes({ pools }: Pinning): Note[] {
   const left = pools.filter(({ outcome }) => outcome === "omitted");
   return reasonNotes(left, reasonOf, poolsText, "left out", "muted");
 }
 
-/** What must be known to read the tables: limits, what was refused or not measured, and what stayed behind. */
+/** Notes that help to read the tables: limits, refused or unmeasured pools, and memory that was not freed. */
 function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   const isLimited = ({ way, pieces }: PoolShape) =>
     limits.some((limit) => limit.way === way && limit.pieces > 1 === pieces > 1);
@@ -296,7 +296,7 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   ];
 }
 
-/** A column's name, and its value of a pool. */
+/** A column's name, and its value for a pool. */
 type Column = readonly [name: string, of: (pool: PinnedPool, pinning: Pinning) => CsvValue];
 
 const columns: readonly Column[] = [
@@ -309,7 +309,7 @@ const columns: readonly Column[] = [
   ["obtain_ns_median", ({ obtain }) => obtain?.median ?? null],
   ["obtain_ns_least", ({ obtain }) => obtain?.least ?? null],
   ["obtain_ns_most", ({ obtain }) => obtain?.most ?? null],
-  // Of the sample in the middle: the parts of one and the same time.
+  // From the median sample, so that the parts belong to the same time.
   ["touch_ns", (pool) => middleSample(pool)?.touchNs ?? null],
   ["register_ns", (pool) => middleSample(pool)?.registerNs ?? null],
   ["release_ns_median", ({ release }) => release?.median ?? null],
@@ -344,7 +344,7 @@ const columns: readonly Column[] = [
   ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
 ];
 
-/** One row a pool; the first row names the columns. */
+/** One row per pool; the first row has the names of the columns. */
 function pinningRows(pinning: Pinning): CsvValue[][] {
   return [
     columns.map(([name]) => name),
@@ -352,7 +352,7 @@ function pinningRows(pinning: Pinning): CsvValue[][] {
   ];
 }
 
-/** The sample whose time is nearest to the median, the sooner one of two; null where there is none. */
+/** The sample whose time is nearest to the median, the earlier one of two; null without any. */
 function middleSample({ samples, obtain }: PinnedPool): PinnedPool["samples"][number] | null {
   if (obtain === null) return null;
   const distance = ({ obtainNs }: { obtainNs: number }) => Math.abs(obtainNs - obtain.median);

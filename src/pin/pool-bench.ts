@@ -11,10 +11,10 @@ import type { PoolShape, ProcessMemory, WatchedStalls } from "./pinning-document
 import { copyBytesOf } from "./pool-shapes.js";
 import { type Neighbour, stallsOf } from "./stalls.js";
 
-/** What was measured of a pool once. */
+/** One measurement of a pool. */
 export interface PoolSample {
   obtainNs: number;
-  /** Null where the driver does it in one call. */
+  /** Null if the driver does it in one call. */
   touchNs: number | null;
   registerNs: number | null;
   releaseNs: number;
@@ -22,23 +22,23 @@ export interface PoolSample {
   h2dNs: readonly number[];
   d2hNs: readonly number[];
   copyBytes: number;
-  /** What the driver said where copies failed, whose durations are missing then; else null. */
+  /** The driver's error if copies failed, whose durations are missing then; otherwise null. */
   copyError: string | null;
   hugePageShare: number | null;
   pageEvents: PageEvents;
   memory: { before: ProcessMemory; held: ProcessMemory; after: ProcessMemory };
 }
 
-/** Copies a direction. */
+/** Number of copies per direction. */
 const copies = 12;
 
-/** What the first pool of a process pays for once: the driver's own set-up, and its threads'. */
+/** Size of a first pool that pays for the one-time set-up of the driver and its threads. */
 const warmupBytes = 16 * MiB;
 
-/** One device, on which pools are obtained. All calls reject with the driver's error, or the system's. */
+/** One device on which pools are obtained. All calls reject with the driver's error, or the system's. */
 export class PoolBench {
   readonly #session: NativeSession;
-  /** Where /proc is. */
+  /** The folder with /proc. */
   readonly #root: string;
 
   private constructor(session: NativeSession, root: string) {
@@ -55,7 +55,7 @@ export class PoolBench {
     return new PoolBench(await openPlacedSession(driver, { device: ordinal, placement, seed: 1 }), root);
   }
 
-  /** Obtains a little of each kind, whatever comes of it. */
+  /** Obtains a little memory of each kind, and ignores failures. */
   async warmUp(threads: number): Promise<void> {
     for (const way of poolWays) {
       const pool = await this.#session
@@ -68,7 +68,7 @@ export class PoolBench {
     }
   }
 
-  /** Obtains a pool, copies from and to it, and gives it back. Copies that fail cost their own figures alone. */
+  /** Obtains a pool, copies from and to it, and frees it. Failed copies cost only their own figures. */
   async measure(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<PoolSample> {
     const before = this.#processMemory();
     const eventsBefore = readPageEvents(this.#root);
@@ -96,7 +96,7 @@ export class PoolBench {
     }
   }
 
-  /** Obtains a pool once more while a neighbour is watched, and gives it back. */
+  /** Obtains a pool once more while a neighbour is watched, and frees it. */
   async watch(
     sizeBytes: number,
     { way, pieces, threads }: PoolShape,
@@ -116,7 +116,7 @@ export class PoolBench {
     }
   }
 
-  /** Whether a pool can be obtained; it is given back at once. Rejects where that is not for its size to say. */
+  /** Whether a pool can be obtained; it is freed at once. Rejects if its size is not the reason for a failure. */
   async canObtain(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<boolean> {
     let pool: NativePool;
     try {
@@ -129,12 +129,12 @@ export class PoolBench {
     return true;
   }
 
-  /** Ends what is being obtained as soon as the driver's call in flight returns. */
+  /** Ends the current attempt when the driver call in flight returns. */
   abort(): void {
     this.#session.abort();
   }
 
-  /** Gives back whatever is left. */
+  /** Frees all remaining memory. */
   close(): Promise<void> {
     return this.#session.close();
   }
@@ -149,7 +149,7 @@ export class PoolBench {
   }
 }
 
-/** A device that has no room for a copy, say, tells nothing of the pool. */
+/** A failure here, such as a lack of device memory, says nothing about the pool. */
 async function copy(pool: NativePool, copyBytes: number) {
   const h2dNs: number[] = [];
   const d2hNs: number[] = [];
@@ -164,7 +164,7 @@ async function copy(pool: NativePool, copyBytes: number) {
   }
 }
 
-/** Whether less may be had where an error refused more. */
+/** Whether less memory may be granted after this error. */
 export function isOfSize({ code, sticky }: Pick<NativeError, "code" | "sticky">): boolean {
   return !sticky && code !== "ABORTED" && code !== "TOO_MANY_THREADS" && code !== "INVALID_REQUEST";
 }

@@ -3,17 +3,17 @@ import type { PinnedPool, PoolShape, WatchedStalls } from "./pinning-document.js
 import type { PoolSample } from "./pool-bench.js";
 import { shapeId } from "./pool-shapes.js";
 
-/** A size and a way of obtaining it, and what has been found of it so far. */
+/** A size and a way to obtain it, with the results so far. */
 export class PoolObservations {
   readonly sizeBytes: number;
   readonly shape: PoolShape;
   readonly samples: PoolSample[] = [];
   error: { code: string; message: string } | null = null;
-  /** Why it was refused or left out; null while neither is so. */
+  /** Why it was refused or left out; null if it was not. */
   reason: string | null = null;
-  /** Of another process, while it was obtained once more; null where none was watched. */
+  /** Stalls of another process while it was obtained once more; null if none was watched. */
   stalls: WatchedStalls | null = null;
-  /** What measuring it once takes, in milliseconds, all in all; null until then. */
+  /** Duration of one whole measurement of it, in milliseconds; null before the first. */
   roundMs: number | null = null;
 
   constructor(sizeBytes: number, shape: PoolShape) {
@@ -29,7 +29,7 @@ export class PoolObservations {
     return this.samples.length > 0;
   }
 
-  /** Median time to obtain it, in nanoseconds; infinite until it is measured. */
+  /** Median time to obtain it, in nanoseconds; infinite before it is measured. */
   get obtainNs(): number {
     return this.isMeasured ? median(this.samples.map(({ obtainNs }) => obtainNs)) : Number.POSITIVE_INFINITY;
   }

@@ -3,35 +3,35 @@ import { type PoolWay, poolWays } from "../settings/choices.js";
 import { formatSize, formatSizeRounded, MiB } from "../settings/units.js";
 import type { PoolShape } from "./pinning-document.js";
 
-/** Of the memory that is available: pages that are pinned are lost to everything else on the machine. */
+/** Share of the available memory: other programs cannot use pinned pages. */
 const pinnedShareOfAvailable = 1 / 2;
 
-/** Of a GPU's machine; of an emulated device's, whose figures are none to plan with. */
+/** Default sizes for a GPU; and for an emulated device, whose figures are not for planning. */
 const usualSizes = [1024 * MiB, 16 * 1024 * MiB];
 const emulatedSizes = [64 * MiB];
 
-/** Where not even the least of the usual sizes fits, half of it is tried, and so on down to this. */
+/** If not even the smallest default size fits, it is halved down to this. */
 const leastUsualBytes = 16 * MiB;
 
-/** A piece is no smaller: a huge page. */
+/** Smallest piece: a huge page. */
 export const leastPieceBytes = 2 * MiB;
 
-/** Most bytes to pin: as asked for, but no more than there are, else half of what is available. */
+/** Most bytes to pin: the requested limit within the available memory, or else half of the available memory. */
 export function mostPinnedBytes(memoryAvailableBytes: number, asked: number | null): number {
   return Math.min(asked ?? Math.floor(memoryAvailableBytes * pinnedShareOfAvailable), memoryAvailableBytes);
 }
 
-/** What the pools may have. */
+/** The limits of pools. */
 export interface PoolLimits {
   memoryAvailableBytes: number;
-  /** --max-pinned; null where nobody says. */
+  /** --max-pinned; null without it. */
   askedMaxPinnedBytes: number | null;
   emulated: boolean;
 }
 
 /**
- * The sizes that are tried, ascending, and what is left out of the usual ones. Throws a PinbenchError for sizes that were
- * asked for and are more than may be pinned, and where nothing fits.
+ * The sizes to try, ascending, and which of the default ones are left out. Throws a PinbenchError if requested sizes
+ * exceed the limit, or nothing fits.
  */
 export function poolSizes(
   asked: readonly number[] | null,
@@ -46,7 +46,7 @@ export function poolSizes(
   if (asked !== null) {
     const tooSmall = asked.find((sizeBytes) => sizeBytes < leastPieceBytes);
     if (tooSmall !== undefined) {
-      throw new PinbenchError("usage", `A pool of ${formatSize(tooSmall)} is no pool.`, {
+      throw new PinbenchError("usage", `${formatSize(tooSmall)} is too small for a pool.`, {
         hint: `Ask for at least ${formatSize(leastPieceBytes)}; pinbench run times single buffers of any size.`,
       });
     }
@@ -70,28 +70,28 @@ export function poolSizes(
   });
 }
 
-/** What is asked for; null is for poolShapes() to say. */
+/** The requested shapes; null lets poolShapes() choose. */
 export interface ShapeRequest {
   ways: readonly PoolWay[] | null;
   pieces: readonly number[] | null;
-  /** In the place of their number, or in addition to it. */
+  /** Instead of their number, or in addition to it. */
   pieceSizesBytes: readonly number[] | null;
   /** Whether another process is watched meanwhile. */
   stalls: boolean;
   threads: readonly number[] | null;
 }
 
-/** What the machine has for pools. */
+/** The machine's resources for pools. */
 export interface PoolResources {
   cpusUsable: number;
-  /** In hugetlbfs; null where the kernel has none. */
+  /** In hugetlbfs; null if the kernel has none. */
   hugetlbFreeBytes: number | null;
 }
 
 /**
- * How pools of a size are obtained, the simple ones first: in one piece, whose pages so many threads touch; and in so many
- * pieces, which as many threads obtain as there are. cuMemHostAlloc in one piece is the work of one thread. Where
- * hugetlbfs has too few pages, one attempt shows that.
+ * Ways to obtain pools of a size, the simple ones first: in one piece, whose pages several threads touch; and in
+ * several pieces, obtained by several threads. cuMemHostAlloc in one piece needs one thread. If hugetlbfs has too few
+ * pages, one attempt shows that.
  */
 export function poolShapes(
   sizeBytes: number,
@@ -111,7 +111,7 @@ export function poolShapes(
   return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
 }
 
-/** If other processes are watched: what they bear depends on the size of a piece, which one call pins. */
+/** If other processes are watched: their stalls depend on the size of a piece, which one call pins. */
 const watchedPieceBytes = [64 * MiB, 256 * MiB, 1024 * MiB];
 
 function piecesOf(sizeBytes: number, threads: readonly number[], request: ShapeRequest): readonly number[] {
@@ -121,7 +121,9 @@ function piecesOf(sizeBytes: number, threads: readonly number[], request: ShapeR
   return ascending([1, Math.max(...threads), ...watched]);
 }
 
-/** The numbers of pieces that were asked for, ascending: as such, and by the sizes of pieces. Empty where nobody said. */
+/**
+ * The requested numbers of pieces, ascending: given directly, and from the sizes of pieces. Empty without a request.
+ */
 export function askedPieces(
   sizeBytes: number,
   { pieces, pieceSizesBytes }: Pick<ShapeRequest, "pieces" | "pieceSizesBytes">,
@@ -142,7 +144,7 @@ export function isInPieces(sizeBytes: number, pieces: number): boolean {
   return pieces === 1 || sizeBytes / pieces >= leastPieceBytes;
 }
 
-/** One thread for several pieces shows nothing, unless no more may be used. */
+/** One thread for several pieces shows nothing, unless only one may be used. */
 function threadsOf(way: PoolWay, pieces: number, threads: readonly number[]): readonly number[] {
   if (pieces === 1) return way === "host-alloc" ? [1] : threads;
   const several = threads.filter((count) => count > 1);
@@ -154,10 +156,13 @@ export function shapeId({ way, pieces, threads }: PoolShape): string {
   return `${way}/pieces-${pieces}/threads-${threads}`;
 }
 
-/** Most of one copy: few calls for the driver, and many for a median. */
+/** Largest copy: few calls for the driver, and enough copies for a median. */
 const mostCopyBytes = 256 * MiB;
 
-/** The size of copies over a pool: at most a piece, whole huge pages, and an eighth of the pool or less, but for small ones. */
+/**
+ * The size of copies over a pool: at most a piece, whole huge pages, and at most an eighth of the pool, except for
+ * small ones.
+ */
 export function copyBytesOf(sizeBytes: number, pieces: number): number {
   const pieceBytes = Math.floor(sizeBytes / pieces / leastPieceBytes) * leastPieceBytes;
   const eighth = Math.floor(sizeBytes / 8 / leastPieceBytes) * leastPieceBytes;

@@ -1,31 +1,31 @@
 import { formatSize } from "../settings/units.js";
 import type { PoolShape } from "./pinning-document.js";
 
-/** For which device, and where. */
+/** The device and the place of a pool. */
 export interface PoolPlace {
   device: number;
-  /** The node whose CPUs touched the pages and whose memory they were of; null where the system decided. */
+  /** The node of its pages and of the CPUs that touched them; null if the system decided. */
   numaNode: number | null;
 }
 
-/** What the programs obtain. */
+/** The pool that a program obtains. */
 export interface ProgrammedPool {
   shape: PoolShape;
   sizeBytes: number;
   place: PoolPlace;
 }
 
-/** The text without the lines that are null. */
+/** The text without null lines. */
 export function lines(...parts: readonly (string | null)[]): string {
   return `${parts.filter((part) => part !== null).join("\n")}\n`;
 }
 
-/** How to run a program where the pool was measured; null where any place will do. */
+/** How to run a program at the measured place; null if any place will do. */
 export function numactl({ numaNode }: PoolPlace, program: string): string | null {
   return numaNode === null ? null : `numactl --cpunodebind=${numaNode} --preferred=${numaNode} ${program}`;
 }
 
-/** What either program obtains, in two lines. */
+/** A description of the pool in two lines. */
 export function summary({ shape: { way, pieces, threads }, sizeBytes }: ProgrammedPool): string[] {
   const pages = {
     "host-alloc": "cudaHostAlloc",

@@ -6,31 +6,31 @@ import type { PoolPlace } from "./programmed-pool.js";
 import { pythonModule } from "./python-module.js";
 
 /**
- * Less than this is not worth a way that is more trouble: another process, or another day, may have it the other way
- * round (the same way differs by some 5 % from time to time on machines with a GPU).
+ * A smaller gain does not justify a more complicated way: in another process, or on another day, it may be reversed
+ * (the same way varies by some 5 % on machines with a GPU).
  */
 const leastGain = 0.1;
 
-/** Of pairs of a time of each way, so many must have it the same way round: one time in five may be an odd one. */
+/** Among pairs of times of both ways, at least this share must agree: one in five may be an outlier. */
 const leastPairShare = 0.75;
 
-/** With fewer times of either, such a gain shows by itself: the ways between are measured more often. */
+/** With fewer times of either way, such a gain is enough: the ways in between are measured more often. */
 const fewTimes = 3;
 const gainOfFewTimes = 0.5;
 
 /**
- * Pools of whose copies the median or the quickest does not reach such a share of what copies from cuMemHostAlloc's memory
- * do are no good, however soon they are there. One that was there for less than three moments may have met a bad one: it is
- * no good where not even its quickest copy reaches the lowest share.
+ * A pool is unsuitable, however quick, if the median or the quickest of its copies is below these shares of the rates
+ * from cuMemHostAlloc's memory. A pool with fewer than three times may have met a bad moment: it is unsuitable if even
+ * its quickest copy is below the lowest share.
  */
 const leastRateShare = { median: 0.9, quickest: 0.95, quickestOfFewTimes: 0.7 } as const;
 
-/** A pool that was measured. */
+/** A measured pool. */
 type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
 
 /**
- * The way to obtain the largest pool that was measured: the simplest of those that are not certainly slower than the
- * fastest. Null where none was measured.
+ * The recommended way to obtain the largest measured pool: the simplest of those that are not certainly slower than the
+ * fastest. Null if none was measured.
  */
 export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): PinningRecommendation | null {
   const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
@@ -55,7 +55,10 @@ export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): P
   };
 }
 
-/** What torch pins for the largest pool that was measured: sizes are rounded up to a power of two. Null where this is one. */
+/**
+ * How much torch pins for the largest measured pool, because it rounds sizes up to a power of two. Null if the size is
+ * one.
+ */
 export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRounding"] {
   const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
   if (measured.length === 0) return null;
@@ -67,7 +70,7 @@ export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRound
   return { sizeBytes, pinnedBytes, extraNs };
 }
 
-/** Where cuMemHostAlloc's memory was not measured, all others stand in for it. */
+/** If cuMemHostAlloc's memory was not measured, all others replace it. */
 function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
   const plain = all.filter(isPlain);
   const references = plain.length > 0 ? plain : all;
@@ -87,12 +90,12 @@ function hasFewTimes(...pools: readonly Measured[]): boolean {
   return pools.some(({ samples }) => samples.length < fewTimes);
 }
 
-/** As programs have obtained pinned memory ever since. */
+/** The way in which programs have always obtained pinned memory. */
 function isPlain({ way, pieces }: PoolShape): boolean {
   return way === "host-alloc" && pieces === 1;
 }
 
-/** Not by chance, and by enough to matter. */
+/** Not by chance, and large enough to matter. */
 function isCertainlySlower(pool: Measured, fastest: Measured): boolean {
   const gain = pool.obtain.median / fastest.obtain.median - 1;
   if (hasFewTimes(pool, fastest)) return gain > gainOfFewTimes;
@@ -106,8 +109,8 @@ function isSimpler(one: Measured, other: Measured): boolean {
 }
 
 /**
- * What a way asks of a program, of each kind more than all of the next: pages that root has set aside; memory in pieces,
- * across which no copy may go; threads; huge pages; memory of its own.
+ * The effort that a way requires of a program, each kind more than all of the next: pages reserved by root; memory in
+ * pieces, which no copy may span; threads; huge pages; its own allocation.
  */
 function trouble({ way, pieces, threads }: PoolShape): number {
   return (
@@ -143,7 +146,7 @@ function reasonFor(
   return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or too uncertain, to be worth it.`;
 }
 
-/** What the one way asks of a program that the other does not, where that is most. */
+/** The largest effort that one way requires and the other does not. */
 function mostTrouble(one: PoolShape, other: PoolShape): string {
   if (one.way === "register-hugetlb" && other.way !== one.way) return "root has to reserve its pages";
   if (one.pieces > 1 && other.pieces === 1) return "no copy may go from one piece into the next";
@@ -170,8 +173,8 @@ export function wayInWords({ way, pieces, threads }: PoolShape): string {
 }
 
 /**
- * Programs that obtain a pool as it was measured: in C for the CUDA runtime, and a Python module for torch. Both also give
- * it back, and run by themselves.
+ * Programs that obtain a pool as measured: in C for the CUDA runtime, and a Python module for torch. Both also free it,
+ * and can be run directly.
  */
 export function poolCode(
   shape: PoolShape,

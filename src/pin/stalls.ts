@@ -1,28 +1,31 @@
 import { type WatchedCall, watchedCalls } from "../settings/choices.js";
 import type { PinnedPool, WatchedStalls } from "./pinning-document.js";
 
-/** When a program had the answers to its calls, ascending, in nanoseconds. It makes one of each kind a millisecond. */
+/**
+ * When a program got the answers to its calls, ascending, in nanoseconds. It makes one call of each kind per
+ * millisecond.
+ */
 export type WatchedAnswers = Partial<Record<WatchedCall, Float64Array>>;
 
 /** Another process on the device, which makes calls while it is watched. All reject with its NativeError. */
 export interface Neighbour {
   /** Resolves when it makes its calls. */
   watch(): Promise<void>;
-  /** Resolves when those under way are answered, too. */
+  /** Resolves when the calls under way are answered too. */
   endWatch(): Promise<WatchedAnswers>;
   close(): Promise<void>;
 }
 
-/** From one call to the next, as cuda/beside/call_load.cpp has it. */
+/** Time from one call to the next, as in cuda/beside/call_load.cpp. */
 const periodNs = 1e6;
 
-/** An answer that is so late is a stall: the system wakes a thread up some 0.1 ms late. */
+/** An answer that is this late is a stall: the system wakes a thread about 0.1 ms late. */
 const leastStallNs = 1e6;
 
-/** A neighbour that waits no longer than this serves on: most of what it does in a step of a model takes longer. */
+/** A neighbour can bear waits up to this: most operations in a step of a model take longer. */
 export const bearableStallNs = 10e6;
 
-/** How late the answers were, by call; calls with less than two answers are left out. */
+/** The delays of the answers, by call; calls with fewer than two answers are left out. */
 export function stallsOf(answers: WatchedAnswers): WatchedStalls {
   return watchedCalls.flatMap((call) => {
     const atNs = answers[call];
@@ -46,12 +49,12 @@ export function longestStallNs(stalls: WatchedStalls): number {
 /** A pool during which a neighbour was watched. */
 export type WatchedPool = PinnedPool & { stalls: WatchedStalls };
 
-/** Those of the pools, of the size that was watched. */
+/** The watched pools, all of one size. */
 export function watchedPools(pools: readonly PinnedPool[]): WatchedPool[] {
   return pools.filter((pool): pool is WatchedPool => (pool.stalls?.length ?? 0) > 0);
 }
 
-/** Of the pools that a neighbour bears, the one that is obtained soonest; null for none. */
+/** The quickest pool that a neighbour can bear; null for none. */
 export function bearablePool(pools: readonly WatchedPool[]): WatchedPool | null {
   const soon = ({ obtain }: WatchedPool) => obtain?.median ?? Number.POSITIVE_INFINITY;
   return pools

@@ -37,7 +37,7 @@ import {
   turnsNote,
 } from "./facts.js";
 
-/** The values whose combinations are the cells, each list in table order and without repeats. */
+/** The values whose combinations are the cells; each list is in table order, without repeats. */
 export interface Axes extends BlockAxes {
   devices: readonly PlanDevice[];
   directions: readonly Direction[];
@@ -48,32 +48,32 @@ export interface Axes extends BlockAxes {
   timers: readonly Timer[];
   caches: readonly Cache[];
   workerKinds: readonly WorkerKind[];
-  /** The devices at the same time, as well as each alone. */
+  /** Whether to measure the devices at the same time, in addition to each alone. */
   together: boolean;
-  /** Of which memory kinds alone, and then of their throughput alone; null for all that was asked for. */
+  /** Only for these kinds of memory, and only in throughput mode; null for all requested ones. */
   togetherMemory: readonly Memory[] | null;
-  /** What a preset has latency measured of; null where it is measured of the same as throughput. */
+  /** What a preset measures latency of; null if it is the same as for throughput. */
   latency: Preset["latency"] | null;
-  /** "none" is always among them: a copy's loss during a load is relative to it. */
+  /** Always includes "none", because a copy's loss during a load is relative to it. */
   besides: readonly Beside[];
-  /** Chunk counts of the pipeline, 1 among them, which is the sum of its parts; empty for no pipeline. */
+  /** Chunk counts of the pipeline, always including 1, which is the sum of its parts; empty without a pipeline. */
   pipelineChunks: readonly number[];
 }
 
-/** The axes of a plan, and what of them a preset filled in. */
+/** The axes of a plan, and the preset that filled in the rest. */
 export interface ResolvedAxes {
   axes: Axes;
-  /** The preset that filled in what was left open; null where it had nothing to fill in. */
+  /** The preset that filled in open settings; null if none were open. */
   preset: PresetName | null;
-  /** Whether sizes and worker counts are the preset's: those may be left out where they do not fit. */
+  /** Whether sizes and worker counts are the preset's, which may be left out if they do not fit. */
   sizesOpen: boolean;
   workersOpen: boolean;
   notes: string[];
 }
 
 /**
- * Completes what was asked for from its preset. Throws a usage error for values that make no sense, alone or together,
- * and "unavailable" for a device that is not there.
+ * Completes the settings from their preset. Throws a usage error for values that make no sense, alone or together, and
+ * "unavailable" for a missing device.
  */
 export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAxes {
   checkAxes(settings);
@@ -116,8 +116,8 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
 }
 
 /**
- * What takes several devices takes all of them where nobody says which, and so do some presets. Throws a usage error where
- * several are needed and there is one alone.
+ * Settings for several devices use all of them by default, and so do some presets. Throws a usage error if several are
+ * needed and there is only one.
  */
 function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts): PlanDevice[] {
   const isBetween = settings.directions?.includes("p2p") ?? false;
@@ -140,7 +140,7 @@ function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts)
   return devices;
 }
 
-/** Worker counts of the preset stay within the usable CPUs; those asked for are taken, with a warning. */
+/** Worker counts of a preset stay within the usable CPUs; requested ones are taken, with a warning. */
 function resolveWorkers(
   asked: readonly number[] | null,
   ofPreset: readonly number[],
@@ -162,7 +162,7 @@ function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Throws a usage error for a size that is none, a count of workers that is none, and an axis without a value. */
+/** Throws a usage error for an invalid size or number of workers, and for an axis without a value. */
 function checkAxes(settings: RunSettings): void {
   settings.sizesBytes?.forEach(checkSize);
   settings.workers?.forEach(checkWorkers);
@@ -185,8 +185,8 @@ function checkAxes(settings: RunSettings): void {
 }
 
 /**
- * The directions and memory kinds to combine: device memory goes with d2d and nothing else does. What is not given
- * follows from the other, or from the preset. Throws a usage error where a value that was given would be used in no cell.
+ * The directions and kinds of memory to combine: device memory only goes with d2d. Missing ones follow from the others,
+ * or from the preset. Throws a usage error if a given value would be used in no cell.
  */
 function resolveRoutes(
   settings: RunSettings,
@@ -242,7 +242,7 @@ function resolveRoutes(
 /** Most threads of one team. */
 const maxWorkers = 1024;
 
-/** Throws a usage error for a size that is none. */
+/** Throws a usage error for an invalid size. */
 export function checkSize(sizeBytes: number): void {
   if (Number.isSafeInteger(sizeBytes) && sizeBytes >= 1) return;
   throw new PinbenchError(
@@ -251,7 +251,7 @@ export function checkSize(sizeBytes: number): void {
   );
 }
 
-/** Throws a usage error for a count of workers that is none. */
+/** Throws a usage error for an invalid number of workers. */
 export function checkWorkers(workers: number): void {
   if (Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers) return;
   throw new PinbenchError(

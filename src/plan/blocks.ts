@@ -15,22 +15,22 @@ import { formatSize, MiB } from "../settings/units.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 
 /*
- * Copies that are made of many blocks, which lie scattered on both sides: which of them a plan has.
+ * Copies of many blocks that are scattered on both sides: which of them a plan has.
  */
 
-/** What a copy is made of. */
+/** The blocks of a copy. */
 export interface Blocks {
-  /** Of one of them. */
+  /** Size of one block. */
   bytes: number;
-  /** Of the whole copy. */
+  /** Size of the whole copy. */
   sizeBytes: number;
 }
 
-/** Of a plan's axes those that say which copies in blocks it has. */
+/** The axes of copies in blocks. */
 export interface BlockAxes {
   blocks: readonly Blocks[];
   blockWays: readonly BlockWay[];
-  /** Numbers of multiprocessors for kernels, besides the one on all of them. */
+  /** Numbers of multiprocessors for kernels, in addition to all of them. */
   blockSms: readonly number[];
 }
 
@@ -45,7 +45,7 @@ export interface VariantCheck {
 /** Kernels copy 16 bytes at a time. */
 const blockUnitBytes = 16;
 
-/** So many, as far as they stay within this: larger copies of larger blocks tell no more. */
+/** Default number of blocks, within this size: larger copies of larger blocks show no more. */
 const usualCount = 4096;
 const usualCopyBytes = 256 * MiB;
 
@@ -69,8 +69,8 @@ export function blockAxes(blocks: readonly Blocks[], { blockWays: ways, blockSms
 }
 
 /**
- * The copies in blocks that were asked for, ascending; none where there are none. Throws a usage error for blocks that
- * cannot be, and for settings that make no sense with or without them.
+ * The requested copies in blocks, ascending; empty without any. Throws a usage error for impossible blocks, and for
+ * settings that make no sense with or without them.
  */
 export function blocksAskedFor(settings: RunSettings): Blocks[] {
   const { blockSizesBytes, blockCounts, blockWays: ways, blockSms, sizesBytes } = settings;
@@ -109,7 +109,7 @@ function usualBlocks(bytes: number): number {
   return Math.max(1, Math.min(usualCount, Math.floor(usualCopyBytes / bytes)));
 }
 
-/** More are most likely a slip: their addresses alone take a while to list. */
+/** More are probably a mistake: listing their addresses alone takes a while. */
 const mostBlocks = 1e6;
 
 function checkCount(count: number): void {
@@ -128,7 +128,7 @@ function checkBlock(bytes: number): void {
   );
 }
 
-/** Whether the sizes of blocks are searched for at which the best way changes. */
+/** Whether to search for the block sizes at which the best way changes. */
 export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">): boolean {
   return blockSizesBytes === "auto";
 }
@@ -136,10 +136,10 @@ export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSize
 /** What servers move at once. The largest copies have 256 MiB. */
 const searchedCounts = [16, 64, 256];
 
-/** Time for a search: by the estimate of a plan the first sizes take about half of it on a GPU. */
+/** Time for a search: by a plan's estimate the first sizes take about half of it on a GPU. */
 export const searchBudgetNs = 30e9;
 
-/** What a search may ask for: of these cells, those in blocks in every size that it knows. */
+/** The cells that a search may use: those in blocks, in every size that it knows. */
 export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): Planned[] {
   const smallest = cells.filter(({ blockBytes }) => blockBytes === coarseBytes[0]);
   return smallest.flatMap((cell) =>
@@ -147,26 +147,26 @@ export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): 
   );
 }
 
-/** With blocks, what a preset fills in of the rest: what is copied is what the blocks say. */
+/** With blocks, the rest of a preset: the blocks decide what is copied. */
 export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[], isSearch: boolean): Preset {
   const { latency: _, togetherMemory: __, ...rest } = preset;
   return {
     ...rest,
     sizesBytes: blocks.map(({ sizeBytes }) => sizeBytes),
-    // Servers keep what they move in pinned memory.
+    // Servers keep such data in pinned memory.
     memory: isSearch ? ["pinned"] : ["pageable", "pinned"],
     workers: [1],
     directions: ["h2d", "d2h"],
   };
 }
 
-/** How blocks of each kind of memory are copied: a kernel reaches pinned memory alone. */
+/** The ways to copy blocks from each kind of memory: a kernel can only use pinned memory. */
 const waysOfMemory: Partial<Record<Memory, readonly BlockWay[]>> = {
   pinned: blockWays,
   pageable: blockWays.filter((way) => way !== "kernel"),
 };
 
-/** The cells in blocks that belong beside a plain one of the same bytes: every way, and the kernel on few multiprocessors too. */
+/** The cells in blocks for a plain one of the same bytes: every way, and the kernel also on few multiprocessors. */
 export function blockCells(plain: Cell, { blocks, blockWays: ways, blockSms }: BlockAxes): Cell[] {
   if (!canBeBlocks(plain)) return [];
   const ofSize = blocks.filter(({ sizeBytes }) => sizeBytes === plain.sizeBytes);
@@ -212,21 +212,21 @@ function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
   );
 }
 
-/** Why a cell cannot be of such blocks, as a clause; null where it can, and for one in one piece. */
+/** Why a cell cannot have these blocks, as a clause; null if it can, and for one piece. */
 export function problemOfBlocks(cell: Cell): string | null {
   const { blockBytes, blockWay, blockSms, memory, sizeBytes } = cell;
   const { workerKind, together, peer, beside, chunks } = cell;
   if (blockBytes === undefined || blockWay === undefined) return null;
   const isAlone = workerKind !== "process" && (together ?? peer ?? beside ?? chunks) === undefined;
   if (!isAlone || !canBeBlocks(cell)) {
-    return "blocks are copied by threads alone, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
+    return "blocks are copied only by threads, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
   }
   if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
     return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;
   }
   if (!waysOfMemory[memory]!.includes(blockWay)) return "a kernel copies only blocks of pinned memory";
   if (blockSms !== undefined && (blockWay !== "kernel" || blockSms === 0)) {
-    return "a kernel alone keeps to some of the multiprocessors, at least one";
+    return "only a kernel can keep to some of the multiprocessors, at least one";
   }
   return null;
 }
@@ -249,12 +249,12 @@ export function gathersBlocks({ blockWay }: Pick<Cell, "blockWay">): boolean {
   return blockWay === "gather";
 }
 
-/** Blocks of one copy; 0 in one piece. */
+/** Number of blocks of one copy; 0 for one piece. */
 export function blocksOfCopy({ sizeBytes, blockBytes }: Pick<Cell, "sizeBytes" | "blockBytes">): number {
   return blockBytes === undefined ? 0 : sizeBytes / blockBytes;
 }
 
-/** The largest part of a copy, in whole blocks, at least one, and at most this many bytes. */
+/** The largest part of a copy in whole blocks, at least one, and at most this many bytes. */
 export function wholeBlocks(
   { sizeBytes, blockBytes = 1 }: Pick<Cell, "sizeBytes" | "blockBytes">,
   mostBytes: number,

@@ -5,11 +5,11 @@ import type { Axes } from "./axes.js";
 import { blockCells, blockChecks, mostBlockCells, problemOfBlocks, type VariantCheck } from "./blocks.js";
 
 /*
- * What a cell may be beside a plain one: copied by processes, on several devices at once, between two of them, beside a
- * load, in chunks with a kernel behind each, or in scattered blocks.
+ * The variants of a plain cell: copied by processes, on several devices at once, between two of them, during a load, in
+ * chunks followed by kernels, or in scattered blocks.
  */
 
-/** Of all variants of a plain cell those that were asked for and make sense, the plain one first where it is among them. */
+/** The requested and possible variants of a plain cell, with the plain one first if it is among them. */
 export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   const ordinals = axes.devices.map(({ ordinal }) => ordinal);
   if (plain.direction === "p2p") {
@@ -23,7 +23,7 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   const loaded = axes.besides.flatMap((beside) =>
     beside !== "none" && isBetweenHostAndDevice(plain) ? [{ ...plain, beside }] : [],
   );
-  // Threads that were not asked for do what processes do not.
+  // Unrequested threads measure what processes cannot.
   const alone = kinds.length > 0 ? kinds : [plain];
   const together = isTogether(plain, axes) ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
@@ -33,13 +33,13 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   return [...compared, ...alone, ...together, ...ofThreads];
 }
 
-/** Whether a cell is measured on all devices at once as well. */
+/** Whether a cell is also measured on all devices at once. */
 function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes): boolean {
   if (!together || memory === "host") return false;
   return togetherMemory === null || (togetherMemory.includes(memory) && mode === "throughput");
 }
 
-/** An upper limit of how many cells variantsOf() gives. */
+/** An upper limit for the number of cells from variantsOf(). */
 export function mostVariants(axes: Axes): number {
   const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
   const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + mostBlockCells(axes);
@@ -48,7 +48,7 @@ export function mostVariants(axes: Axes): number {
   return Math.max(kinds + others, between, 1);
 }
 
-/** Throws a usage error where something beyond plain cells was asked for that none of the cells is. */
+/** Throws a usage error if a requested variant applies to none of the cells. */
 export function checkVariants(cells: readonly Cell[], axes: Axes): void {
   const hostCopies = "copies between host memory and a device";
   const checks: VariantCheck[] = [
@@ -86,8 +86,8 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
 }
 
 /**
- * What processes copy, and what is copied beside loads: copies of the host alone are its threads', and what a device copies
- * by itself takes nothing of the host.
+ * Copies by processes, or during loads, must be between host and device: copies of the host alone are made by threads,
+ * and a device's own copies do not use the host.
  */
 function isBetweenHostAndDevice({ direction, memory }: Cell): boolean {
   return copiesHostMemory(direction) && memory !== "host";
@@ -105,16 +105,16 @@ function isPipelined({ direction, memory, workers, mode, timer, cache }: Cell): 
   );
 }
 
-/** Why there can be no such cell, as a clause; null where there can. */
+/** Why such a cell is impossible, as a clause; null if it is possible. */
 export function problemOfVariant(cell: Cell): string | null {
   const { workerKind, together, peer, beside, chunks } = cell;
   if ((cell.direction === "p2p") !== (peer !== undefined))
-    return "direction p2p goes to another device, and no other one does";
-  if (peer === cell.device) return "a device is no peer of its own";
+    return "direction p2p needs a peer, and no other direction has one";
+  if (peer === cell.device) return "a device cannot be its own peer";
   if (peer !== undefined && (workerKind ?? together ?? beside ?? chunks) !== undefined)
     return "direction p2p is measured by itself";
   if (workerKind === "process" && !isBetweenHostAndDevice(cell))
-    return "processes copy between host and device alone";
+    return "processes copy only between host and device";
   if (together !== undefined) {
     const isAscending = together.every((ordinal, i) => i === 0 || ordinal > together[i - 1]!);
     if (together.length < 2 || !isAscending) return "several devices, in ascending order, copy together";

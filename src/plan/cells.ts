@@ -20,14 +20,14 @@ import { mostChunks, type PlannedCell, strideBytes } from "./geometry.js";
 
 const maxCells = 20_000;
 
-/** A copy has to find nothing of the buffer's last use in the cache: twice the cache lies between two uses. */
+/** A copy must find nothing of the buffer's last use in the cache: twice the cache is copied between two uses. */
 const cachesPerColdPool = 2;
 
 /**
- * Every combination of the axes, device by device and table by table (direction, mode, timer, cache). Within a
- * table the memory kinds of one size and worker count stand side by side: a round measures in this order, so what
- * is compared with each other is measured next to each other.
- * Throws a usage error above 20 000 cells, and for a variant that was asked for and none of them is.
+ * Every combination of the axes, device by device and table by table (direction, mode, timer, cache). Within a table
+ * the kinds of memory for one size and worker count are adjacent: a round measures in this order, so cells that are
+ * compared are measured close together. Throws a usage error above 20 000 cells, and for a requested variant without a
+ * cell.
  */
 export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
   checkCellCount(cellCount(axes), "Ask for fewer sizes, worker counts or memory kinds.");
@@ -55,7 +55,7 @@ function ofMode(mode: Mode, axes: Axes): Pick<Axes, "sizesBytes" | "memory"> {
   return mode === "latency" && axes.latency != null ? axes.latency : axes;
 }
 
-/** What becomes of one cell on its device. */
+/** Plans one cell on its device. */
 export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): PlannedCell {
   const isOfDevice = !copiesHostMemory(cell.direction);
   const cacheBytes = isOfDevice ? device.l2CacheBytes : facts.lastLevelCacheBytes;
@@ -68,8 +68,9 @@ export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): P
 }
 
 /**
- * Buffers each worker rotates through. Warm: one. Cold: at least two, and as many as it takes for the buffers of one
- * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d and p2p the device's L2).
+ * Number of buffers in each worker's rotation. Warm: one. Cold: at least two, and enough for the buffers of one
+ * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d and p2p the device's
+ * L2).
  */
 export function rotationLength(
   cell: { sizeBytes: number; workers: number; cache: Cache },
@@ -80,7 +81,7 @@ export function rotationLength(
   return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
 }
 
-/** How many combine() gives, without making them: a slip in the flags may mean billions. */
+/** The number of cells from combine(), without making them: a mistake in the flags may mean billions. */
 function cellCount(axes: Axes): number {
   const { devices, sizesBytes, workers, modes, timers, caches } = axes;
   const ofDevice = axes.directions.filter((direction) => !copiesHostMemory(direction)).length;
@@ -90,7 +91,7 @@ function cellCount(axes: Axes): number {
   return devices.length * routes * perRoute * mostVariants(axes);
 }
 
-/** Whether a kernel takes part in a cell, but for the one that moves mapped memory. */
+/** Whether a kernel takes part in a cell, apart from the one for mapped memory. */
 export function takesKernel(cell: Pick<Cell, "path" | "chunks" | "beside" | "blockWay">): boolean {
   const { path, chunks, beside, blockWay } = cell;
   const isLoad = beside === "compute" || beside === "memory";
@@ -98,7 +99,7 @@ export function takesKernel(cell: Pick<Cell, "path" | "chunks" | "beside" | "blo
   return path?.startsWith("kernel") || chunks !== undefined || isLoad || movesBlocks;
 }
 
-/** A device or build that cannot do something skips the cells that need it, and says why. */
+/** Why the device or the build cannot measure a cell; null if they can. */
 function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | null {
   const { direction, memory, mode, timer, cache } = cell;
   if (memory === "host" && (direction === "bidir" || mode === "latency" || cache === "warm")) {
@@ -109,7 +110,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
       return `the event timer sees only the device, and the host takes part in ${memory} copies`;
     }
     if (cell.workerKind === "process")
-      return "the event timer works in one process, and the workers are several";
+      return "the event timer works in one process, and the workers are several processes";
     if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
   }
   if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))
@@ -126,14 +127,13 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   return skipReasonOfBlocks(cell, device, facts);
 }
 
-/** A control is no larger than it needs to be: it is measured in every run, and stands for all sizes. */
+/** A control needs no larger size: it is measured in every run, and represents all sizes. */
 const mostControlBytes = 64 * MiB;
 
 /**
- * The cells, in the order of measuring, with the controls of those that are copied from and to pageable memory by the
- * wall clock: for each device, direction (of a bidir cell: both) and number of workers one cell of memory `host`, of the
- * largest size among them up to 64 MiB, or else of the smallest. The cells alone where some of memory `host` were asked
- * for.
+ * The cells, in the order of measuring, with the controls for copies of pageable memory by the wall clock: for each
+ * device, direction (both for a bidir cell) and number of workers, one cell of memory `host` with the largest of their
+ * sizes up to 64 MiB, or else the smallest. Without controls if cells of memory `host` were requested.
  */
 export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts): PlannedCell[] {
   if (cells.some((cell) => cell.memory === "host")) return [...cells];
@@ -165,7 +165,7 @@ function betterControlBytes(one: number, other: number): number {
   return Math.max(one, other) <= mostControlBytes ? Math.max(one, other) : Math.min(one, other);
 }
 
-/** The cells to measure. Throws "unsupported", with the reasons, where all of `cells` are skipped. */
+/** The cells to measure. Throws "unsupported", with the reasons, if all of `cells` are skipped. */
 export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   const measurable = cells.filter((cell) => cell.skipReason === null);
   if (measurable.length > 0) return measurable;
@@ -175,7 +175,7 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   });
 }
 
-/** Cells that were listed by their ids, planned. */
+/** A list of cells by their ids, planned. */
 export interface CellList {
   devices: PlanDevice[];
   /** Each once, in the order in which a plan of axes would measure them. */
@@ -184,9 +184,8 @@ export interface CellList {
 }
 
 /**
- * The cells of a list, which need not be all combinations of anything, and those that they are measured together with.
- * None is left out. Throws a usage error for one
- * that makes no sense and for too many, and "unavailable" where a device is not there.
+ * The cells of a list, which need not be complete combinations, and the cells that are measured together with them.
+ * None is left out. Throws a usage error for an impossible cell or too many, and "unavailable" for a missing device.
  */
 export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
   const distinct = [...new Map(asked.map((cell) => [cellId(cell), cell])).values()];
@@ -205,7 +204,7 @@ export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
   };
 }
 
-/** With those of the other devices that cells of several devices are measured with. */
+/** Adds the cells of other devices that are measured together with these. */
 function withCompanions(cells: readonly Cell[]): Cell[] {
   const all = cells.flatMap((cell) =>
     (cell.together ?? [cell.device]).map((device) => ({ ...cell, device })),
@@ -213,13 +212,13 @@ function withCompanions(cells: readonly Cell[]): Cell[] {
   return [...new Map(all.map((cell) => [cellId(cell), cell])).values()];
 }
 
-/** The ordinals of all devices that these cells take part in, ascending. */
+/** The ordinals of all devices in these cells, ascending. */
 export function devicesOf(cells: readonly Cell[]): number[] {
   const ordinals = cells.flatMap(({ device, peer }) => (peer === undefined ? [device] : [device, peer]));
   return [...new Set(ordinals)].sort((a, b) => a - b);
 }
 
-/** Whether some cell takes several devices at the same time: all of the plan are then open at once. */
+/** Whether a cell uses several devices at the same time: all devices of the plan are then open at once. */
 export function takesSeveralDevices(cells: readonly Cell[]): boolean {
   return cells.some(({ together, peer }) => together !== undefined || peer !== undefined);
 }
@@ -234,7 +233,7 @@ function checkCell(cell: Cell): void {
   if (problem !== null) throw new PinbenchError("usage", `There is no cell ${cellId(cell)}: ${problem}.`);
 }
 
-/** As combine() nests its loops: what is compared with each other is measured next to each other. */
+/** In the nesting of combine()'s loops: cells that are compared are measured close together. */
 function inPlanOrder(a: Cell, b: Cell): number {
   const [ofA, ofB] = [places(a), places(b)];
   const first = ofA.findIndex((place, i) => place !== ofB[i]);

@@ -22,27 +22,29 @@ import {
   warmup,
 } from "./sampling.js";
 
-/** Estimated times of a run: of the whole, from the start of its process to the end, and of its parts. */
+/** Estimated times of a run: of the whole process from start to end, and of its parts. */
 export interface DurationEstimate {
-  /** What it presumably takes. */
+  /** Expected duration. */
   durationNs: number;
-  /** Where every cell has converged with its first samples. */
+  /** Duration if every cell converges with its first samples. */
   leastDurationNs: number;
-  /** Where the whole budget is spent; the same with a fixed count of samples. */
+  /** Duration if the whole budget is used; equal for a fixed number of samples. */
   mostDurationNs: number;
-  /** The part of each before the first cell: `startNs`, and then the devices, their memory and worker processes. */
+  /**
+   * Included in each: the time before the first cell, which is `startNs` and then devices, memory and worker processes.
+   */
   setUpNs: number;
   /** Starting the process and the driver. */
   startNs: number;
-  /** Measuring, presumably. */
+  /** Expected time for measuring. */
   measuringNs: number;
-  /** The first samples of all cells, which no budget cuts short. */
+  /** Time for the first samples of all cells, which no budget limits. */
   firstSamplesNs: number;
-  /** The part of `setUpNs` in which the worker processes of one device start; 0 without any. */
+  /** The part of `setUpNs` for starting the worker processes of one device; 0 without any. */
   workersStartNs: number;
 }
 
-/** What is to be done. */
+/** The work to estimate. */
 interface Work {
   cells: readonly PlannedCell[];
   arenas: PlannedArenas;
@@ -55,7 +57,7 @@ interface Work {
 
 type Facts = SpeedFacts & Pick<PlanFacts, "driverInitNs">;
 
-/** Estimates how long the plan takes on such a machine. */
+/** Estimates the duration of the plan on this machine. */
 export function estimateDuration(work: Work, facts: SpeedFacts & { driverInitNs: number }): DurationEstimate {
   const speed = machineSpeed(facts);
   const { stopping, deviceCount } = work;
@@ -79,7 +81,7 @@ export function estimateDuration(work: Work, facts: SpeedFacts & { driverInitNs:
   };
 }
 
-/** Of all cells: their first samples, and what they take beyond these where no budget ends them. */
+/** For all cells: the time for their first samples, and the further time without a budget. */
 function measuringTimes({ cells, stopping, verify }: Work, speed: MachineSpeed) {
   let [firstNs, extraNs] = [0, 0];
   const startsOfLoad = new Map<string, number>();
@@ -98,14 +100,14 @@ function measuringTimes({ cells, stopping, verify }: Work, speed: MachineSpeed) 
   return { firstNs, extraNs };
 }
 
-/** Opening a device, timing what memory costs there, and reserving that of its threads. */
+/** Time to open a device, to time the costs of its memory, and to reserve that of its threads. */
 function deviceNs({ arenas, pinningSizesBytes }: Work, speed: MachineSpeed): number {
   const pinnedBytes = pinningSizesBytes.reduce((sum, sizeBytes) => sum + sizeBytes, 0);
   const pinningNs = pinningRepetitions * speed.pinningNsPerByte * pinnedBytes;
   return speed.contextNs + pinningNs + reservingNs(arenas, speed);
 }
 
-/** Worker processes start at the same time, on a CPU each; the driver takes them in one after the other. */
+/** Worker processes start at the same time, on a CPU each; the driver accepts them one after the other. */
 function startingNs({ processArenas }: Work, speed: MachineSpeed, facts: Facts): number {
   const { cpusUsable, driverInitNs } = facts;
   const count = processArenas.length;
@@ -122,7 +124,7 @@ function reservingNs({ host, device, deviceCopies }: PlannedArenas, { reserveGBp
   return ns;
 }
 
-/** Worker processes give back theirs at the same time as the threads' session. */
+/** Worker processes free their memory at the same time as the threads' session. */
 function releasingNs({ arenas: { host } }: Work, { releaseGBps }: MachineSpeed): number {
   const bytesOf = (...kinds: ArenaKind[]) =>
     kinds.reduce((sum, kind) => sum + (host[kind] === undefined ? 0 : arenaBytes(host[kind])), 0);
@@ -132,9 +134,9 @@ function releasingNs({ arenas: { host } }: Work, { releaseGBps }: MachineSpeed):
   );
 }
 
-/** How a plan's cells are to be measured, as far as their time goes. */
+/** How cells are measured, as far as it affects their time. */
 export interface CellTiming {
-  /** A fixed count of samples a cell; null where `precision` decides. */
+  /** A fixed number of samples per cell; null if `precision` decides. */
   samplesPerCell: number | null;
   precision: number;
   verify: Verifying;
@@ -142,15 +144,15 @@ export interface CellTiming {
 
 /** The time of one cell. */
 interface CellTime {
-  /** Visits for the samples that it gets whatever the budget, one a round. */
+  /** Number of visits for the samples that it gets whatever the budget, one per round. */
   firstVisits: number;
-  /** All of these visits, calibration included. */
+  /** Time of all these visits, including calibration. */
   firstNs: number;
-  /** All visits beyond these that it presumably takes until its interval is as narrow as asked. */
+  /** Expected time of all further visits until its interval is narrow enough. */
   extraNs: number;
 }
 
-/** Estimates the time of a cell that is measured by itself. */
+/** Estimates the time of a cell that is measured alone. */
 export function cellTime(cell: PlannedCell, timing: CellTiming, speed: MachineSpeed): CellTime {
   const { samplesPerCell, precision, verify } = timing;
   const least = leastSamples(cell.mode, samplesPerCell);
@@ -168,21 +170,21 @@ export function cellTime(cell: PlannedCell, timing: CellTiming, speed: MachineSp
 }
 
 /**
- * Samples until the 95 % interval of their median has a half-width of `precision` times it, where they are spread
- * normally: the median's standard error is sqrt(pi / 2) of the mean's.
+ * Number of samples until the 95 % interval of their median has a relative half-width of `precision`, for normal
+ * samples: the median's standard error is sqrt(pi / 2) times the mean's.
  */
 function samplesFor(precision: number, spread: number): number {
   return ((1.96 * Math.sqrt(Math.PI / 2) * spread) / precision) ** 2;
 }
 
-/** Time of one sample, and the time that a visit of this many samples takes besides. */
+/** Time of one sample, and the other time of a visit with this many samples. */
 function visitTime(cell: PlannedCell, verify: Verifying, speed: MachineSpeed) {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
   const blocksNs = cell.workers * blocksOfCopy(cell) * speed.blockNs(cell);
   const workNs = blocksNs + (cell.chunks === undefined ? 0 : computeNs(cell));
   const turnNs = (gain: number) =>
     speed.copyOverheadNs[cell.memory] + bytesPerTurn / (gain * speed.copyGBps(cell)) + workNs;
-  // Larger copies are calibrated by what no cache holds, and warm cells are measured as they were calibrated.
+  // Larger copies are calibrated with data that no cache holds, and warm cells are measured like their calibration.
   const isCached = cell.cache === "warm" || cell.sizeBytes <= largestCachedBytes;
   const coldNs = turnNs(cell.cache === "warm" && isCached ? speed.calibrationGain : 1);
   const calibratedNs = turnNs(isCached ? speed.calibrationGain : 1);
@@ -202,10 +204,12 @@ function visitTime(cell: PlannedCell, verify: Verifying, speed: MachineSpeed) {
   };
 }
 
-/** Two of its buffers, on the host and on the device, stay in a CPU's own cache while it is calibrated. */
+/** Up to this size, its two buffers, on the host and on the device, stay in a CPU's own cache during calibration. */
 const largestCachedBytes = 1024 * 1024;
 
-/** Destinations are overwritten before a visit and compared after it; what host cells write lies in a few MiB one way. */
+/**
+ * Destinations are overwritten before a visit and compared after it; host cells write into a few MiB in one direction.
+ */
 function checkedBytesNs(
   { direction, memory }: PlannedCell,
   bytes: number,
@@ -216,18 +220,18 @@ function checkedBytesNs(
   return bytes / (direction === "d2h" ? checkGBps.host : checkGBps.device);
 }
 
-/** Sizes at most: what pinning costs grows in proportion, so that a few tell all of a long sweep. */
+/** Most sizes: the cost of pinning grows in proportion, so a few represent a long sweep. */
 const mostSizes = 6;
 
-/** Larger buffers tell nothing that this one does not, and take seconds; only where all are larger is the least taken. */
+/** Larger buffers show nothing more, and take seconds; if all are larger, the smallest is used. */
 const largestBytes = 256 * MiB;
 
 /** A single allocation may be off by half. */
 export const pinningRepetitions = 3;
 
 /**
- * The sizes in bytes at which obtaining memory is timed: of those that are measured in host memory and may be pinned,
- * the smallest, the largest and some between, ascending.
+ * The sizes in bytes for timing allocations: the smallest, the largest and some in between of those that are measured
+ * in host memory and may be pinned, ascending.
  */
 export function pinningSizes(cells: readonly PlannedCell[], maxPinnedBytes: number): number[] {
   const measured = cells

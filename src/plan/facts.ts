@@ -1,16 +1,16 @@
 import { PinbenchError } from "../errors.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 
-/** What the plan needs to know of a device. */
+/** The facts on a device for a plan. */
 export type PlanDevice = Pick<
   DeviceFacts,
   "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory" | "multiprocessors" | "peers"
 > & {
-  /** Null before its session is open; the total then stands in. */
+  /** Null before its session is open; then the total is used. */
   freeMemoryBytes: number | null;
 };
 
-/** What the plan needs to know of the machine. */
+/** The facts on the machine for a plan. */
 export interface PlanFacts {
   /** Every device of the driver. */
   devices: readonly PlanDevice[];
@@ -21,17 +21,17 @@ export interface PlanFacts {
   memoryAvailableBytes: number;
   /** What initialising the driver took. */
   driverInitNs: number;
-  /** Device memory is host memory then, and counts as such. */
+  /** Device memory is then host memory, and counts as such. */
   emulated: boolean;
-  /** Why mapped cells cannot be measured; null where they can. */
+  /** Why mapped cells cannot be measured; null if they can. */
   kernelsOff: string | null;
-  /** Why cells with the event timer cannot be measured; null where they can. */
+  /** Why cells with the event timer cannot be measured; null if they can. */
   eventTimerOff: string | null;
-  /** Why blocks cannot be copied by one call of the driver; null where they can. */
+  /** Why blocks cannot be copied with one driver call; null if they can. */
   batchCopiesOff: string | null;
 }
 
-/** The devices of these ordinals, in the driver's order. Throws "unavailable" for one that is not there, and for none. */
+/** The devices with these ordinals, in the driver's order. Throws "unavailable" for a missing one, and without any. */
 export function selectDevices(
   { devices }: Pick<PlanFacts, "devices">,
   ordinals: readonly number[] | "all",
@@ -50,12 +50,12 @@ export function selectDevices(
   return selected;
 }
 
-/** Worker counts above the CPUs that may run at once. */
+/** Worker counts above the number of usable CPUs. */
 export function beyondCpus(workers: readonly number[], cpusUsable: number): number[] {
   return workers.filter((count) => count > Math.max(1, cpusUsable));
 }
 
-/** What is said of such counts where they were asked for. */
+/** A note on such counts, if they were requested. */
 export function turnsNote(tooMany: readonly number[], cpusUsable: number): string {
   return `${tooMany.join(", ")} workers: ${describeCpus(cpusUsable)}, so they take turns and their figures suffer.`;
 }

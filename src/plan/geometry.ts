@@ -5,37 +5,37 @@ import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 import { blocksOfCopy, gathersBlocks } from "./blocks.js";
 
-/** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
+/** Buffers start at multiples of this within a chunk, as in the contract's ArenaGeometry. */
 const bufferAlignmentBytes = 512;
 
-/** Chunks are whole huge pages, which registered memory is made of. */
+/** Chunks consist of whole huge pages, which registered memory is made of. */
 const chunkAlignmentBytes = 2 * MiB;
 
-/** No larger than a cell needs: a driver call that pins a chunk cannot be interrupted. */
+/** Chunks are not larger than needed, because a driver call that pins a chunk cannot be interrupted. */
 const preferredChunkBytes = 256 * MiB;
 
-/** Smaller pieces would save little and cost a driver call each. */
+/** Smaller chunks save little and cost a driver call each. */
 const leastSplitChunkBytes = 32 * MiB;
 
 const arenaKinds: readonly ArenaKind[] = ["pageable", "pinned", "registered", "write-combined"];
 
-/** The arenas of one device's session; every device of a plan is measured with the same. */
+/** The arenas of one device's session; all devices of a plan use the same. */
 export interface PlannedArenas {
   host: Partial<Record<ArenaKind, ArenaGeometry>>;
-  /** Without workers where no cell uses the device. */
+  /** Without workers if no cell uses the device. */
   device: ArenaGeometry;
-  /** 2 where copies from device memory to device memory need a source and a destination. */
+  /** 2 if copies between device memory need a source and a destination. */
   deviceCopies: 1 | 2;
   staging: StagingRing | null;
-  /** Of the device, beside its arena: gathered blocks arrive in as much memory as the rings that they are gathered in have. */
+  /** Device memory besides its arena: gathered blocks need as much as the rings in which they are gathered. */
   gatherBytes: number;
-  /** Blocks in the rotations of all workers, as far as kernels take them from lists, and of all ways. */
+  /** Number of blocks in all workers' rotations: those that kernels take from lists, and those of all ways. */
   blocks: { listed: number; all: number };
 }
 
 /**
- * The slots that host cells go round, as the default ring has them: where staged copies are given another ring, the
- * host's memory is still timed as it was.
+ * The slots of host cells, as in the default ring: a different ring for staged copies does not change how the host's
+ * memory is timed.
  */
 const hostSlots = {
   hostSlots: runSettings.stagingSlots.default,
@@ -50,8 +50,8 @@ export function usesStagingRing(cell: Pick<Cell, "memory" | "blockWay">): boolea
 }
 
 /**
- * Copies that a worker may make in one sample: where each is compared, none may write over another. A warm cell then has
- * single copies, and one of the host's memory as many as its slots hold, or one.
+ * Most copies of a worker in one sample: if each is compared, none may overwrite another. A warm cell then has single
+ * copies, and one of the host's memory as many as its slots hold, at least one.
  */
 export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): number {
   if (verify !== "every") return Number.POSITIVE_INFINITY;
@@ -61,56 +61,56 @@ export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): numbe
 }
 
 /**
- * The cell as its memory is planned: where every copy is compared, copies outside a sample's window, which keep several
- * flows loaded, have a buffer of their own.
+ * The cell with memory for a spare buffer: if every copy is compared, copies outside a sample's window, which keep
+ * several flows loaded, need one.
  */
 export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, verify: Verifying): Planned {
   const hasSpare = verify === "every" && (cell.direction === "bidir" || cell.together !== undefined);
   return hasSpare ? { ...cell, buffersPerWorker: cell.buffersPerWorker + 1 } : cell;
 }
 
-/** A cell with the length of each worker's rotation. */
+/** A cell with the number of buffers in each worker's rotation. */
 export type RotatingCell = Cell & { buffersPerWorker: number };
 
 /** A cell of a plan. */
 export interface PlannedCell extends Cell {
   id: string;
-  /** Length of each worker's rotation of buffers; 1 for a warm cell. */
+  /** Number of buffers in each worker's rotation; 1 for a warm cell. */
   buffersPerWorker: number;
-  /** Why it cannot be measured here; null where it can. */
+  /** Why it cannot be measured here; null if it can. */
   skipReason: string | null;
 }
 
-/** Bytes from one buffer's start to the next one's. */
+/** Bytes from the start of one buffer to the next. */
 export function strideBytes(sizeBytes: number): number {
   return roundUp(sizeBytes, bufferAlignmentBytes);
 }
 
-/** Into how many chunks a pipeline can divide a copy: each begins where a buffer could. */
+/** Most chunks of a copy in a pipeline: each begins where a buffer could. */
 export function mostChunks(sizeBytes: number): number {
   return strideBytes(sizeBytes) / bufferAlignmentBytes;
 }
 
-/** Threads that a cell keeps busy: for bidir a team for each direction. */
+/** Number of threads of a cell: for bidir a team for each direction. */
 export function threadCount(cell: { direction: Direction; workers: number }): number {
   return cell.direction === "bidir" ? 2 * cell.workers : cell.workers;
 }
 
-/** The threads of each flow that a cell keeps going: one flow a direction. */
+/** Number of threads in each flow of a cell; one flow per direction. */
 export function flowThreads({ direction, workers }: { direction: Direction; workers: number }): number[] {
   return direction === "bidir" ? [workers, workers] : [workers];
 }
 
-/** Staged and host copies read and write pageable memory; mapped memory is pinned memory that a kernel moves. */
+/** Staged and host copies use pageable memory; mapped memory is pinned memory that a kernel accesses. */
 export function arenaKind(memory: HostMemory): ArenaKind {
   if (memory === "staged" || memory === "host") return "pageable";
   return memory === "mapped" ? "pinned" : memory;
 }
 
 /**
- * The arenas that hold every one of `cells`, of which there is at least one. All have the same chunk size, because
- * worker, chunk and offset on the host name the buffer on the device too; a host arena has only the workers and
- * chunks that its own cells need.
+ * The arenas for all `cells`, of which there is at least one. All have the same chunk size, because worker, chunk and
+ * offset on the host also name the buffer on the device; a host arena has only the workers and chunks that its cells
+ * need.
  */
 export function planArenas(
   cells: readonly RotatingCell[],
@@ -143,8 +143,8 @@ export function planArenas(
 }
 
 /**
- * The arenas of each worker process. The first takes part in all of the `cells` that processes copy, the last in those of
- * the most workers alone; none where no process copies.
+ * The arenas of each worker process. The first takes part in all `cells` of processes, the last only in those with the
+ * most workers; empty if no process copies.
  */
 export function planProcessArenas(
   cells: readonly RotatingCell[],
@@ -161,7 +161,7 @@ export function planProcessArenas(
   });
 }
 
-/** Those of the neediest cell of each worker: what is kept of blocks stays for the next cell. */
+/** The largest need of each worker: lists of blocks are kept for the next cell. */
 function blocksOfWorkers(cells: readonly RotatingCell[]): number {
   const inBlocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
   let blocks = 0;
@@ -172,14 +172,14 @@ function blocksOfWorkers(cells: readonly RotatingCell[]): number {
   return blocks;
 }
 
-/** Bytes of an arena, all workers together. */
+/** Bytes of an arena for all workers together. */
 export function arenaBytes(geometry: ArenaGeometry): number {
   return geometry.chunksOfWorker.reduce((sum, chunks) => sum + chunks, 0) * geometry.chunkBytes;
 }
 
 /**
- * One chunk a worker as long as that stays within 256 MiB; otherwise the chunks, of at most that or of the largest
- * buffer where it is larger (a copy may not span two), that waste least: memory that no cell uses is pinned too.
+ * The chunk size: one chunk per worker up to 256 MiB; otherwise the size, up to that or to the largest buffer (a copy
+ * may not span two chunks), that wastes least, because unused memory is pinned too.
  */
 function commonChunkBytes(cells: readonly RotatingCell[]): number {
   const needBytes = largest(cells.map((cell) => cell.buffersPerWorker * strideBytes(cell.sizeBytes)));
@@ -196,7 +196,7 @@ function commonChunkBytes(cells: readonly RotatingCell[]): number {
   return best.chunkBytes;
 }
 
-/** Each worker has the chunks of the neediest cell that it takes part in: those of many workers share the cold pool. */
+/** Each worker has the chunks of the largest of its cells: in cells with many workers, these share the cold pool. */
 function arenaGeometry(cells: readonly RotatingCell[], chunkBytes: number): ArenaGeometry {
   const chunksOfWorker: number[] = Array(largest(cells.map(threadCount))).fill(0);
   for (const cell of cells) {
@@ -205,7 +205,7 @@ function arenaGeometry(cells: readonly RotatingCell[], chunkBytes: number): Aren
     const lastWorker = threadCount(cell) - 1;
     chunksOfWorker[lastWorker] = Math.max(chunksOfWorker[lastWorker]!, chunks);
   }
-  // What the last worker of a cell needs, those before it need too.
+  // Earlier workers of a cell need what the last one needs.
   for (let worker = chunksOfWorker.length - 2; worker >= 0; --worker) {
     chunksOfWorker[worker] = Math.max(chunksOfWorker[worker]!, chunksOfWorker[worker + 1]!);
   }
@@ -221,28 +221,31 @@ function roundUp(value: number, multiple: number): number {
   return Math.ceil(value / multiple) * multiple;
 }
 
-/** Bytes that a run reserves at one time. */
+/** Memory that a run reserves at one time. */
 export interface MemoryNeed {
-  /** Devices that are open at the same time: all where some are measured together, or one after the other. */
+  /** Number of devices that are open at the same time: all if some are measured together, otherwise one. */
   devicesAtOnce: number;
-  /** Host memory of every kind for these devices, staging rings and worker processes included. */
+  /** Host memory of every kind for these devices, including staging rings and worker processes. */
   hostBytes: number;
-  /** The part of it that is page-locked. */
+  /** The page-locked part of it. */
   pinnedBytes: number;
-  /** Memory of each device, the contexts of worker processes included. */
+  /** Memory of each device, including the contexts of worker processes. */
   deviceBytes: number;
-  /** The part of it that contexts of worker processes take. */
+  /** The part for contexts of worker processes. */
   contextBytes: number;
 }
 
 /**
- * What a worker process takes beside its buffers, in round figures: of host memory Node and what the driver maps for a
- * context, of the device's memory the context. An emulated context takes none.
+ * Approximate memory of a worker process besides its buffers: host memory for Node and the driver's mappings, device
+ * memory for the context. An emulated context needs none.
  */
 const processHostBytes = 256 * MiB;
 const contextDeviceBytes = 640 * MiB;
 
-/** What is open at the same time: the sessions of so many devices, each with as many worker processes beside it. */
+/**
+ * The memory of everything that is open at the same time: the sessions of this many devices, each with this many worker
+ * processes.
+ */
 export function memoryNeed(
   { arenas, processArenas }: { arenas: PlannedArenas; processArenas: readonly PlannedArenas[] },
   { devicesAtOnce, emulated }: { devicesAtOnce: number; emulated: boolean },
@@ -262,8 +265,8 @@ export function memoryNeed(
 }
 
 /**
- * What the engine keeps of each block of a call: for a kernel both addresses in pinned memory, and in ordinary memory its
- * addresses otherwise, where it is compared and with what. Of small blocks that is more than their bytes.
+ * The engine's memory for each block of a call: for a kernel both addresses in pinned memory, otherwise its addresses
+ * in ordinary memory, and what it is compared with. For small blocks that is more than their bytes.
  */
 const listedBlockBytes = 16;
 const blockHostBytes = 64;
@@ -295,8 +298,8 @@ function ringBytes({ workers, slots, chunkBytes, hostSlots, hostChunkBytes }: St
 const pipelineGBps = 50;
 
 /**
- * What the kernels of a pipeline's batch take in all, in ns: about what a copy takes over 16 lanes of PCIe 5.0, on every
- * machine, so that pipelines of two machines can be compared. Where copies take as long, overlapping is worth most.
+ * Total time of the kernels in a pipeline's batch, in ns: about the time of its copy over 16 lanes of PCIe 5.0, on
+ * every machine, so that pipelines of two machines can be compared. If copies take as long, overlapping gains most.
  */
 export function computeNs({ sizeBytes }: Pick<Cell, "sizeBytes">): number {
   return Math.ceil(sizeBytes / pipelineGBps);

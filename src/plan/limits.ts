@@ -4,20 +4,22 @@ import { formatSize, formatSizeRounded } from "../settings/units.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, type PlannedCell, threadCount } from "./geometry.js";
 
-/** Pinned pages are lost to everything else on the machine, so a default has to leave most of them alone. */
+/** Share of the available memory: other programs cannot use pinned pages, so a default must leave most of them. */
 const pinnedShareOfAvailable = 1 / 4;
 
-/** The rest is for the process itself and for what else grows meanwhile. */
+/** The rest is for the process itself and for growth of others. */
 const hostShareOfAvailable = 0.8;
 const deviceShareOfFree = 0.9;
 
-/** What a plan would need beyond what there is, as a clause ("it would pin …"), and what to do about it. */
+/** Why a plan does not fit, as a clause ("it would pin …"), and what to do about it. */
 export interface Excess {
   reason: string;
   hint: string;
 }
 
-/** The first limit that the plan exceeds, or null. `maxPinnedBytes` null stands for a quarter of the available memory. */
+/**
+ * The first limit that the plan exceeds, or null. `maxPinnedBytes` null stands for a quarter of the available memory.
+ */
 export function findExcess(
   plan: { sizesBytes: readonly number[]; devices: readonly PlanDevice[]; need: MemoryNeed },
   facts: PlanFacts,
@@ -31,7 +33,7 @@ export function findExcess(
   );
 }
 
-/** A copy that no device memory can hold, whatever is free. */
+/** A copy that is too large for any device's memory, even if all of it were free. */
 function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevice[]): Excess | null {
   const largestBytes = sizesBytes.reduce((most, sizeBytes) => Math.max(most, sizeBytes), 0);
   const device = devices.find(({ totalMemoryBytes }) => largestBytes > totalMemoryBytes);
@@ -42,7 +44,7 @@ function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevi
   };
 }
 
-/** Most bytes to pin: as asked for, else a quarter of the memory available. */
+/** Most bytes to pin: the requested limit, or a quarter of the available memory. */
 export function pinnedLimitBytes(
   facts: Pick<PlanFacts, "memoryAvailableBytes">,
   asked: number | null,
@@ -90,28 +92,28 @@ function nameOf(device: PlanDevice): string {
   return `device ${device.ordinal} (${device.name})`;
 }
 
-/** The error for a plan that needs more than there is. */
+/** The error for a plan that does not fit. */
 export function doesNotFit({ reason, hint }: Excess): PinbenchError {
   return new PinbenchError("limit", `The plan does not fit this machine: ${reason}.`, { hint });
 }
 
-/** What a load of the host's memory takes. */
+/** The resources of a load on the host's memory. */
 export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
-  /** Threads of the copies beside it, whose CPUs it leaves to them. */
+  /** Number of threads of the simultaneous copies, whose CPUs it does not use. */
   copyThreads: number;
 }
 
-/** What a load may take of the machine, and the number of threads of one on the host's memory. */
+/** Limits of a load on the machine, and the number of threads of one on the host's memory. */
 export type LoadLimits = Pick<LoadOptions, "hostThreads" | "hostBytes">;
 
-/** No cache may hold what a load works on. */
+/** A load's memory must exceed every cache. */
 const cachesPerHostLoad = 4;
 
-/** What a load of the device's memory holds, in sizes of its last cache, and at least (cuda/beside/device_load.cpp). */
+/** Memory of a load on the device's memory, in sizes of its last cache, and at least (cuda/beside/device_load.cpp). */
 const cachesPerDeviceLoad = 8;
 const leastDeviceLoadBytes = 64 * 1024 * 1024;
 
-/** Of the largest cell beside it, so that all cells have the same load. */
+/** Sized by the largest simultaneous cell, so that all cells have the same load. */
 export function hostLoad(cells: readonly PlannedCell[], facts: PlanFacts): HostLoad {
   const copying = cells.filter(({ beside }) => beside === "host").map(threadCount);
   return {
@@ -120,12 +122,15 @@ export function hostLoad(cells: readonly PlannedCell[], facts: PlanFacts): HostL
   };
 }
 
-/** What loads of a device's session take, whose threads may run on so many CPUs: those that the copies leave, one at least. */
+/**
+ * The resources of a device session's loads, whose threads may run on this many CPUs: those without copies, at least
+ * one.
+ */
 export function loadLimits({ copyThreads, hostBytes }: HostLoad, threads: number): LoadLimits {
   return { hostThreads: Math.max(1, threads - copyThreads), hostBytes };
 }
 
-/** Memory that the loads of these cells take beside the cells' own; of each device. */
+/** Memory of these cells' loads in addition to the cells' own, on each device. */
 export function loadNeed(
   cells: readonly PlannedCell[],
   devices: readonly PlanDevice[],

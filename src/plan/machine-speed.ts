@@ -5,44 +5,44 @@ import { copiesHostMemory, isBatch, type Memory } from "../settings/choices.js";
 import type { PlanFacts } from "./facts.js";
 
 /**
- * How fast a machine does the parts of a run, for an estimate of its time and nothing else: no measurement depends on it.
- * Rates are bytes a nanosecond (GB/s), of all workers together.
+ * Speeds of a machine in the parts of a run, only for estimating its time: no measurement depends on them. Rates are in
+ * bytes per nanosecond (GB/s), of all workers together.
  */
 export interface MachineSpeed {
   /** Starting Node and loading pinbench, without the driver. */
   processStartNs: number;
-  /** The same of a worker process, which loads less. */
+  /** The same for a worker process, which loads less. */
   workerStartNs: number;
-  /** Asking NVML, before and after measuring, who else uses a device and how busy it is. */
+  /** Asking NVML, before and after measuring, for other users and activity of a device. */
   noticingNs: number;
   /** Creating a context. */
   contextNs: number;
   /** Mapping or pinning memory and filling it for the first time, one kind after the other. */
   reserveGBps: Readonly<Record<ArenaKind | "device", number>>;
-  /** Giving it back. */
+  /** Freeing it. */
   releaseGBps: { pinned: number; other: number };
-  /** From giving it back to the end of the process. */
+  /** From freeing it to the end of the process. */
   endingNs: number;
-  /** Obtaining and giving back a byte in all the ways whose cost is timed. */
+  /** Obtaining and freeing a byte in all the timed ways. */
   pinningNsPerByte: number;
-  /** Copies of a cell, out of caches that hold none of it. */
+  /** Copies of a cell, without cached data. */
   copyGBps: (cell: Cell) => number;
-  /** How much faster the short copies are by which a cell is calibrated, which caches hold: its samples last longer. */
+  /** How much faster the short calibrating copies are, which caches hold: its samples become longer. */
   calibrationGain: number;
-  /** What a copy takes however small it is. */
+  /** Time of a copy regardless of its size. */
   copyOverheadNs: Readonly<Record<Memory, number>>;
-  /** What each of a copy's blocks takes beside its bytes; workers take turns in the driver. */
+  /** Time of each of a copy's blocks regardless of its bytes; workers take turns in the driver. */
   blockNs: (cell: Cell) => number;
-  /** What a visit takes beside its copies and their check, and finding out how long a copy takes. */
+  /** Time of a visit without its copies and their check, and time of a calibration. */
   visitNs: number;
   calibrationNs: number;
-  /** Overwriting destinations before copies and comparing them afterwards, by where they are. */
+  /** Overwriting destinations before copies and comparing them afterwards, by location. */
   checkGBps: { host: number; device: number };
-  /** The same where every copy is compared: sources filled, destinations overwritten, compared, and both put back. */
+  /** The same if every copy is compared: sources filled, destinations overwritten, compared, and both restored. */
   everyPassGBps: number;
-  /** Starting a load beside copies, beyond the time in which it settles. */
+  /** Starting a load, without the time to settle. */
   loadStartNs: number;
-  /** How far a sample lies from the median of its cell: the standard deviation as a share of it. */
+  /** Relative standard deviation of a sample from the median of its cell. */
   sampleSpread: (cell: Cell) => number;
 }
 
@@ -52,14 +52,14 @@ export interface SpeedFacts extends Pick<PlanFacts, "emulated" | "cpusUsable"> {
   memorySpeed: MemorySpeed | null;
 }
 
-/** The speed of this machine, as far as that is known before anything is measured. */
+/** The speed of this machine, as far as it is known before measuring. */
 export function machineSpeed(facts: SpeedFacts): MachineSpeed {
   return facts.emulated ? emulatedSpeed(facts) : gpuSpeed(facts);
 }
 
 /**
- * Round figures of machines with an H200 and 16 or 32 CPUs, PCIe 5.0 x16. They are read off the times at which the samples of
- * recorded results begin and end, and off the cold start in them (results/nvidia-h200).
+ * Round figures for machines with an H200 and 16 or 32 CPUs, PCIe 5.0 x16, from the start and end times of samples in
+ * recorded results, and from their cold start (results/nvidia-h200).
  */
 function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
   const checkGBps = Math.min(38, 2.5 * cpusUsable);
@@ -100,9 +100,9 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
   };
 }
 
-/** Of the host's own copies each thread adds to the rate, up to what its memory carries. */
+/** For the host's own copies each thread adds to the rate, up to the memory's limit. */
 function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): number {
-  // One thread gathers 5.5 to 8.8 GB/s of blocks of 4 KiB to 1 MiB, and a kernel copies about 50 of any.
+  // One thread gathers blocks of 4 KiB to 1 MiB at 5.5 to 8.8 GB/s, and a kernel copies any at about 50.
   if (blockWay === "gather") return Math.min(40, 6 * workers);
   if (blockWay === "kernel") return 50;
   const rates: Readonly<Record<Memory, number>> = {
@@ -117,21 +117,21 @@ function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): nu
   };
   // The link carries both directions at once.
   const ways = direction === "bidir" && memory !== "pageable" ? 1.7 : 1;
-  // A load of the host's memory leaves a part of it.
+  // A load on the host's memory leaves only a part of it.
   const left = beside === "host" ? 0.4 : 1;
   return rates[memory] * ways * left;
 }
 
 /**
- * As 4096 blocks of 4 KiB and of 64 KiB were copied on an H200: by a call each with 1.4 and 16.4 GB/s, by one call with 2.8
- * and 38.4. What the link takes for their bytes is left out.
+ * Derived from 4096 blocks of 4 KiB and of 64 KiB on an H200: 1.4 and 16.4 GB/s with a call for each, 2.8 and 38.4 with
+ * one call. The link's time for their bytes is subtracted.
  */
 function gpuBlockNs({ blockWay }: Cell): number {
   if (blockWay === "loop") return 2_800;
   return isBatch(blockWay) ? 1_000 : 0;
 }
 
-/** Where the host's threads copy, samples are all over; where copy engines do, these alone tell how long one takes. */
+/** Samples vary a lot if the host's threads copy; if copy engines do, their duration hardly varies. */
 function gpuSampleSpread({ memory, mode, direction, beside, together, blockWay }: Cell): number {
   if (mode === "latency") return 0.05;
   if (blockWay === "gather") return 0.1;
@@ -140,16 +140,16 @@ function gpuSampleSpread({ memory, mode, direction, beside, together, blockWay }
   return direction === "bidir" || beside === "host" || together !== undefined ? 0.03 : 0.003;
 }
 
-/** Where nothing was measured, a virtual machine of 2 CPUs of 2023. */
+/** For an unmeasured host: a virtual machine with 2 CPUs of 2023. */
 const usualMemory = { firstTouchGBps: 1.4, copyGBps: 14 };
 
 /**
- * All that the emulated device does, the host's CPUs do by copying memory: each rate is a share of what they do in a
- * measurement of some milliseconds (host/memory.ts). The shares are read off runs on a machine of 2 CPUs.
+ * The host's CPUs do all work of the emulated device by copying memory: each rate is a share of their speed in a
+ * measurement of some milliseconds (host/memory.ts). The shares come from runs on a machine with 2 CPUs.
  */
 function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
   const { firstTouchGBps, copyGBps } = memorySpeed ?? usualMemory;
-  // The threads of one process copy no faster than one of them; processes have an emulated device each.
+  // The threads of one process copy no faster than one of them; each process has its own emulated device.
   const gainOf = ({ workers, workerKind }: Cell) =>
     workerKind === "process" ? Math.min(2, 1 + 0.4 * (Math.min(workers, cpusUsable) - 1)) : 1;
   const reserveGBps = 0.6 * firstTouchGBps;
@@ -190,7 +190,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
   };
 }
 
-/** As blocks of 4 KiB were copied there: each has threads wake each other, and pageable ones wait for their end besides. */
+/** From blocks of 4 KiB there: for each, threads wake each other, and pageable ones also wait for their end. */
 function emulatedBlockNs({ direction, memory, blockWay }: Cell): number {
   if (blockWay === "gather") return 600;
   if (blockWay === "kernel") return 200;

@@ -36,49 +36,49 @@ import {
 } from "./limits.js";
 import type { SpeedFacts } from "./machine-speed.js";
 
-/** When a cell has been measured enough. */
+/** The stopping rule of cells. */
 export interface Stopping {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: number;
   /** Measuring time of the whole sweep. */
   budgetNs: number;
-  /** A fixed count instead; null where precision and budget decide. */
+  /** A fixed number of samples instead; null if precision and budget decide. */
   samplesPerCell: number | null;
 }
 
-/** What a run will do, decided before it touches the device. */
+/** The plan of a run, made before it touches the device. */
 export interface Plan {
-  /** What was asked for. */
+  /** The requested settings. */
   settings: RunSettings;
-  /** The preset that filled in what the settings left open; null where they left nothing open or list their cells. */
+  /** The preset that filled in open settings; null if none were open, or the cells are listed. */
   preset: PresetName | null;
   /** In the order of measuring; those with a `skipReason` are only listed. */
   cells: PlannedCell[];
-  /** Cells that a search for block sizes may ask for besides; none without one. */
+  /** Further cells that a search for block sizes may use; empty without a search. */
   candidates: PlannedCell[];
-  /** What every device's session reserves; the skipped cells have no part in it. */
+  /** The memory that every device's session reserves, without skipped cells. */
   arenas: PlannedArenas;
-  /** What each worker process of a device reserves; empty where no process copies. */
+  /** The memory that each worker process of a device reserves; empty if no process copies. */
   processArenas: PlannedArenas[];
-  /** Memory that the run takes at one time; rough times of the whole run. */
+  /** Memory that the run uses at one time; approximate times of the whole run. */
   estimate: MemoryNeed & DurationEstimate;
-  /** What the times are estimated from. */
+  /** The facts behind the estimated times. */
   speedFacts: SpeedFacts;
-  /** What a load of the host's memory beside the copies takes. */
+  /** The resources of a load on the host's memory. */
   hostLoad: HostLoad;
-  /** Most bytes that any part of the run may pin. */
+  /** Most bytes that the run may pin at any time. */
   maxPinnedBytes: number;
-  /** Sizes at which obtaining memory is timed, on each device. */
+  /** Sizes at which allocations are timed on each device. */
   pinningSizesBytes: number[];
   stopping: Stopping;
-  /** What the preset left out on this machine and why, and warnings about what was asked for. */
+  /** What the preset left out on this machine and why, and warnings about requests. */
   notes: string[];
 }
 
 /**
- * The cells to measure and the memory they need. Pure: the same settings and facts give the same plan.
- * Throws PinbenchError: "usage" for settings that make no sense together, "limit" for those that need more than there
- * is, "unavailable" for a missing device, "unsupported" where none of the cells can be measured here.
+ * The cells to measure and the memory they need. Pure: the same settings and facts give the same plan. Throws
+ * PinbenchError: "usage" for settings that make no sense together, "limit" for those that need too much, "unavailable"
+ * for a missing device, "unsupported" if none of the cells can be measured here.
  */
 export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const { preset, notes, draft } =
@@ -139,7 +139,7 @@ interface Draft {
   arenas: PlannedArenas;
   processArenas: PlannedArenas[];
   need: MemoryNeed;
-  /** Null where it fits this machine. */
+  /** Null if it fits this machine. */
   excess: Excess | null;
   notes: string[];
 }
@@ -150,7 +150,7 @@ interface Choice {
   draft: Draft;
 }
 
-/** A list is taken as it is or not at all. */
+/** A list is planned completely or not at all. */
 function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFacts): Choice {
   const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
   const draft = draftOf(cells, devices, settings, facts);
@@ -168,8 +168,8 @@ function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
 
 /**
  * The first draft that fits: everything, then without the preset's largest sizes, then without its largest worker
- * counts (and all sizes again). What was asked for by name is never left out. Adds a note about what was, and
- * throws a limit error where not even the least fits.
+ * counts (and all sizes again). Requested values are never left out. Adds a note on what was left out; throws a limit
+ * error if not even the smallest draft fits.
  */
 function firstThatFits(
   { axes, sizesOpen, workersOpen }: ResolvedAxes,
@@ -204,7 +204,7 @@ function firstThatFits(
 const hintOfBlocks =
   "Ask for fewer blocks with --block-count, smaller ones, fewer workers, or one kind of --memory.";
 
-/** The list itself, then each time without its last entry, down to the first entry alone. */
+/** The list itself, then each time without its last entry, down to the first entry. */
 function prefixes(values: readonly number[]): (readonly number[])[] {
   return values.map((_, dropped) => values.slice(0, values.length - dropped));
 }
@@ -218,7 +218,7 @@ function workerNames(workers: readonly number[]): string {
   return workers.length === 0 ? "" : `${workers.join(", ")} workers`;
 }
 
-/** With the controls of host memory, unless they are what does not fit: nobody asked for them. */
+/** With the controls of host memory, unless they are what does not fit: nobody requested them. */
 function draftOf(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],

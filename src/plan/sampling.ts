@@ -2,51 +2,51 @@ import type { Cell } from "../results/cell-schema.js";
 import type { Mode, Timer } from "../settings/choices.js";
 import { wholeBlocks } from "./blocks.js";
 
-/** How much of a cell is measured: what a run takes, and what its duration is estimated from. */
+/** How many samples and copies a cell gets, for measuring and for estimating the duration. */
 
-/** Below 6 samples there is no 95 % interval of a median. */
+/** A 95 % interval of a median needs 6 samples. */
 const minSamplesPerCell = 6;
 
 /**
- * The least a cell takes is spread over so many rounds: drift then hits all cells alike, and what a visit finds by chance
- * (which CPU, which place in memory) is drawn as often. Recorded on an H200, twice as many visits of half as many samples
- * took the spread between processes of pageable and staged cells from 11.7 to 7.2 %, for 6 % more time
- * (results/nvidia-h200/places.txt).
+ * The first samples of a cell are spread over this many rounds: drift then affects all cells alike, and the random
+ * conditions of a visit (CPU, place in memory) are drawn as often. Recorded on an H200, twice as many visits with half
+ * as many samples reduced the spread between processes of pageable and staged cells from 11.7 to 7.2 %, for 6 % more
+ * time (results/nvidia-h200/places.txt).
  */
 export const leastRounds = 6;
 
-/** Rounds after those take so many samples at once. */
+/** Number of samples in each later round. */
 const samplesPerExtraRound = 4;
 
-/** How long a throughput sample lasts at least: a synchronisation of 10 µs is then 0.2 % of it. */
+/** Shortest duration of a throughput sample: a synchronisation of 10 µs is then 0.2 % of it. */
 const sampleNs = 5e6;
 
-/** A held stream takes no more copies (kMaxHeldCopies in cuda/engine/measurement.hpp). */
+/** A held stream accepts no more copies (kMaxHeldCopies in cuda/engine/measurement.hpp). */
 const maxHeldCopies = 128;
 
 const maxCopiesPerSample = 4096;
 
 /**
- * A sample of several workers lasts until the slowest is done: of single copies it would show the slowest one (1.6 %
- * below the rate on an H200), of several in a row what they take on average.
+ * A sample of several workers ends with the slowest one: single copies would show only that (1.6 % below the rate on an
+ * H200), several in a row show the average.
  */
 const minCopiesOfSeveralWorkers = 4;
 
-/** Latency samples are single copies: cheap, and the tail needs many, so that so many stand for one sample. */
+/** Latency samples are single copies, which are cheap, and their tail needs many: this many replace one sample. */
 const latencyCopiesPerSample = 50;
 
-/** How long a visit warms up, and the largest copy it does so with: what warms is the path, not the buffer. */
+/** Duration of a visit's warm-up, and its largest copy: the path is warmed up, not the buffer. */
 const warmupNs = 300e3;
 const maxWarmupBytes = 4 * 1024 * 1024;
 const maxWarmupCopies = 64;
 
-/** Until a load that has just started is at the clocks and temperatures at which it goes on. */
+/** Time for a new load to reach its steady clocks and temperature. */
 export const loadSettlingNs = 300e6;
 
-/** How long the load is looked at by itself before and after each visit: about a hundred pieces of its work. */
+/** Time that the load is measured alone before and after each visit: about a hundred pieces of its work. */
 export const loadAloneNs = 50e6;
 
-/** Copies a worker makes for one sample, from the time that one copy took while calibrating. */
+/** Copies of a worker for one sample, from the duration of one copy during calibration. */
 export function copiesPerSample(
   { mode, timer, workers }: { mode: Mode; timer: Timer; workers: number },
   copyNs: number,
@@ -58,8 +58,8 @@ export function copiesPerSample(
 }
 
 /**
- * Copies and their size for the warm-up of a visit. A warm cell's go over the whole of its buffer, which must be in
- * the cache before it is timed.
+ * Number and size of the copies in a visit's warm-up. Those of a warm cell cover its whole buffer, which must be in the
+ * cache before timing.
  */
 export function warmup(
   cell: Pick<Cell, "sizeBytes" | "cache" | "blockBytes">,
@@ -71,13 +71,13 @@ export function warmup(
   return { warmupCopies: Math.min(maxWarmupCopies, Math.max(1, Math.ceil(warmupNs / oneNs))), warmupBytes };
 }
 
-/** Copies a worker makes to calibrate: small ones in a batch, so that the synchronisation does not drown them. */
+/** Number of copies for calibrating a worker: small ones in a batch, so that the synchronisation does not dominate. */
 export function calibrationCopies(cell: { mode: Mode; sizeBytes: number }): number {
   const batchBytes = 4 * 1024 * 1024;
   return cell.mode === "latency" ? 1 : Math.min(32, Math.max(1, Math.floor(batchBytes / cell.sizeBytes)));
 }
 
-/** What every cell gets, whatever the budget: the count asked for, or enough for an interval. */
+/** Samples that every cell gets whatever the budget: the requested number, or enough for an interval. */
 export function leastSamples(mode: Mode, fixed: number | null): number {
   return fixed ?? minSamplesPerCell * copiesPerVisitUnit(mode);
 }
@@ -87,7 +87,7 @@ export function samplesOfRound(least: number, missing: number): number {
   return Math.min(missing, Math.ceil(least / leastRounds));
 }
 
-/** Samples of one visit beyond the least; none where a fixed count was asked for. */
+/** Samples of one later visit; 0 with a fixed number. */
 export function extraSamples(mode: Mode, fixed: number | null): number {
   return fixed === null ? samplesPerExtraRound * copiesPerVisitUnit(mode) : 0;
 }

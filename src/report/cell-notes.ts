@@ -20,8 +20,8 @@ import { otherUnevenNotes } from "./findings/uneven-cells.js";
 import { cellsAskedFor } from "./tables/cell-group.js";
 
 /**
- * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was
- * skipped, warnings, and how many cells came to which end.
+ * The notes below the tables of a result, each reason once: wrong data, failures, the meaning of the signs, skipped
+ * cells, warnings, and the number of cells by outcome.
  */
 export function cellNotes(
   document: ResultDocument,
@@ -47,7 +47,7 @@ export function cellNotes(
   ];
 }
 
-/** Of these, what must be read without --verbose too: what went wrong, was skipped or disturbed the figures. */
+/** The notes that are shown even without --verbose: failures, skipped cells, and disturbances. */
 export function urgentNotes(document: ResultDocument, shown: { showsIds: boolean }): Note[] {
   const nameOf = cellNames(
     document.cells.map(({ id }) => id),
@@ -101,7 +101,7 @@ function describeError(error: CellResult["error"]): string {
   return message.includes(error.code) ? message : `${message} (${error.code})`;
 }
 
-/** Why intervals are wider than asked for: for want of time, or of cells of which more would not have helped. */
+/** Why intervals are wider than requested: the time was too short, or the cells vary too much. */
 function precisionNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
   const { plan, run } = document;
   const late = cellsAskedFor(document).filter(
@@ -148,7 +148,7 @@ function varyingNote(cells: readonly CellResult[], { plan, run }: ResultDocument
   );
 }
 
-/** Why a figure has no interval that says anything of it. */
+/** Why a figure has no useful interval. */
 function intervalNotes(measured: readonly CellResult[], run: ResultDocument["run"]): Note[] {
   const unknown = measured
     .flatMap((cell) => cell.stats.map((stats) => halfWidthOf(cell, stats)))
@@ -161,10 +161,10 @@ function intervalNotes(measured: readonly CellResult[], run: ResultDocument["run
   return [note(`${sign.noInterval} ${reason}`, "warning")];
 }
 
-/** Share of checked copies below which a note says so: most copies could be wrong unnoticed. */
+/** Below this share of checked copies there is a note: most copies could be wrong unnoticed. */
 const leastProvenShare = 0.5;
 
-/** How many of the copies are proven, where most are not; and where all are, that this has its price. */
+/** The share of checked copies if it is small; if all are checked, a note that this has a price. */
 function provedNotes({ cells, plan }: ResultDocument, nameOf: NameOfCell): Note[] {
   if (plan?.verify === "every") return everyCopyNotes(cells, nameOf);
   const shareOf = (kind: CellResult["cache"]) => {
@@ -186,7 +186,9 @@ function provedNotes({ cells, plan }: ResultDocument, nameOf: NameOfCell): Note[
     : [note(`data checked: ${listed(parts)}; --verify every checks all`, "muted")];
 }
 
-/** That every copy was compared, which makes other figures; but no copy of the host's that is larger than its slots. */
+/**
+ * A note that every copy was compared, which changes figures; except copies of the host that are larger than its slots.
+ */
 function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[] {
   const compared = cells.filter(({ verification }) => verification?.copies);
   if (compared.length === 0) return [];
@@ -198,7 +200,9 @@ function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[
   return [note(`${text} alone`)];
 }
 
-/** What the answer and the findings rest on, where there are figures for any: a process says nothing of how others differ from it. */
+/**
+ * The basis of the answer and the findings, if there are figures for any: one process does not show how others differ.
+ */
 function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
   const withInterval = cells.filter(
     (cell) => isEvidence(cell) && cell.stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
@@ -224,14 +228,14 @@ function describeImprecision(plan: ResultDocument["plan"]): string {
   return `its interval was still wider than ${formatPrecision(plan.precision)} ${spent}`;
 }
 
-/** The name of a single cell, the number of several and their memory kinds. */
+/** The name of a single cell; for several cells their number and kinds of memory. */
 function describeCells(cells: readonly CellResult[], nameOf: NameOfCell): string {
   if (cells.length === 1) return nameOf(cells[0]!.id);
   const memories = memoryOrder.filter((memory) => cells.some((cell) => cell.memory === memory));
   return `${cells.length} cells, ${listed(memories)}`;
 }
 
-/** Below these, what else ran on the machine explains nothing. */
+/** Smaller shares of other activity explain nothing. */
 const shownStealShare = 0.01;
 const shownOtherCpuShare = 0.1;
 
@@ -248,7 +252,7 @@ function loadNotes({ load }: ResultDocument["run"]): Note[] {
   return clauses.length === 0 ? [] : [note(`during the run ${listed(clauses)}`, "warning")];
 }
 
-/** In the order in which they are counted; "null" is the outcome of a cell that the run did not come to. */
+/** In the order in which they are counted; "null" is the outcome of a cell that was not reached. */
 const outcomeName: Readonly<Record<`${CellResult["outcome"]}`, string>> = {
   converged: "converged",
   budget: "not converged",

@@ -9,12 +9,12 @@ import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-fact
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import type { BackendChoice } from "../settings/choices.js";
 
-/** What `pinbench devices` found; its `--json` prints this object as it is. */
+/** The result of `pinbench devices`, printed unchanged by its `--json`. */
 export interface DevicesReport {
   backend: ResultDocument["backend"];
   /** Set for the emulated device. */
   notice: string | null;
-  /** `library` is the path or name it was opened by. */
+  /** `library` is the path or name it was opened with. */
   driver: { library: string; version: string | null; cudaVersion: string; nvmlError: string | null };
   devices: DeviceEntry[];
   host: HostRecord;
@@ -22,24 +22,27 @@ export interface DevicesReport {
   build: BuildInfo & { version: string };
 }
 
-/** A device as the driver describes it, and its place in this machine. */
+/** The driver's facts on a device, and its place in this machine. */
 export interface DeviceEntry extends DeviceFacts {
   numaNode: number | null;
-  /** The bridges above it, as `DeviceRecord` has them. */
+  /** The bridges above it, as in `DeviceRecord`. */
   upstreamPath: string[] | null;
-  /** Of the link as it is now: at rest it may run below what it does under load. */
+  /** The limit of the current link, which may be lower at rest than under load. */
   linkLimitGBps: number | null;
 }
 
-/** Something that this build can or cannot do with this driver and device, such as timing with events. */
+/** A feature of this build with this driver and device, such as timing with events. */
 export interface Feature {
   name: string;
   on: boolean;
-  /** Why it is off, or what limits it; null where there is nothing to say. */
+  /** Why it is off, or its limits; null if there is nothing to report. */
   reason: string | null;
 }
 
-/** The devices, their driver and this machine. Opens the driver but no device, so it costs the GPU nothing. Throws PinbenchError. */
+/**
+ * The devices, their driver and this machine. Opens the driver but no device, so it costs the GPU nothing. Throws
+ * PinbenchError.
+ */
 export async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {
   const loaded = loadAddon();
   const backend = await openBackend(choice, loaded);

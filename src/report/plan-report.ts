@@ -15,7 +15,7 @@ import { blockWayOf, compareBlockWays } from "../results/variant.js";
 import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 
-/** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
+/** The output of `--dry-run --json`: the plan with its basis, and the number of processes. */
 export function planDocument(
   { settings, candidates: _, ...plan }: Plan,
   processes: number,
@@ -25,7 +25,7 @@ export function planDocument(
   return { ...plan, estimate, processes, staging: { chunkBytes, slots }, verify, seed, settings };
 }
 
-/** Beside a run in this process: several processes follow one another, each with the whole budget, and this one waits. */
+/** Several processes run one after the other, each with the whole budget, while this one waits. */
 function wholeDuration(
   estimate: Plan["estimate"],
   processes: number,
@@ -40,8 +40,8 @@ function wholeDuration(
 }
 
 /**
- * That what is measured whatever the budget takes longer than a budget that was asked for, or far longer than that of the
- * preset, as a sentence; null where it does not.
+ * A note if measuring takes longer than a requested budget, or far longer than the preset's, because of the first
+ * samples; null otherwise.
  */
 export function budgetNote({ settings, stopping, estimate, cells }: Plan): string | null {
   const isAsked = settings.budgetNs !== null;
@@ -54,19 +54,19 @@ export function budgetNote({ settings, stopping, estimate, cells }: Plan): strin
   return `The first samples of ${counted(measured, "cell")} take longer than the budget of ${formatDuration(stopping.budgetNs)}: the run cannot end before about ${formatRoughly(leastDurationNs)}. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.`;
 }
 
-/** A time that is longer by less than this is not mentioned. */
+/** Smaller excesses are not mentioned. */
 const noticedNs = 1e9;
 
-/** Whoever asked for no budget is content to wait so long. */
+/** Without a requested budget, this long is acceptable. */
 const longNs = 30e9;
 
-/** An estimate has no more than two digits that mean anything. */
+/** An estimate has at most two significant digits. */
 function formatRoughly(durationNs: number): string {
   const unitNs = durationNs < 120e9 ? 1 : 60e9;
   return formatDuration(Number((durationNs / unitNs).toPrecision(2)) * unitNs);
 }
 
-/** What `--dry-run` prints: the cells of the plan by axis, the memory that they need and the estimated time of all processes. */
+/** The output of `--dry-run`: the plan's cells by axis, their memory, and the estimated time of all processes. */
 export function planReport(
   plan: Plan,
   devices: readonly DeviceFacts[],
@@ -79,12 +79,12 @@ export function planReport(
   ]);
 }
 
-/** Controls of host memory do not stand in the order of the axes. */
+/** Controls of host memory are not in the order of the axes. */
 function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** None where threads alone copy. */
+/** Empty if only threads copy. */
 function workerFacts({ cells, processArenas, estimate }: Plan): Fact[] {
   const { length } = processArenas;
   if (length === 0) return [];
@@ -101,7 +101,7 @@ function workerFacts({ cells, processArenas, estimate }: Plan): Fact[] {
   ];
 }
 
-/** What the cells have beyond those of plain copies; none where they have nothing. */
+/** Facts on variants; empty without any. */
 function variantFacts({ cells, candidates }: Plan): Fact[] {
   const fact = (name: string, pick: (cell: PlannedCell) => string | number | undefined): Fact[] => {
     const values = new Set(cells.flatMap((cell) => pick(cell) ?? []));
@@ -120,21 +120,21 @@ function variantFacts({ cells, candidates }: Plan): Fact[] {
   ];
 }
 
-/** How blocks are copied, in the order of tables; none where there are none. */
+/** The ways of copying blocks, in the order of tables; empty without any. */
 function wayFacts(cells: readonly PlannedCell[]): Fact[] {
   const all = cells.flatMap((cell) => blockWayOf(cell) ?? []).sort(compareBlockWays);
   const ways = new Set(all.map(blockWayText));
   return ways.size === 0 ? [] : [["Ways", [...ways].join(", ")]];
 }
 
-/** What the budget ends, and what it does not. */
+/** What the budget limits, and what it does not. */
 function budgetText({ stopping, estimate }: Plan): string {
   const budget = `${formatDuration(stopping.budgetNs)} in all`;
   if (estimate.firstSamplesNs <= stopping.budgetNs) return budget;
   return `${budget}, but for the first samples of every cell, which take about ${formatRoughly(estimate.firstSamplesNs)} in any case`;
 }
 
-/** The time that it presumably takes, and the bounds of it where these are far off. */
+/** The expected time, and its range if that is wide. */
 function timeText({ leastDurationNs, durationNs, mostDurationNs }: ReturnType<typeof wholeDuration>): string {
   const [least, expected, most] = [leastDurationNs, durationNs, mostDurationNs].map(formatRoughly);
   const bounds = [
@@ -183,7 +183,7 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
   ];
 }
 
-/** What is to be said of a run before it measures. */
+/** Notes for a run before it measures. */
 export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): string[] {
   return [
     ...backendNotes(opened, isDryRun ? "planning for" : "measuring"),
@@ -192,7 +192,7 @@ export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): str
   ];
 }
 
-/** Of these, what there is to say of the driver that was opened, and of builds that were not. */
+/** The notes on the open driver, and on builds that do not load. */
 export function backendNotes(
   { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
   doing = "measuring",

@@ -3,26 +3,26 @@ import type { CellResult } from "../results/cell-schema.js";
 import type { NameOfCell } from "../results/naming/wording.js";
 import { formatDuration } from "../settings/units.js";
 
-/** One thing that the line tells. */
+/** One item of the line. */
 export interface Told {
   text: string;
-  /** What is added where there is room. */
+  /** Added if there is room. */
   more?: string;
 }
 
-/** How far a command has come. */
+/** The progress of a command. */
 export interface ProgressState {
-  /** How long it presumably still takes; null where nothing tells. */
+  /** Estimated remaining time; null if unknown. */
   leftNs: number | null;
-  /** Whether that is the longest that it can take, as where it ends when it has found what it looks for. */
+  /** Whether that is an upper limit, because the command may end when it is done. */
   isMost?: boolean;
-  /** What it is left of, where that is not the whole command: "of session 2 of 4", "until session 3 of 4". */
+  /** The scope of the remaining time, if not the whole command: "of session 2 of 4", "until session 3 of 4". */
   leftOf?: string;
-  /** How much of it is done: "41 of 90 cells converged" and "round 3", "process 3 of 8". */
+  /** The finished part: "41 of 90 cells converged" and "round 3", "process 3 of 8". */
   done: Told;
-  /** What it does or waits for at the moment: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null where `done` says it. */
+  /** The present activity: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null if `done` includes it. */
   now: Told | null;
-  /** The best that it has found: "55.1 GB/s" and "H2D pinned 64 MiB x1"; null before there is any. */
+  /** The best result so far: "55.1 GB/s" and "H2D pinned 64 MiB x1"; null before any. */
   best: Told | null;
 }
 
@@ -30,8 +30,8 @@ const separator = "; ";
 const ellipsis = "…";
 
 /**
- * One line without colours or a line break, at most `columns` wide: the terminal must not wrap it. Where there is no room
- * for all, what is added is left out first, then the best, then what is done; what is left is the last to go.
+ * One line without colours and line breaks, at most `columns` wide, because the terminal must not wrap it. If there is
+ * not enough room, additions are dropped first, then the best, then the finished part, and the remaining time last.
  */
 export function progressLine(
   { leftNs, isMost = false, leftOf, done, now, best }: ProgressState,
@@ -60,28 +60,28 @@ export function progressLine(
     : fitting.slice(0, Math.max(0, columns - ellipsis.length)) + ellipsis.slice(0, columns);
 }
 
-/** Whole seconds, and tenths of minutes from two of them: "about 41 s left", "at most 3.5 min left". */
+/** In whole seconds, and from two minutes on in tenths of minutes: "about 41 s left", "at most 3.5 min left". */
 function timeLeft(leftNs: number, isMost: boolean): string {
   if (leftNs < 1e9) return "less than 1 s left";
   const unitNs = leftNs < 120e9 ? 1e9 : 6e9;
   return `${isMost ? "at most" : "about"} ${formatDuration(Math.ceil(leftNs / unitNs) * unitNs)} left`;
 }
 
-/** What is to be known of a cell to name the best one. */
+/** The fields of a cell for finding the best one. */
 export type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
 
 /**
- * The highest rate between host and device or between devices that any of the cells has, with the cell's name; where all
- * are measured for their latency, the shortest. Null where none has a figure.
+ * The highest rate of any cell between host and device or between devices, with the cell's name; if all measure
+ * latency, the shortest one. Null without figures.
  */
 export function bestOf(cells: Iterable<MeasuredCell>, nameOf: NameOfCell): Told | null {
   let fastest = { id: "", value: 0 };
   let quickest = { id: "", value: Number.POSITIVE_INFINITY };
   for (const { id, memory, mode, stats } of cells) {
-    // Copies of the host alone are a control.
+    // Copies of the host are a control.
     if (memory === "host") continue;
     for (const { direction, bandwidthGBps, latencyUs } of stats) {
-      // What stays within a device goes over no link.
+      // Copies within a device use no link.
       if (direction === "d2d") continue;
       const [rate, time] = [bandwidthGBps.median, latencyUs?.median ?? Number.POSITIVE_INFINITY];
       if (mode === "throughput" && rate > fastest.value) fastest = { id, value: rate };

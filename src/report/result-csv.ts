@@ -7,7 +7,7 @@ import type { ResultDocument } from "../results/schema.js";
 interface Row {
   document: ResultDocument;
   cell: CellResult;
-  /** Null for a cell that has no figures. */
+  /** Null for a cell without figures. */
   stats: CellStats | null;
 }
 
@@ -24,7 +24,7 @@ const columns: readonly Column[] = [
     ({ document, cell }) => document.devices.find(({ ordinal }) => ordinal === cell.device)?.name ?? null,
   ],
   ["direction", ({ cell }) => cell.direction],
-  // Of a bidir cell: h2d, d2h or their sum.
+  // For a bidir cell: h2d, d2h or their sum.
   ["moved", ({ stats }) => stats?.direction ?? null],
   ["memory", ({ cell }) => cell.memory],
   ["size_bytes", ({ cell }) => cell.sizeBytes],
@@ -34,7 +34,7 @@ const columns: readonly Column[] = [
   ["cache", ({ cell }) => cell.cache],
   ["outcome", ({ cell }) => cell.outcome],
   ["samples", ({ stats }) => stats?.samples ?? 0],
-  // More than one: low and high are the interval between them.
+  // If above 1, low and high are the interval between the processes.
   ["processes", ({ stats }) => stats?.bandwidthGBps.processMedians?.length ?? 1],
   ["copies_per_sample", ({ cell }) => cell.copiesPerSample],
   ...distributionColumns("bandwidth_gbps", (stats) => stats.bandwidthGBps),
@@ -55,7 +55,7 @@ const columns: readonly Column[] = [
   ...(["median", "low", "high"] as const).map(
     (key): Column => [`load_kept_share_${key}`, ({ cell }) => cell.load?.keptShare[key] ?? null],
   ),
-  // What the kernels of one copy take, of a pipeline.
+  // Time of a pipeline's kernels for one copy.
   ["compute_ns", ({ cell }) => cell.computeNs ?? null],
   ["host", ({ document }) => document.host?.hostname ?? null],
   ["run_id", ({ document }) => document.run.id],
@@ -69,7 +69,7 @@ const columns: readonly Column[] = [
   ...variantColumns(9),
 ];
 
-/** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
+/** One row per cell and direction, also for a cell without figures; the first row has the names of the columns. */
 export function resultRows(document: ResultDocument): CsvValue[][] {
   const rows = document.cells.flatMap((cell) => {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;

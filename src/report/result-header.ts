@@ -16,7 +16,7 @@ import type { LinkRecord } from "../results/schema-parts.js";
 import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 
-/** What it was that was measured, and how: device, link, driver, host, cache, timing and units. */
+/** The conditions of the measurement: device, link, driver, host, cache, timing and units. */
 export function headerFacts(document: ResultDocument): Fact[] {
   const { devices, importedFrom, cells } = document;
   const labels = labelsLine(document);
@@ -35,7 +35,7 @@ export function headerFacts(document: ResultDocument): Fact[] {
   ];
 }
 
-/** What must be read before any figure: that the device is emulated, that the run did not come to its end, and who else used the devices. */
+/** Alerts before any figure: an emulated device, an unfinished run, and other users of the devices. */
 export function headerAlerts(document: ResultDocument): Note[] {
   const notice = noticeIn(document);
   const { sharing } = document.run;
@@ -73,7 +73,7 @@ function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument)
   ];
 }
 
-/** Device and link in a line each device, for a terminal without --verbose. */
+/** Device and link, one line per device, for a terminal without --verbose. */
 export function briefFacts({ devices, run, importedFrom }: ResultDocument): Fact[] {
   const named = labelsLine({ run });
   return [
@@ -98,7 +98,7 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 }
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
-  // An emulated device has a link where its NVML tells of one.
+  // An emulated device has a link only if its NVML reports one.
   if (backend === "emulated" && link === null) return "none: no share of a link is given";
   if (link === null || link.generation === null || link.width === null) {
     return "not known: no share of it is given";
@@ -109,7 +109,7 @@ function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocu
     : `${now}, limit ${roundDown(linkLimitGBps, 1)} GB/s each way (packet overhead not subtracted)`;
 }
 
-/** Empty unless the link runs below what the device can do: then a slot, a riser or a setting holds it back. */
+/** Empty unless the link runs below the device's best: then a slot, a riser or a setting limits it. */
 function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
   const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
   if (!below(generation, maxGeneration) && !below(width, maxWidth)) return "";
@@ -153,7 +153,7 @@ function describeColdPool(cells: readonly CellResult[]): string {
   const most = formatSizeRounded(Math.max(...sizesBytes));
   const span = least === most ? least : `${least} to ${most}`;
   const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
-  // A device that tells no cache has none of 0 B.
+  // A device without a reported cache does not have one of 0 B.
   const than = pool.lastLevelCacheBytes > 0 ? `last-level cache ${cache}` : "the cache's size is not known";
   return `cold: buffers rotated through ${span} (${than})`;
 }
@@ -168,7 +168,7 @@ function timingOf(document: ResultDocument): string {
   return [...used.map((timer) => timingMethod[timer]), figuresOf(document)].join("; ");
 }
 
-/** What a figure is, and what the interval beside it is an interval of. */
+/** The meaning of figures and of their intervals. */
 function figuresOf({ importedFrom, run: { processes } }: ResultDocument): string {
   if (importedFrom != null) return "one published figure a cell";
   if (processes == null || processes.length === 0) {

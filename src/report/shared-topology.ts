@@ -2,20 +2,22 @@ import { groupBy } from "../draw/report.js";
 import { counted, listed } from "../draw/words.js";
 import type { DeviceRecord } from "../results/schema.js";
 
-/** What several devices have in common on their way to the CPU and its memory, the innermost that they all share. */
+/** The innermost part that several devices share on their way to the CPU and its memory. */
 export interface SharedUpstream {
   what: "PCIe switch" | "PCIe root port" | "PCIe host bridge" | "NUMA node";
-  /** As sysfs names it: the address of a switch's upstream port, of a root port or of a host bridge, or a node's number. */
+  /**
+   * Its name in sysfs: the address of a switch's upstream port, of a root port or of a host bridge, or a node's number.
+   */
   name: string;
 }
 
-/** What is known of a device's place in the machine. */
+/** The known facts on a device's place in the machine. */
 export type DevicePlace = Pick<DeviceRecord, "numaNode" | "upstreamPath">;
 
-/** The host bridge comes first, then its root port; all that is below belongs to switches. */
+/** The host bridge comes first, then its root port; everything below belongs to switches. */
 const whatByDepth = ["PCIe host bridge", "PCIe root port"] as const;
 
-/** Null where they are on several NUMA nodes and share no bridge, "unknown" where sysfs does not tell of all of them. */
+/** Null if they are on several NUMA nodes and share no bridge, "unknown" if sysfs hides some of them. */
 export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream | "unknown" | null {
   const paths = devices.flatMap(({ upstreamPath }) => (upstreamPath == null ? [] : [upstreamPath]));
   const nodes = devices.flatMap(({ numaNode }) => numaNode ?? []);
@@ -39,7 +41,7 @@ type Pair = readonly [PlacedDevice, PlacedDevice];
 
 const nothing = "no PCIe bridge and no NUMA node";
 
-/** A virtual machine shows a tree of its own, in which devices may stand elsewhere than in the real one. */
+/** A virtual machine shows a tree of its own, in which devices may be in other places than in the real one. */
 function qualified(text: string, virtualization: string | null): string {
   return virtualization === null ? text : `${text} (as this virtual machine shows it)`;
 }
@@ -53,14 +55,14 @@ function pairsOf(devices: readonly PlacedDevice[]): Pair[] {
   return devices.flatMap((one, i) => devices.slice(i + 1).map((other): Pair => [one, other]));
 }
 
-/** Whether sysfs tells of one of the pairs what it shares. */
+/** Whether sysfs shows what at least one of the pairs shares. */
 function isKnown(pairs: readonly Pair[]): boolean {
   return pairs.some((pair) => sharedUpstream(pair) !== "unknown");
 }
 
 /**
- * Pairs by the innermost that they share: its name, such as "PCIe switch 0000:01:00.0", and the ordinals of all of these
- * devices; the fewest devices first. Pairs that share nothing, or of which it is not known, are left out.
+ * Pairs by the innermost part that they share: its name, such as "PCIe switch 0000:01:00.0", and the ordinals of all of
+ * these devices; the fewest devices first. Pairs that share nothing, or are unknown, are left out.
  */
 function byShared(pairs: readonly Pair[]): { name: string; ordinals: number[] }[] {
   const named = pairs.flatMap((pair) => {
@@ -76,8 +78,8 @@ function byShared(pairs: readonly Pair[]): { name: string; ordinals: number[] }[
 }
 
 /**
- * What several devices share, as a list: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and 3: NUMA node 0".
- * `virtualization` is the host's.
+ * What several devices share, as a list: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and 3: NUMA node
+ * 0". `virtualization` is that of the host.
  */
 export function describeSharing(devices: readonly PlacedDevice[], virtualization: string | null): string {
   const pairs = pairsOf(devices);
@@ -88,7 +90,7 @@ export function describeSharing(devices: readonly PlacedDevice[], virtualization
 }
 
 /**
- * What some of the devices share with each other and with the rest, as a sentence: "devices 0 and 1 share PCIe switch
+ * What some devices share with each other and with the rest, as a sentence: "devices 0 and 1 share PCIe switch
  * 0000:01:00.0, and devices 1 and 2 share NUMA node 0".
  */
 export function sharingSentence(

@@ -1,11 +1,11 @@
-/** A word of the tables, and what it means in one sentence for somebody who has never met it. */
+/** A word of the tables with its meaning, in one sentence for a newcomer. */
 export interface Term {
-  /** What it is listed by, and all that the tables call it. */
+  /** All names in the tables; the first is the heading. */
   names: readonly string[];
   meaning: string;
 }
 
-/** Terms that belong together, in the order in which a reader meets them. */
+/** Terms that belong together, in the order of reading. */
 export interface TermGroup {
   title: string;
   terms: readonly Term[];
@@ -79,7 +79,7 @@ export const termGroups: readonly TermGroup[] = [
     terms: [
       term(
         ["GB/s", "throughput", "bandwidth"],
-        "how many times 1 000 000 000 bytes are copied in a second, with many copies in a row",
+        "bytes copied per second, in 1 000 000 000s, with many copies in a row",
       ),
       term(
         ["latency", "µs"],
@@ -228,7 +228,7 @@ export const termGroups: readonly TermGroup[] = [
       term("uneven", "within runs, slow copies take more of the time than in the baseline"),
       term("faster", "shown to be faster by the threshold or more"),
       term("not slower", "a loss of the threshold is ruled out"),
-      term("cannot be told", "the figures vary too much to decide whether it is slower"),
+      term("inconclusive", "the figures vary too much to decide whether it is slower"),
       term("missing", "the baseline has the cell, the candidate has no figure of it"),
       term("new", "the candidate has the cell, the baseline does not"),
       term("not comparable", "measured on another GPU or link, or in another way"),
@@ -250,7 +250,7 @@ export const termGroups: readonly TermGroup[] = [
         "how much runs differ though nothing changed (standard deviation)",
       ),
       term(["drop found", "drop found typical"], "how large a drop has to be for a check to find it"),
-      term("cells", "how many cells are meant"),
+      term("cells", "number of cells"),
     ],
   },
   {
@@ -275,8 +275,11 @@ export const termGroups: readonly TermGroup[] = [
       term(["GPU", "GPUs"], "a node's GPU, by its number, or how many there are"),
       term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
       term("slower by", "how much less speed than is usual in the group"),
-      term("slowest in", "the cell that lost most"),
-      term("slow since", "the earliest result in a row that shows the loss; before it there may be none"),
+      term("slowest in", "the cell with the largest loss"),
+      term(
+        "slow since",
+        "the earliest of the results in a row that show the loss; there may be none before it",
+      ),
       term("figure", "what was measured there"),
       term("again", "what fresh processes on the node found afterwards"),
       term(
@@ -319,8 +322,8 @@ export const termGroups: readonly TermGroup[] = [
     terms: [
       term("measured", "what the device reached with plain pinned copies"),
       term("expected", "what healthy machines with this GPU and link reach"),
-      term("of expected", "what was measured as a share of that"),
-      term("of link", "what was measured as a share of what the link can carry of payload"),
+      term("of expected", "the measured rate as a share of the expected one"),
+      term("of link", "the measured rate as a share of the payload that the link can carry"),
       term("copies", "whether the device copied by itself or while the others did"),
     ],
   },
@@ -351,13 +354,13 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "explain",
     terms: [
-      term("question", "what is asked of this machine; `pinbench explain` lists all of them"),
+      term("question", "a question about this machine; `pinbench explain` lists all of them"),
       term("what was measured", "the quantity of the figure and its interval"),
       term("samples", "number of measurements behind the median; - if it is computed from other figures"),
       term("true here", "the claim holds on this machine, for certain"),
       term("not here", "the claim does not hold on this machine, for certain"),
       term(
-        ["cannot be told, of a claim", "cannot be told"],
+        ["inconclusive, of a claim", "inconclusive"],
         "what was measured does not decide the claim, or it could not be measured",
       ),
     ],

@@ -5,9 +5,8 @@ import { PinbenchError } from "../errors.js";
 import { type Term, termGroups } from "./term-groups.js";
 
 /**
- * Words that stand for the same term: the case of letters, a number at an end ("device 0") and how ASCII spells a sign
- * make no difference, nor how many workers there are ("x16") and which kind of memory it is whose share of the link is
- * shown.
+ * A key that is equal for words of one term: it ignores case, a number at the end ("device 0"), ASCII spellings of
+ * signs, the number of workers ("x16"), and the kind of memory in a share of the link.
  */
 function keyOf(word: string): string {
   return asciiText(word)
@@ -21,13 +20,13 @@ function keyOf(word: string): string {
     .replace(/^[a-z-]+\/link$/, "link");
 }
 
-/** The terms that a word stands for, which may be several; none where it is no term. */
+/** The terms of a word, possibly several; empty if it is no term. */
 export function termsNamed(word: string): Term[] {
   const key = keyOf(word);
   return allTerms.filter(({ names }) => names.some((name) => keyOf(name) === key));
 }
 
-/** The terms of a word; where there is none, those that have it among the words of their names. */
+/** The terms of a word; without any, those that contain it in their names. */
 function termsLike(word: string): Term[] {
   const exact = termsNamed(word);
   const hasWord = (name: string) =>
@@ -39,7 +38,7 @@ function termsLike(word: string): Term[] {
 
 const allTerms = termGroups.flatMap(({ terms }) => terms);
 
-/** The text of all terms, or of those that the words stand for. Throws a usage error for a word that is no term. */
+/** The text of all terms, or of those of the words. Throws a usage error for an unknown word. */
 export function termsText(words: readonly string[], screen: Screen): string {
   const unknown = words.find((word) => termsLike(word).length === 0);
   if (unknown !== undefined) {

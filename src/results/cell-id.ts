@@ -107,9 +107,9 @@ export function variantPlaces(cell: VariantFields): number[] {
 }
 
 /**
- * The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. What a plain cell
- * does not have stands behind that: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`,
- * `…/blocks-4096-loop`, `…/blocks-4096-kernel-sms-8`.
+ * The cell's id, such as `d0/h2d/pinned/16777216/w4/throughput/wall/cold`, by which results are compared. Variants add
+ * to it: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`, `…/blocks-4096-loop`,
+ * `…/blocks-4096-kernel-sms-8`.
  */
 export function cellId(cell: Cell): string {
   const plain = [
@@ -139,8 +139,8 @@ const variantForm = variantParts.map((group) => {
 const idForm = new RegExp(`^${plainForm}${variantForm.join("")}$`);
 
 /**
- * The cell that cellId() gave this id. Throws a usage error for any other text; whether the numbers make sense is for
- * the plan to say.
+ * The cell of an id from cellId(). Throws a usage error for any other text; the plan checks whether the numbers make
+ * sense.
  */
 export function parseCellId(text: string): Cell {
   const match = idForm.exec(text);
@@ -167,7 +167,7 @@ export function parseCellId(text: string): Cell {
   };
 }
 
-/** What each part of a plain id may be made into, so that it is one; null for what nobody can have meant. */
+/** Corrections for each part of a plain id; null if its meaning cannot be guessed. */
 const repairs: readonly ((part: string) => string | null)[] = [
   (part) => part.replace(/^(?:d|dev|device|gpu)?-?(\d{1,4})$/i, "d$1"),
   (part) => nearestWord(part, directions),
@@ -179,14 +179,14 @@ const repairs: readonly ((part: string) => string | null)[] = [
   (part) => nearestWord(part, caches),
 ];
 
-/** How a cell is measured unless somebody says otherwise: the end of most ids. */
+/** The usual end of an id: the defaults of mode, timer and cache. */
 const usualEnd = ["throughput", "wall", "cold"];
 
 function hintOfId(text: string): string {
   const example =
     "Write for example d0/h2d/pinned/16777216/w4/throughput/wall/cold; the cells of a JSON result have theirs.";
   if (text.includes("*")) return `--cells takes whole ids, not patterns. ${example}`;
-  // What stands behind a plain id is too various to be guessed.
+  // The additions of variants are too diverse to guess.
   const given = text.split("/", repairs.length + 1);
   if (given.length < repairs.length - usualEnd.length || given.length > repairs.length) return example;
   const parts = [...given, ...usualEnd.slice(given.length - repairs.length + usualEnd.length)];
@@ -196,7 +196,7 @@ function hintOfId(text: string): string {
   return `Did you mean ${repaired}?${hasUnit ? " Ids have sizes in bytes." : ""}`;
 }
 
-/** Bytes of a size, however it is written; null for no size. */
+/** Bytes of a size in any notation; null for other text. */
 function bytesOf(text: string): string | null {
   try {
     return String(parseSize(text));

@@ -14,13 +14,13 @@ import {
 import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
 
 /*
- * What a result holds of each cell.
+ * The part of a result for each cell.
  */
 
 const directionMoved = z.enum(directionsMoved);
 
 /**
- * A column of samples: what z.array(z.number()) would accept, without its copy of every array. A folder of runs has
+ * A column of samples: accepts what z.array(z.number()) does, without copying the array, because a folder of runs has
  * millions of samples.
  */
 function column(
@@ -47,12 +47,12 @@ const distributionSchema = z.object({
   min: finite,
   max: finite,
   /**
-   * Stopping interval of the median, about 95 % (order statistics); null below 6 samples. Where several processes
-   * measured, the 95 % interval between their medians; null below 3 processes.
+   * Stopping interval of the median, about 95 % (order statistics); null below 6 samples. For several processes, the 95
+   * % interval between their medians; null below 3 processes.
    */
   low: finite.nullable(),
   high: finite.nullable(),
-  /** Where several processes measured: the median of each, in their order; `median` is the median of these. */
+  /** For several processes: the median of each, in order; `median` is their median. */
   processMedians: z.array(finite).nullish(),
 });
 
@@ -61,27 +61,27 @@ const statsSchema = z.object({
   /** "sum": both directions of a bidir cell together; throughput cells only. */
   direction: z.enum([...directionsMoved, "sum"]),
   samples: count,
-  /** With the rates below which a tenth and nine tenths of the samples lie; absent in older results. */
+  /** With the 10th and 90th percentile of the samples' rates; absent in older results. */
   bandwidthGBps: distributionSchema.extend({ p10: finite.nullish(), p90: finite.nullish() }),
   /**
-   * All bytes over the sum of the samples' durations: what a program gets, slow copies included. Absent in older results,
-   * whose samples tell.
+   * All bytes over the sum of the samples' durations: a program's rate, including slow copies. Absent in older results,
+   * where it follows from the samples.
    */
   overTimeGBps: ratio.nullish(),
   /** Half the interval's width over the median of the bandwidth; null without an interval. */
   relativeHalfWidth: ratio.nullable(),
-  /** Latency cells only, microseconds a copy. */
+  /** For latency cells only, in microseconds a copy. */
   latencyUs: distributionSchema.extend({ p90: finite, p99: finite }).nullable(),
-  /** Median bandwidth over the link's limit; null where that is not known, for d2d, the sum and latency cells. */
+  /** Median bandwidth over the link's limit; null if that is unknown, and for d2d, the sum and latency cells. */
   linkShare: ratio.nullable(),
 });
 
 /** The raw samples of one direction of a cell. */
 const samplesSchema = z.object({
   direction: directionMoved,
-  /** Where several processes measured: which of them, from 0. Each calibrates its samples by itself. */
+  /** For several processes: the index of this one. Each calibrates its samples by itself. */
   process: count.nullish(),
-  /** Bytes of one sample, each counted once; for d2d the rate counts each twice, as it is read and written. */
+  /** Bytes of one sample, each counted once; for d2d the rate counts each twice, because it is read and written. */
   bytesPerSample: count,
   /** From the start of the device's session. */
   startNs: column("a number from 0 up", { type: "number", minimum: 0 }, (value) => value >= 0),
@@ -102,26 +102,26 @@ const mismatchSchema = z.object({
   mismatchedBytes: count,
 });
 
-/** What became of a cell. */
+/** The outcome of a cell. */
 const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
 /** The parameters that a plain cell lacks, in the order of results; `variantParts` of cell-id.ts has what ids say of each. */
 export const variantSchema = z.object({
   /** Absent: thread. */
   workerKind: z.enum(workerKinds).optional(),
-  /** The devices that copy at the same time, this one among them, ascending; absent: this one alone. */
+  /** The devices that copy at the same time, including this one, ascending; absent for this one alone. */
   together: z.array(count).optional(),
-  /** The device that a copy between two devices goes to, and how it is made; with direction p2p alone. */
+  /** The destination of a copy between two devices, and the path; only with direction p2p. */
   peer: count.optional(),
   path: z.enum(peerPaths).optional(),
-  /** What keeps the machine busy meanwhile; absent: none. */
+  /** The load on the machine meanwhile; absent for none. */
   beside: z.enum(besides).exclude(["none"]).optional(),
-  /** Number of chunks of each copy; a kernel over each follows it in another stream. Absent: a plain copy. */
+  /** Number of chunks of each copy; a kernel for each follows it in another stream. Absent for a plain copy. */
   chunks: count.optional(),
-  /** Bytes of the blocks of each copy, at shuffled places of both sides, and the way. Absent: in one piece. */
+  /** Bytes of the blocks of each copy, at shuffled places on both sides, and the way. Absent for one piece. */
   blockBytes: count.optional(),
   blockWay: z.enum(blockWays).optional(),
-  /** Multiprocessors that way `kernel` keeps to; absent: as many as help. */
+  /** Number of multiprocessors for way `kernel`; absent for as many as help. */
   blockSms: count.optional(),
 });
 
@@ -141,7 +141,7 @@ const cellSchema = z.object({
   ...variantSchema.shape,
 });
 
-/** What a run measured of a cell. */
+/** The measurements of one cell. */
 export const cellResultSchema = z.object({
   id: z.string(),
   ...cellSchema.shape,
@@ -149,7 +149,7 @@ export const cellResultSchema = z.object({
   placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }).nullable(),
   pages: z
     .object({
-      /** "base" 4 KiB pages as malloc or the driver gives them, "huge" where huge pages were asked for. */
+      /** "base": 4 KiB pages from malloc or the driver; "huge": huge pages were requested. */
       kind: z.enum(["base", "huge", "device"]),
       arenaBytes: count,
       hugePageBytes: count.nullable(),
@@ -164,7 +164,7 @@ export const cellResultSchema = z.object({
     })
     .nullable(),
   syncMode: z.literal("spin").nullable(),
-  /** 0 until the cell has been calibrated; of several processes, the first one's. */
+  /** 0 before the cell is calibrated; for several processes, that of the first. */
   copiesPerSample: count,
   samples: z.array(samplesSchema),
   stats: z.array(statsSchema),
@@ -173,31 +173,31 @@ export const cellResultSchema = z.object({
     .object({
       checkedBytes: count,
       mismatches: z.array(mismatchSchema),
-      /** Timed copies of the visits that were compared, all workers and directions together. Absent in older results. */
+      /** Number of timed copies in compared visits, over all workers and directions. Absent in older results. */
       copies: count.nullish(),
       /**
-       * Those of them that comparing proves to have been made and right: they were compared whole, and no other one went to
-       * the same place before that. What went wrong in the others may not show. Absent in older results.
+       * Number of those that were proven right: they were compared completely, and no later copy overwrote them before.
+       * Faults in the others may stay unnoticed. Absent in older results.
        */
       provenCopies: count.nullish(),
     })
     .nullable(),
-  /** What the load beside the copies did, by itself and during them; absent without one. */
+  /** The load's rates, alone and during the copies; absent without one. */
   load: z
     .object({
       unit: z.enum(["GFLOP/s", "GB/s"]),
-      /** Right before and after the copies of a visit, with the load running on: a figure a visit. */
+      /** Right before and after the copies of a visit, while the load runs on: one figure per visit. */
       alone: distributionSchema,
       during: distributionSchema,
-      /** During over alone, visit by visit. */
+      /** Ratio of during to alone, visit by visit. */
       keptShare: distributionSchema,
     })
     .nullish(),
-  /** Of a pipeline: what the kernels of one copy take together. */
+  /** For a pipeline: total time of one copy's kernels. */
   computeNs: nanoseconds.nullish(),
-  /** Of scattered blocks: what a block costs the CPU of a worker, until the last call that starts its copy returns. */
+  /** For scattered blocks: a worker's CPU time per block, until the last call that starts its copy returns. */
   hostNsPerBlock: distributionSchema.nullish(),
-  /** Null for a cell that is not finished: the run goes on, or it was aborted or failed. */
+  /** Null for an unfinished cell: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),
   /** Why it was skipped; null otherwise. */
   skipReason: z.string().nullable(),
@@ -205,7 +205,7 @@ export const cellResultSchema = z.object({
   warnings: z.array(z.string()),
 });
 
-/** What is measured in one cell: the parameters that its id names, and that a baseline joins on. */
+/** The parameters of a cell, which its id contains, and by which baselines are compared. */
 export type Cell = z.infer<typeof cellSchema>;
 /** The parameters that a plain cell lacks. */
 export type VariantFields = z.infer<typeof variantSchema>;
@@ -217,5 +217,5 @@ export type CellStats = z.infer<typeof statsSchema>;
 export type Distribution = z.infer<typeof distributionSchema>;
 /** The raw samples of one direction of a cell. */
 export type CellSamples = z.infer<typeof samplesSchema>;
-/** What became of a cell. */
+/** The outcome of a cell. */
 export type Outcome = z.infer<typeof outcomeSchema>;

@@ -4,15 +4,14 @@ import type { VarianceEstimate } from "../stats/variance.js";
 import type { Cell, Distribution } from "./cell-schema.js";
 
 /**
- * The noise of a GPU, outliers included, by kind: what to fall back on where the compared runs say nothing of their
- * own. From 45 processes on an NVIDIA H200 (results/nvidia-h200/noise.json; `node bench/regress/recorded-spread.mjs`
- * prints these lines); it says little of another machine, and kinds that were not recorded are absent.
- *
- * Variance and degrees of freedom are made as in `outlierSpread()` of compare/noise.ts. `fitVariancePrior()` would
- * leave 1.3 to 2.2 degrees of freedom: most cells of a kind are far quieter than a few, its logarithms weigh the quiet
- * ones, and a pinned cell would have to lose 44 % before one run could be called slower than another. With these values
- * none of the recorded runs is slower than another, and a pinned cell that loses 10 % is found; a pageable cell must
- * lose a third and a staged one two thirds, for single processes are off by nearly as much.
+ * The noise of a GPU by kind, outliers included: a fallback for comparisons whose runs do not show their own. From 45
+ * processes on an NVIDIA H200 (results/nvidia-h200/noise.json; `node bench/regress/recorded-spread.mjs` prints these
+ * lines); it says little about another machine, and unrecorded kinds are absent. Variance and degrees of freedom are
+ * computed as in `outlierSpread()` of compare/noise.ts. `fitVariancePrior()` would leave 1.3 to 2.2 degrees of freedom,
+ * because most cells of a kind are far quieter than a few, and its logarithms give weight to the quiet ones: a pinned
+ * cell would have to lose 44 % before one run could be called slower than another. With these values none of the
+ * recorded runs is slower than another, and a pinned cell that loses 10 % is found; a pageable cell must lose a third
+ * and a staged one two thirds, because single processes are off by nearly as much.
  */
 export const recordedSpread: Readonly<Record<string, VarianceEstimate>> = {
   pageable: { variance: 1.08e-3, degreesOfFreedom: 6.9 },
@@ -20,15 +19,15 @@ export const recordedSpread: Readonly<Record<string, VarianceEstimate>> = {
   pinned: { variance: 1.88e-6, degreesOfFreedom: 4.4 },
 };
 
-/** GPUs that the recordings cover: of another one, single runs say nothing of how far the next may be. */
+/** The recorded GPUs: on others, single runs do not show how far the next may be. */
 const recordedGpus: readonly string[] = ["NVIDIA H200"];
 
-/** Whether what was recorded stands for runs on these devices, of which there is at least one. */
+/** Whether the recordings apply to runs on these devices, of which there is at least one. */
 export function areRecorded(deviceNames: readonly string[]): boolean {
   return deviceNames.length > 0 && deviceNames.every((name) => recordedGpus.includes(name));
 }
 
-/** A median, and the interval in which other processes of the same machine find it, in the unit of what was measured. */
+/** A median, and the interval in which other processes on the same machine find it, in the unit of the measurement. */
 export interface IntervalEstimate {
   median: number;
   low: number;
@@ -38,10 +37,10 @@ export interface IntervalEstimate {
 const tailOf95Percent = 0.025;
 
 /**
- * What may be claimed of a figure, at 95 %; null without an interval, and for 0, around which there is no ratio. Of several processes it is the interval between
- * them. One process does not know how others differ from it: its own interval is widened by the recorded spread, as a
- * prediction of the figure that another process with as wide an interval finds. Kinds that were not recorded have at
- * least the spread of pinned memory, and machines that were not that of the recording at least the recorded one.
+ * The 95 % interval that can be claimed for a figure; null without an interval, and for 0, which has no ratios. For
+ * several processes it is the interval between them. One process does not show how others differ, so its own interval
+ * is widened by the recorded spread to a prediction interval for another process with an equally wide interval.
+ * Unrecorded kinds have at least the spread of pinned memory, and other machines at least the recorded one.
  */
 export function claimedInterval(
   memory: Memory,
@@ -63,10 +62,10 @@ export function claimedInterval(
 }
 
 /**
- * The same of a rate of scattered blocks. How far processes differ depends on what it waits for: a kernel waits for the link
- * alone, as pinned copies do; gathering for what a CPU copies, as staged ones do. Calls for blocks of pinned memory wait for a
- * CPU as far as they are slower than the link: that share has the spread of pageable copies. `linkGBps` is what large copies
- * reach; undefined where that is not known.
+ * The same for a rate of scattered blocks. The spread between processes depends on what the copies wait for: a kernel
+ * waits only for the link, like pinned copies; gathering waits for the CPU's copies, like staged ones. Calls for blocks
+ * of pinned memory wait for a CPU to the extent that they are slower than the link: that share has the spread of
+ * pageable copies. `linkGBps` is the rate of large copies; undefined if unknown.
  */
 export function claimedBlockRate(
   { blockWay, memory }: Pick<Cell, "blockWay" | "memory">,
@@ -88,16 +87,17 @@ function around(median: number, logHalfWidth: number): IntervalEstimate {
   return { median, low: median / Math.exp(logHalfWidth), high: median * Math.exp(logHalfWidth) };
 }
 
-/** Half the width of the 95 % interval that one process's logarithm has. */
+/** Half the width of the 95 % interval of one process's logarithm. */
 function spreadHalfWidth(memory: Memory): number {
   const { variance, degreesOfFreedom } = recordedSpread[memory] ?? recordedSpread.pinned!;
   return studentQuantile(tailOf95Percent, degreesOfFreedom) * Math.sqrt(variance);
 }
 
 /**
- * The ratio of two figures with its 95 % interval, from the two figures' own (G. Y. Zou and A. Donner, "Construction
- * of confidence limits about effect measures: a general approach", Statistics in Medicine 27, 2008, on logarithms): the
- * two are taken to vary independently, so that what they share makes the interval too wide and never too narrow.
+ * The ratio of two figures with its 95 % interval, from the figures' own intervals (G. Y. Zou and A. Donner,
+ * "Construction of confidence limits about effect measures: a general approach", Statistics in Medicine 27, 2008, on
+ * logarithms). The two are assumed to be independent, so common noise makes the interval too wide, but never too
+ * narrow.
  */
 export function ratioInterval(one: IntervalEstimate, other: IntervalEstimate): IntervalEstimate {
   const ratio = one.median / other.median;

@@ -1,6 +1,6 @@
 import type { BackendName } from "../settings/choices.js";
 
-/** What every output with figures of the emulated device says. */
+/** In every output with figures of the emulated device. */
 export const emulatedNotice = "emulated device: figures describe this machine's memory, not a GPU";
 
 /** The same among the notes of a tuning. */
@@ -11,15 +11,15 @@ export function noticeOf(backend: BackendName): string | null {
   return backend === "emulated" ? emulatedNotice : null;
 }
 
-/** The name of a version as cuDriverGetVersion counts: 13000 is "13.0". */
+/** The name of a version from cuDriverGetVersion: 13000 is "13.0". */
 export function cudaVersionName(version: number): string {
   return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
 }
 
 /**
- * What a lane carries of payload, in Gbit/s by PCIe generation, from the PCI Express Base Specification: its raw rate
- * times its line code, which is 8b/10b up to generation 2, 128b/130b from 3 to 5, and in generation 6 (PAM4, FLIT mode)
- * 242 of the 256 bytes of a flit, the rest being CRC and forward error correction.
+ * Payload of a lane in Gbit/s by PCIe generation, from the PCI Express Base Specification: its raw rate times its line
+ * code, which is 8b/10b up to generation 2 and 128b/130b from 3 to 5; in generation 6 (PAM4, FLIT mode) 242 of a flit's
+ * 256 bytes, the rest being CRC and forward error correction.
  */
 const laneGbps: ReadonlyMap<number, number> = new Map([
   [1, 2.5 * (8 / 10)],
@@ -33,9 +33,8 @@ const laneGbps: ReadonlyMap<number, number> = new Map([
 const bitsPerByte = 8;
 
 /**
- * What a PCIe link can carry in one direction, in decimal GB/s: lane rate x encoding x width. Packet headers and
- * flow control are not subtracted, so no copy reaches it. Generation 5 x16 gives 63.015. Null where generation or
- * width is not known.
+ * Limit of a PCIe link in one direction, in decimal GB/s: lane rate x encoding x width. Packet headers and flow control
+ * are not subtracted, so no copy reaches it. Generation 5 x16 has 63.015. Null if generation or width is unknown.
  */
 export function linkLimitGBps(generation: number | null, width: number | null): number | null {
   const lane = generation === null ? undefined : laneGbps.get(generation);

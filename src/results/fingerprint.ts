@@ -1,17 +1,17 @@
 import type { HostRecord, ResultDocument } from "./schema.js";
 
-/** The parts of a result document that its fingerprint is taken from. */
+/** The parts of a result document that determine its fingerprint. */
 export type FingerprintParts = Pick<
   ResultDocument,
   "backend" | "devices" | "driverVersion" | "cudaVersion" | "host"
 > & {
-  /** Null where another tool measured. */
+  /** Null if another tool measured. */
   pinbenchVersion: string | null;
 };
 
 /**
- * What two results must share to be compared, one string a fact; null where the fact is not known. It names no
- * single machine (no host name, no UUID): two equal nodes have equal fingerprints.
+ * The facts that two comparable results share, one string each; null if unknown. They identify no single machine (no
+ * host name, no UUID): two equal nodes have equal fingerprints.
  */
 export function fingerprint(parts: FingerprintParts): Record<string, string | null> {
   const { devices, host } = parts;
@@ -45,7 +45,7 @@ function describeCpus({ cpusAllowed, cpuQuota }: HostRecord): string {
   return cpuQuota === null ? String(cpusAllowed.length) : `${cpusAllowed.length}, quota ${cpuQuota}`;
 }
 
-/** Equal facts of several devices once, different ones in order; null as soon as one is not known. */
+/** The facts of several devices, equal ones once, in order; null if one is unknown. */
 function distinct(facts: readonly (string | null)[]): string | null {
   if (facts.length === 0 || facts.includes(null)) return null;
   return [...new Set(facts)].join(", ");

@@ -3,15 +3,15 @@ import { backendNames, directionsMoved } from "../settings/choices.js";
 import { leastFigure, mostFigure, ratio } from "./schema-parts.js";
 
 /**
- * A check as a history keeps it, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, no
- * thresholds and no verdicts on cells: what a later reader needs to see the machine's course, and what changed with it.
+ * A check in a history, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, thresholds and
+ * verdicts on cells, only what a later reader needs for the machine's course and the changes in it.
  * schema/history-entry-v1.json is generated from here (`npm run schema`).
  */
 
 const machineNamesSchema = z.object({
-  /** One; none in a container, which has a new one each time. */
+  /** One; empty in a container, which has a new one each time. */
   hostName: z.array(z.string()),
-  /** Of its devices, in their order; none for the emulated one, which has the same everywhere. */
+  /** UUIDs of its devices, in order; empty for the emulated one, which has the same everywhere. */
   gpuUuids: z.array(z.string()),
   pciAddresses: z.array(z.string()),
 });
@@ -19,11 +19,11 @@ const machineNamesSchema = z.object({
 const seriesSchema = z.object({
   /** Id of the cell. */
   id: z.string(),
-  /** Which figure of the cell it is; a bidir cell has one for each direction, and for throughput their "sum". */
+  /** The figure of the cell; a bidir cell has one for each direction, and for throughput their "sum". */
   moved: z.enum([...directionsMoved, "sum"]),
   /** "GB/s" for throughput, "us" a copy for latency. */
   unit: z.enum(["GB/s", "us"]),
-  /** Median of the medians of the check's runs, those that measured suspects again left out. */
+  /** Median of the medians of the check's runs, without those that measured suspects again. */
   figure: z.number().min(leastFigure).max(mostFigure),
   runs: z.number().int().positive(),
   /** Standard error of the figure's logarithm, from the spread between the runs; null for a single run. */
@@ -34,27 +34,27 @@ const seriesSchema = z.object({
 export const historyEntrySchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("check"),
-  /** The first run's own id: a line that was copied has it too. */
+  /** The first run's id, which a copied line has too. */
   id: z.string(),
   startedAt: z.iso.datetime(),
-  /** Of pinbench. */
+  /** Version of pinbench. */
   version: z.string(),
-  /** As the comparison has it: "pass", "regression", "failed", "inconclusive". */
+  /** As in the comparison: "pass", "regression", "failed", "inconclusive". */
   outcome: z.string(),
   backend: z.enum(backendNames),
-  /** That of a result, from the check's first run. */
+  /** From the result of the check's first run. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
-  /** As in a result's settings: "every" means shorter samples, and figures of their own. Absent in older lines. */
+  /** As in a result's settings: "every" shortens samples, so its figures are separate. Absent in older lines. */
   verify: z.union([z.literal("every"), z.boolean()]).nullish(),
   series: z.array(seriesSchema),
 });
 
-/** Which machine it was, of several that are alike; empty lists for what is not known. */
+/** Identifies one of several similar machines; empty lists for unknown names. */
 export type MachineNames = z.infer<typeof machineNamesSchema>;
-/** A check of the past. */
+/** A past check. */
 export type HistoryEntry = z.infer<typeof historyEntrySchema>;
-/** One figure of a check of the past. */
+/** One figure of a past check. */
 export type HistoryFigure = z.infer<typeof seriesSchema>;
 
 historyEntrySchema.register(z.globalRegistry, {

@@ -6,13 +6,13 @@ import { type NvbandwidthFigure, type NvbandwidthFile, readNvbandwidth } from ".
 import { checkPossible } from "./parse.js";
 import type { ResultDocument } from "./schema.js";
 
-/** What the file of nvbandwidth does not say, and what the document is to name. */
+/** Facts for the document that nvbandwidth's file lacks. */
 export interface ImportOptions {
-  /** What messages call the file, a path as a rule. */
+  /** The file's name in messages, usually a path. */
   path: string;
   /** Its name without a folder, for the document. */
   fileName: string;
-  /** When it was measured; as nvbandwidth records none, the date of the file. */
+  /** Time of the measurement: the date of the file, because nvbandwidth records none. */
   measuredAt: Date;
   /** nvbandwidth's -b in bytes; null for its default. */
   bufferSizeBytes: number | null;
@@ -20,15 +20,15 @@ export interface ImportOptions {
   pinbenchVersion: string;
 }
 
-/** The result document of an import, and what is to be told about it. */
+/** The result document of an import, and notes on it. */
 export interface Imported
   extends Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed" | "leftOut"> {
   document: ResultDocument;
 }
 
 /**
- * A result document of what nvbandwidth measured. All that it does not record is null; a cell has one sample, derived
- * from the figure that was published. Throws one PinbenchError (usage) for a file that cannot be used.
+ * A result document of nvbandwidth's measurements. Unrecorded values are null; a cell has one sample, derived from the
+ * published figure. Throws a PinbenchError (usage) for an unusable file.
  */
 export function importNvbandwidth(text: string, options: ImportOptions): Imported {
   const file = readNvbandwidth(text, options.path, options.bufferSizeBytes);
@@ -51,7 +51,7 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
     notice: null,
     fingerprint: {
       ...fingerprint({ ...shared, pinbenchVersion: null }),
-      // Without a list of GPUs the matrix still has a column for each.
+      // Without a list of GPUs, the matrix still has a column for each.
       gpuCount: String(devices.length || file.gpuCount),
     },
     plan: null,
@@ -107,7 +107,7 @@ function cellOf(
     ],
     link: null,
     verification: null,
-    // As a cell whose samples were too few for an interval.
+    // Like a cell with too few samples for an interval.
     outcome: "budget",
     skipReason: null,
     error: null,

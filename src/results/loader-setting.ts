@@ -1,9 +1,9 @@
 import type { LoaderSetting } from "./tuning.js";
 
-/** The prefetch_factor that a DataLoader with workers has where none is given. */
+/** DataLoader's default prefetch_factor with workers. */
 export const defaultPrefetchFactor = 2;
 
-/** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4"; and where that is of interest ", persistent". */
+/** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4"; on request with ", persistent". */
 export function describeSetting(
   { numWorkers, pinMemory, prefetchFactor, persistentWorkers }: LoaderSetting,
   tellsPersistence = false,
@@ -15,13 +15,13 @@ export function describeSetting(
   return `${workers}, ${pinMemory ? "pinned" : "not pinned"}${prefetch}${persistence}`;
 }
 
-/** A text that is the same for settings that are alike, and for these alone. */
+/** A text that is equal exactly for equal settings. */
 export function settingKey(setting: LoaderSetting): string {
   const { numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking } = setting;
   return [numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking].join();
 }
 
-/** The setting of a DataLoader that is made without any of these arguments. */
+/** The setting of a DataLoader without any of these arguments. */
 export const torchDefault: LoaderSetting = {
   numWorkers: 0,
   pinMemory: false,
@@ -30,14 +30,14 @@ export const torchDefault: LoaderSetting = {
   nonBlocking: false,
 };
 
-/** Batches that the loader may have ready or in the making at any time; 1 with 0 workers. */
+/** Most batches that the loader has ready or is making at any time; 1 with 0 workers. */
 export function batchesInFlight({ numWorkers, prefetchFactor }: LoaderSetting): number {
   return numWorkers === 0 ? 1 : numWorkers * (prefetchFactor ?? defaultPrefetchFactor);
 }
 
 /**
- * The setting under which so many workers are tried: they persist from one epoch to the next, and the copies of pinned
- * batches are not waited for, since neither costs anything.
+ * The setting for trying this number of workers: they persist between epochs, and copies of pinned batches are not
+ * waited for, because neither costs anything.
  */
 export function usualSetting(
   numWorkers: number,
@@ -53,13 +53,13 @@ export function usualSetting(
   };
 }
 
-/** Number of worker counts on a grid, 0 included; each is tried pinned and not: 28 settings. */
+/** Number of worker counts on a grid, including 0; each is tried pinned and not: 28 settings. */
 const gridCounts = 14;
 
 /** 0, 1 and so on to `most`, denser at small numbers. */
 export function spread(most: number): number[] {
   if (most < gridCounts) return Array.from({ length: most + 1 }, (_, count) => count);
-  // The steps grow by a ratio that makes the last one end at `most`.
+  // The steps grow by a ratio with which the last one ends at `most`.
   const positions = (ratio: number) =>
     Array.from({ length: gridCounts }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
   let low = 1 + 1e-9;

@@ -8,20 +8,19 @@ import type { DeviceRecord } from "./schema.js";
 import { leastFigure, mostFigure } from "./schema-parts.js";
 
 /**
- * What `nvbandwidth -j` prints, as versions 0.5 to 0.9 do (NVIDIA/nvbandwidth, json_output.cpp): one object below
- * "nvbandwidth". Cells of a matrix are strings, GB/s as a C++ stream prints a double, "N/A" where nothing ran.
- *
- * Not recorded by any of them: buffer size, number of samples and copies, median or mean, date and command line, nor
- * since 0.9 whether host memory was given huge pages (-H). The "CUDA Runtime Version" is what cuDriverGetVersion says
- * (13000), as is pinbench's own CUDA version. The first versions list no GPUs; a host's name is in the list since 0.8.
+ * The output of `nvbandwidth -j` in versions 0.5 to 0.9 (NVIDIA/nvbandwidth, json_output.cpp): one object below
+ * "nvbandwidth". Cells of a matrix are strings, GB/s as printed by a C++ stream, "N/A" if nothing ran. None of them
+ * records buffer size, number of samples and copies, median or mean, date and command line; nor, since 0.9, whether
+ * host memory had huge pages (-H). "CUDA Runtime Version" is the value of cuDriverGetVersion (13000), like pinbench's
+ * CUDA version. The first versions list no GPUs; since 0.8 the list has a host's name.
  */
 
 const testcaseSchema = z.object({
   name: z.string(),
-  /** "Passed", "Waived", "Running" (never finished), "Error", or "ERROR" for a name that it did not know. */
+  /** "Passed", "Waived", "Running" (never finished), "Error", or "ERROR" for an unknown name. */
   status: z.string(),
   error: z.string().optional(),
-  /** Checked when it is read, and only for tests that a cell is made of. */
+  /** Checked on use, and only for tests with a cell. */
   bandwidth_matrix: z.unknown().optional(),
 });
 
@@ -31,7 +30,7 @@ const nvbandwidthSchema = z.object({
   "Driver Version": z.string().optional(),
   "GPU Device list": z.array(z.string()).nullish(),
   error: z.string().optional(),
-  /** The last warning; a list of them where several nodes ran. */
+  /** The last warning; a list if several nodes ran. */
   warning: z.union([z.string(), z.array(z.string())]).optional(),
   testcases: z.array(testcaseSchema).optional(),
 });
@@ -41,30 +40,30 @@ type NvbandwidthTestcase = z.infer<typeof testcaseSchema>;
 
 const saveHint = "Give a file that `nvbandwidth -j > FILE.json` wrote; newer versions say --format json.";
 
-/** What pinbench makes use of in a file of nvbandwidth. */
+/** The parts of nvbandwidth's file that pinbench uses. */
 export interface NvbandwidthFile {
-  /** Without its "v", such as "0.8"; null where it is not recorded. */
+  /** Without its "v", such as "0.8"; null if not recorded. */
   version: string | null;
   driverVersion: string | null;
-  /** Such as "13.0"; null where it is not recorded. */
+  /** Such as "13.0"; null if not recorded. */
   cudaVersion: string | null;
-  /** Empty where the file lists no GPUs, or one of its entries reads unlike "0: NVIDIA H200 (00000000:00:06)". */
+  /** Empty if the file lists no GPUs, or an entry differs from the form "0: NVIDIA H200 (00000000:00:06)". */
   devices: DeviceRecord[];
   /** Columns of the widest matrix. */
   gpuCount: number;
   figures: NvbandwidthFigure[];
   leftOut: LeftOut[];
-  /** The size of the buffers that were copied. */
+  /** Size of the copied buffers. */
   bufferSizeBytes: number;
-  /** The file does not say the size and nobody stated it: it is the default of nvbandwidth's version. */
+  /** Whether the size is the default of nvbandwidth's version, because neither the file nor the user states it. */
   isBufferSizeAssumed: boolean;
-  /** Whether host memory may have had huge pages: from 0.9 on -H gives it some, and the file does not record that. */
+  /** Whether host memory may have had huge pages: since 0.9, -H does that, and the file does not record it. */
   mayHaveHugePages: boolean;
 }
 
 /**
- * Reads nvbandwidth's JSON. `name` is what messages call it, `statedBufferBytes` its -b, null for its default. Throws
- * one PinbenchError (usage) for a text that is no such file or cannot be used.
+ * Reads nvbandwidth's JSON. `name` is its name in messages, `statedBufferBytes` its -b, null for the default. Throws a
+ * PinbenchError (usage) for other or unusable texts.
  */
 export function readNvbandwidth(
   text: string,
@@ -108,26 +107,26 @@ function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
   return parsed.data;
 }
 
-/** A figure of a test that measures what a cell of pinbench does. */
+/** A figure of a test with a corresponding cell. */
 export interface NvbandwidthFigure {
   direction: DirectionMoved;
   memory: "pinned" | "device";
   /** The column of the matrix: CUDA's ordinal. */
   device: number;
-  /** The rate that nvbandwidth printed, GB/s; within a device it counts a byte that is read and written once. */
+  /** The rate that nvbandwidth printed, in GB/s; within a device it counts a byte that is read and written once. */
   publishedGBps: number;
 }
 
-/** A test, or a GPU of a test, that no cell is made of, and why. */
+/** A test, or a GPU in a test, without a cell, and why. */
 export interface LeftOut {
   what: string;
   reason: string;
 }
 
 /**
- * The tests that measure what a cell does: they hold a stream back with a kernel, enqueue warm-up copies, an event,
- * cuMemcpyAsync of one buffer to another again and again, and an event, and release the stream (memcpy.cpp,
- * doMemcpyCore). Host memory is cuMemHostAlloc's. That is an event-timed warm cell of one worker.
+ * Tests with a corresponding cell: they hold a stream back with a kernel, enqueue warm-up copies, an event, repeated
+ * cuMemcpyAsync between the same two buffers, and an event, and release the stream (memcpy.cpp, doMemcpyCore). Host
+ * memory is cuMemHostAlloc's. That is an event-timed warm cell with one worker.
  */
 const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "memory">> = new Map([
   ["host_to_device_memcpy_ce", { direction: "h2d", memory: "pinned" }],
@@ -135,7 +134,7 @@ const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "m
   ["device_local_copy", { direction: "d2d", memory: "device" }],
 ]);
 
-/** Why a test has no cell, the first pattern that fits its name. */
+/** Why a test has no cell: the first pattern that matches its name. */
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/latency/, "it measures latencies of single accesses or messages"],
   [/^device_to_device|^multinode|all_to_one|one_to_all/, "it copies between GPUs"],
@@ -147,14 +146,14 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The figures that cells can be made of, and all the rest with the reason. Throws a usage error without any. */
+/** The figures with a cell, and all others with the reason. Throws a usage error without any. */
 function readFigures(
   { testcases = [] }: NvbandwidthResult,
   name: string,
 ): Pick<NvbandwidthFile, "figures" | "leftOut" | "gpuCount"> {
   const figures: NvbandwidthFigure[] = [];
   const leftOut: LeftOut[] = [];
-  // A test that fails is there twice: as it was begun, and with its error.
+  // A failed test appears twice: as started, and with its error.
   const failed = testcases.find(
     ({ name: test, status }) => counterparts.has(test) && status !== "Passed" && status !== "Waived",
   );
@@ -203,7 +202,7 @@ function failure({ name: test, status, error }: NvbandwidthTestcase, name: strin
   );
 }
 
-/** One row: the host; a column a GPU. Null for "N/A". */
+/** One row for the host, with a column for each GPU. Null for "N/A". */
 function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, name: string) {
   const rows: unknown[] = Array.isArray(matrix) ? matrix : [];
   const [row] = rows;
@@ -216,7 +215,7 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
     const isNumber = /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
     const rate = isNumber ? Number(text) : Number.NaN;
     if (rate >= leastFigure && rate <= mostFigure / 2) return rate;
-    // A list or an object may be deeper than can be told.
+    // A list or an object may be too deeply nested for a message.
     const isNested = typeof cell === "object" && cell !== null;
     const found = isNested ? "a list or an object" : oneLine(JSON.stringify(cell));
     throw unusable(name, `has ${found} for ${test} of GPU ${device}, which is not a rate in GB/s`);
@@ -224,8 +223,8 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
 }
 
 /**
- * The size of the buffers, which no version records: `statedBytes`, else the version's default, if no warning says that
- * it was not that. Throws a usage error where it cannot be known, or is not what nvbandwidth can have run with.
+ * The size of the buffers, which no version records: `statedBytes`, otherwise the version's default, if no warning
+ * contradicts it. Throws a usage error if it is unknown, or impossible for nvbandwidth.
  */
 function bufferSizeOf(
   { warning = [] }: NvbandwidthResult,
@@ -261,18 +260,18 @@ function bufferSizeOf(
   return { bufferSizeBytes: statedBytes, isBufferSizeAssumed: false };
 }
 
-/** 64 MiB until 0.6 and 512 MiB from 0.7 on (common.h, and 0.7's release notes). */
+/** 64 MiB up to 0.6 and 512 MiB from 0.7 on (common.h, and the release notes of 0.7). */
 function defaultBufferBytes(release: number | null): number | null {
   return release === null ? null : (release >= 0.007 ? 512 : 64) * MiB;
 }
 
-/** A number that orders versions: 0.008 for 0.8, 0.01 for 0.10. */
+/** A number for sorting versions: 0.008 for 0.8, 0.01 for 0.10. */
 function releaseOf(version: string | null): number | null {
   const match = /^(\d+)\.(\d+)/.exec(version ?? "");
   return match === null ? null : Number(match[1]) + Number(match[2]) / 1000;
 }
 
-/** A GPU of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)"; null for an entry that reads differently. */
+/** A GPU of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)"; null for an entry of another form. */
 function deviceOf(entry: string): DeviceRecord | null {
   const match =
     /^(\d{1,4}): (.+?)(?: \(([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\))?(?:: \([^()]*\))?$/i.exec(entry);
@@ -280,7 +279,7 @@ function deviceOf(entry: string): DeviceRecord | null {
   const [, ordinal, name, domain, bus, slot] = match;
   return {
     ordinal: Number(ordinal),
-    // Both tools ask cuDeviceGetName.
+    // Both tools use cuDeviceGetName.
     name: name!,
     uuid: null,
     // Without the function, which nvbandwidth does not record; its domain has eight digits, CUDA's four.
@@ -297,12 +296,12 @@ function deviceOf(entry: string): DeviceRecord | null {
   };
 }
 
-/** An error about a file of nvbandwidth: the file, what is wrong with it, and what to do. */
+/** An error about a file of nvbandwidth: the file, its fault, and what to do. */
 function unusable(name: string, what: string, hint = saveHint): PinbenchError {
   return new PinbenchError("usage", `${name} ${what.replace(/\.$/, "")}.`, { hint });
 }
 
-/** Text of another program as a part of a sentence: without line breaks, and no longer than one is read. */
+/** Another program's text as a part of a sentence: without line breaks, and not too long. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length <= 200 ? line : `${line.slice(0, 200)}…`;

@@ -3,34 +3,34 @@ import { formatSizeRounded } from "../settings/units.js";
 import { count, ratio } from "./schema-parts.js";
 
 /*
- * Who else used a device while it was measured, and whether that can be told.
+ * Other users of a device while it was measured, and whether they can be seen.
  */
 
 const otherProgramSchema = z.object({
-  /** Another pinbench that measured, or any other program with a context on the device. */
+  /** Another pinbench that measured, or another program with a context on the device. */
   kind: z.enum(["pinbench", "program"]),
-  /** Null in another namespace of processes, as of a container. */
+  /** Null for another namespace of processes, such as a container's. */
   pid: count.nullable(),
-  /** Pinbench's command ("run"), or the program's name as the kernel has it ("python3"); null where it is not known. */
+  /** The command of pinbench ("run"), or the kernel's name of the program ("python3"); null if unknown. */
   name: z.string().nullable(),
-  /** Since when another pinbench has measured; null for other programs. */
+  /** When another pinbench began to measure; null for other programs. */
   since: z.iso.datetime().nullable(),
-  /** What it held of the device's memory when it was first seen; null where that is not known. */
+  /** Its device memory when it was first seen; null if unknown. */
   deviceMemoryBytes: count.nullable(),
-  /** False where it came while the device was measured. */
+  /** False if it came while the device was measured. */
   wasThereBefore: z.boolean(),
 });
 
-/** More of them no record has: any program can pretend to be many. */
+/** Most programs in a record, because any program can pretend to be many. */
 export const mostOthers = 16;
 
-/** Who else used a device during a run: the first ones, where they are many. */
+/** Other users of a device during a run; the first ones if there are many. */
 export const sharingSchema = z.object({
   device: count,
   others: z.array(otherProgramSchema).max(mostOthers),
   /**
-   * What the device did just before it was measured, for whomever: the share of time with a kernel, and the bytes over
-   * its link in decimal GB/s. Each is null where NVML does not tell, all of it without NVML.
+   * The device's activity just before it was measured, for any process: the share of time with a kernel, and the rate
+   * over its link in decimal GB/s. Each is null if NVML does not report it, and all is null without NVML.
    */
   activityBefore: z
     .object({
@@ -40,15 +40,15 @@ export const sharingSchema = z.object({
     })
     .nullable(),
   /**
-   * Of what nothing could be seen: another "pinbench" where there is no /proc or no such sockets, other "programs" where
-   * NVML does not list the processes, or not by the ids that they have here.
+   * Users that could not be seen: another "pinbench" without /proc or such sockets, other "programs" if NVML does not
+   * list the processes, or not with their ids here.
    */
   unseen: z.array(z.enum(["pinbench", "programs"])),
 });
 
-/** Who else used a device during a run. */
+/** Other users of a device during a run. */
 export type SharingRecord = z.infer<typeof sharingSchema>;
-/** A program that used a device beside a run. */
+/** A program that used a device during a run. */
 export type OtherProgram = z.infer<typeof otherProgramSchema>;
 
 /** "pinbench check (pid 4711, since 2026-11-20 10:00:00 UTC)", "python3 (pid 4712, 512 MiB of the device's memory)". */
@@ -62,14 +62,16 @@ export function describeOther({ kind, pid, name, since, deviceMemoryBytes }: Oth
   return `${what} (${facts.join(", ")})`;
 }
 
-/** Below these, what a device did before it was measured is the noise of an idle one. */
+/** Less activity before measuring is the noise of an idle device. */
 const busyComputeShare = 0.05;
 const busyLinkGBps = 0.1;
 
 /** Most other programs that are named. */
 const mostNamed = 3;
 
-/** Who else used a device, and what it did before: a sentence each, without a full stop; none where it was alone. */
+/**
+ * Other users of a device, and its activity before: a sentence each, without a full stop; empty if it was used alone.
+ */
 export function describeSharing({ device, others, activityBefore }: SharingRecord): string[] {
   const named = (list: readonly OtherProgram[]) => {
     const rest = list.length > mostNamed ? ` and ${list.length - mostNamed} more` : "";
@@ -100,7 +102,7 @@ export function describeSharing({ device, others, activityBefore }: SharingRecor
   ];
 }
 
-/** What could not be seen of others, a sentence each, without a full stop; none where all could. */
+/** What could not be seen of other users, a sentence each, without a full stop; empty if all could. */
 export function describeUnseen({ device, unseen }: SharingRecord): string[] {
   const reasons = {
     programs: "other programs: NVML does not list them here",
@@ -110,8 +112,8 @@ export function describeUnseen({ device, unseen }: SharingRecord): string[] {
 }
 
 /**
- * One record a device of several runs' of the same devices: whoever was there in any of them, and the busiest moment
- * before one.
+ * One record per device from several runs on the same devices: all users in any run, and the highest activity before
+ * one.
  */
 export function joinSharing(runs: readonly (readonly SharingRecord[])[]): SharingRecord[] {
   const records = new Map<number, SharingRecord>();

@@ -8,18 +8,18 @@ import { type ResultDocument, resultSchema } from "./schema.js";
 import { leastFigure } from "./schema-parts.js";
 
 const knownVersion = 1;
-/** What to do about a document that is no result. */
+/** The hint for a document that is no result. */
 export const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
 
 /**
- * Reads a result document. `name` is what messages call it, a path as a rule. Throws one PinbenchError (usage)
- * that names the first thing that is wrong.
+ * Reads a result document. `name` is its name in messages, usually a path. Throws a PinbenchError (usage) that names
+ * the first fault.
  */
 export function parseResult(text: string, name = "the result"): ResultDocument {
   return checkedResult(parseJson(text, name, rerunHint), name);
 }
 
-/** The result document that a value of unknown kind is. Throws as parseResult(). */
+/** The result document in a value of unknown kind. Throws like parseResult(). */
 export function checkedResult(value: unknown, name: string): ResultDocument {
   checkKind(value, name);
   checkVersion(value, name);
@@ -34,20 +34,20 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
   return parsed.data;
 }
 
-/** What else pinbench writes as JSON, by its `kind`; a result has none. */
+/** Other documents of pinbench, by their `kind`; a result has none. */
 const otherDocuments: Readonly<Record<string, string>> = {
   ...documentWords,
   "fleet-run": "the list of a folder of `pinbench fleet run`",
 };
 
-/** Throws a usage error where a value is another document of pinbench's than a result. */
+/** Throws a usage error for another document of pinbench than a result. */
 export function checkKind(value: unknown, name: string): void {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
   throw unusable(`${name} is ${otherDocuments[kind]}, not a result of a run.`);
 }
 
-/** Throws a usage error where a document has another version than this pinbench reads, or none. */
+/** Throws a usage error if a document has no version, or another one than this pinbench reads. */
 export function checkVersion(value: unknown, name: string): void {
   if (typeof value !== "object" || value === null || !("schemaVersion" in value)) {
     throw unusable(`${name} is JSON, but not a pinbench result: it has no schemaVersion.`);
@@ -62,13 +62,13 @@ export function checkVersion(value: unknown, name: string): void {
   }
 }
 
-/** A version in words, to go after "has". What is in a list or an object may be deeper than can be told. */
+/** A version in words, to follow "has". Lists and objects may be too deeply nested for a message. */
 export function describeVersion(version: unknown): string {
   const isNested = typeof version === "object" && version !== null;
   return isNested ? "a schemaVersion that is not a number" : `schemaVersion ${JSON.stringify(version)}`;
 }
 
-/** Checks what the zod schema cannot: ids are unique, and a cell has the samples that its figures need. */
+/** Checks what the zod schema cannot: ids are unique, and a cell has the samples for its figures. */
 function checkCells({ cells }: ResultDocument, name: string): void {
   const ids = new Set<string>();
   for (const cell of cells) {
@@ -79,7 +79,7 @@ function checkCells({ cells }: ResultDocument, name: string): void {
   }
 }
 
-/** What is wrong with a cell, worded to go before "the cell …", such as "no samples of"; null for nothing. */
+/** A cell's fault, in words before "the cell …", such as "no samples of"; null for none. */
 function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   const ragged = samples.find(
     ({ startNs, durationNs, round }) =>
@@ -90,19 +90,19 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   if (isFinished && !samples.some(({ durationNs }) => durationNs.length > 0)) return "no samples of";
   if (isFinished && stats.length === 0) return "samples but no figures of";
   for (const { direction } of stats) {
-    // A sum is of samples of both directions, and has none of its own.
+    // A sum belongs to samples of both directions, and has none of its own.
     const own = samples.find((one) => one.direction === direction)?.durationNs ?? [];
     if (direction !== "sum" && own.length === 0) return `${direction} figures without samples in`;
   }
   const ofFigures = faultOfFigures(stats);
   if (ofFigures !== null) return ofFigures;
   if (load == null) return null;
-  // On a busy machine copies may leave a load nothing.
+  // On a busy machine, copies may leave nothing to a load.
   const fault = faultOfFigure(load.alone) ?? faultFromZeroUp(load.during) ?? faultFromZeroUp(load.keptShare);
   return fault === null ? null : `figures of the load ${fault} in`;
 }
 
-/** What is wrong with a cell's figures, worded to go before "the cell …"; null for nothing. */
+/** A fault of a cell's figures, in words before "the cell …"; null for none. */
 export function faultOfFigures(stats: CellResult["stats"]): string | null {
   for (const { direction, bandwidthGBps, latencyUs } of stats) {
     const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
@@ -112,16 +112,16 @@ export function faultOfFigures(stats: CellResult["stats"]): string | null {
   return null;
 }
 
-/** GB/s each way, twice what NVLink-C2C or PCIe 7 carry. */
+/** GB/s in each direction, twice the rate of NVLink-C2C or PCIe 7. */
 const mostOfLink = 2e3;
-/** GB/s, of copies within and between devices, and of those of a CPU, which are as quick as its caches. */
+/** GB/s for copies within and between devices, and for a CPU's, which are as fast as its caches. */
 const mostElsewhere = 1e5;
-/** Microseconds; a copy takes a call of the driver at least. */
+/** Microseconds; a copy takes at least one driver call. */
 const leastLatencyUs = 1e-3;
 
 /**
- * Why no machine has a figure, in words to go after it; null if one can have it. An edited file, another unit or a clock
- * that jumped gives such figures, and beside them no loss would show.
+ * Why no machine has this figure, in words that follow it; null if it is possible. Edited files, other units or jumping
+ * clocks give impossible figures, next to which no loss would show.
  */
 export function whyImpossible(
   { id, moved, unit }: Pick<HistoryFigure, "id" | "moved" | "unit">,
@@ -134,7 +134,7 @@ export function whyImpossible(
   return value > most ? `no ${isOverLink ? "link" : "memory"} carries more than ${most / 1e3} TB/s` : null;
 }
 
-/** Throws a usage error for a figure that no machine has. */
+/** Throws a usage error for an impossible figure. */
 export function checkPossible(
   {
     cells,
@@ -159,15 +159,15 @@ export function checkPossible(
   }
 }
 
-/** Rounding that an interval's ends may have. */
+/** Tolerance for the rounding of an interval's ends. */
 const slack = 1e-9;
 
-/** What is wrong with a figure, such as "that are not above 0"; null for nothing. */
+/** A fault of a figure, such as "that are not above 0"; null for none. */
 function faultOfFigure(figure: Distribution): string | null {
   return partsOf(figure).every((one) => one > 0) ? faultFromZeroUp(figure) : "that are not above 0";
 }
 
-/** The same of a figure that may be 0. */
+/** The same for a figure that may be 0. */
 function faultFromZeroUp(figure: Distribution): string | null {
   const parts = partsOf(figure);
   if (parts.some((one) => one < 0)) return "below 0";
@@ -181,7 +181,7 @@ function partsOf({ median, low, high, processMedians }: Distribution): number[] 
   return [median, low ?? median, high ?? median, ...(processMedians ?? [])];
 }
 
-/** `["cells", 3, "samples"]` is written `cells[3].samples`. */
+/** `["cells", 3, "samples"]` becomes `cells[3].samples`. */
 export function describePath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return "the top";
   return path
@@ -194,8 +194,8 @@ function unusable(message: string): PinbenchError {
 }
 
 /**
- * Result documents of which the figures alone are read, many thousands one after the other: reading the samples and
- * checking all that a result holds would take most of the time.
+ * Reads only the figures of result documents, for many thousands of them: reading the samples and checking everything
+ * would take most of the time.
  */
 
 const { run, plan, ...rest } = resultSchema.shape;
@@ -224,24 +224,23 @@ const figuresSchema = z.object({
   ),
 });
 
-/** What is read of a result. */
+/** The part of a result that is read. */
 export type ResultFigures = z.infer<typeof figuresSchema>;
 
 /**
- * The columns of samples as text. They hold numbers alone, and no text of a document looks like one: quotes inside a
- * string have a backslash before them.
+ * The columns of samples in a text. They contain only numbers, and no string of a document looks like one, because
+ * quotes inside a string have a backslash.
  */
 const columns = /"(startNs|durationNs|round)":\s*\[[^\]"]*\]/g;
 
-/** A document's text with its columns of samples left empty. */
+/** A document's text with empty columns of samples. */
 export function withoutSamples(text: string): string {
   return text.replace(columns, '"$1":[]');
 }
 
 /**
- * The figures of a result document that a value of unknown kind is, read from a text `withoutSamples()`. `name` is what
- * messages call it, a path as a rule. Throws one PinbenchError (usage) that names the first thing that is wrong with what
- * is read.
+ * The figures in a result document of unknown kind, read from a text `withoutSamples()`. `name` is its name in
+ * messages, usually a path. Throws a PinbenchError (usage) that names the first fault in what is read.
  */
 export function checkedFigures(value: unknown, name: string): ResultFigures {
   checkKind(value, name);

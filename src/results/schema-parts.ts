@@ -1,19 +1,19 @@
 import { z } from "zod";
 
 /*
- * What the schemas of a result are made of.
+ * Common parts of the schemas.
  */
 
 /** A whole number from 0 up. */
 export const count = z.number().int().nonnegative();
-/** A duration; 30 years at most, so that what is computed of several stays a number. */
+/** A duration; at most 30 years, so that sums stay finite. */
 export const nanoseconds = z.number().nonnegative().max(1e18);
 
-/** Below and above these a figure, in GB/s or in microseconds, is no machine's, and ratios of two may be no numbers. */
+/** Figures outside of these, in GB/s or in microseconds, are impossible, and their ratios may not be finite. */
 export const leastFigure = 1e-9;
 export const mostFigure = 1e12;
 
-/** A figure; that of a measured cell is above 0 as well. */
+/** A figure; that of a measured cell is also above 0. */
 export const finite = z.number().min(-mostFigure).max(mostFigure);
 /** A share that may be above 1, or a rate that may be 0. */
 export const ratio = z.number().nonnegative().max(mostFigure);
@@ -22,14 +22,14 @@ export const ratio = z.number().nonnegative().max(mostFigure);
 export const errorSchema = z.object({
   code: z.string(),
   message: z.string(),
-  /** "cuMemHostAlloc" …; null where no call of CUDA failed. */
+  /** "cuMemHostAlloc" …; null if no CUDA call failed. */
   call: z.string().nullable(),
   location: z.string().nullable(),
   /** The context is lost: every later CUDA call of that process fails too. */
   sticky: z.boolean(),
 });
 
-/** What NVML says of the link and the clocks at one moment. */
+/** NVML's report on the link and the clocks at one moment. */
 export const linkSchema = z.object({
   generation: count.nullable(),
   width: count.nullable(),
@@ -39,26 +39,26 @@ export const linkSchema = z.object({
   memoryClockMHz: count.nullable(),
 });
 
-/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
+/** NVML's report on the link and the clocks at one moment; a field is null if the device does not report it. */
 export type LinkRecord = z.infer<typeof linkSchema>;
 /** An error of a cell or of a run. */
 export type ErrorRecord = z.infer<typeof errorSchema>;
 
-/** What obtaining a buffer takes. */
+/** The cost of obtaining a buffer. */
 export const pinningCostSchema = z.object({
-  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
+  /** Until the buffer is ready: for registered memory this includes mapping, first touch and registering. */
   allocateNs: nanoseconds,
   freeNs: nanoseconds,
   hugePageBytes: count.nullable(),
 });
 
-/** What obtaining one buffer took, and giving it back. */
+/** The cost of obtaining and freeing one buffer. */
 export type PinningCost = z.infer<typeof pinningCostSchema>;
 
 /**
- * The JSON Schema (draft 2020-12) of what a document's zod schema accepts, as a file of schema/; the zod schema has its
- * $id, title and description. Like the zod schema it accepts properties that it does not know where that does, so that
- * a later minor version may add some.
+ * The JSON Schema (draft 2020-12) of a document's zod schema, for a file of schema/; the zod schema has its $id, title
+ * and description. It also accepts unknown properties where the zod schema does, so that a later minor version may add
+ * some.
  */
 export function documentJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const written = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });

@@ -9,9 +9,9 @@ import { sharingSchema } from "./other-programs.js";
 import { count, errorSchema, linkSchema, nanoseconds, pinningCostSchema, ratio } from "./schema-parts.js";
 
 /**
- * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
- * known is null: much of it where `importedFrom` is set. schema/result-v1.json is generated from here
- * (`npm run schema`).
+ * The result document, `schemaVersion: 1`. Times are in nanoseconds, sizes in bytes, rates in decimal GB/s; unknown
+ * values are null, as are many if `importedFrom` is set. schema/result-v1.json is generated from here (`npm run
+ * schema`).
  */
 
 const share = z.number().min(0).max(1);
@@ -19,9 +19,9 @@ const share = z.number().min(0).max(1);
 const loadSchema = z.object({
   /** CPU time that the hypervisor gave to others while this machine wanted it. */
   stealShare: share.nullable(),
-  /** CPU time that ran anything but this process, programs and the kernel together. */
+  /** CPU time for anything but this process, in programs and the kernel. */
   otherCpuShare: share.nullable(),
-  /** Time in which some task of the machine, this process' own included, waited for a CPU, for memory, for a disk. */
+  /** Time in which some task of the machine, including this process, waited for a CPU, for memory, for a disk. */
   cpuPressureShare: share.nullable(),
   memoryPressureShare: share.nullable(),
   ioPressureShare: share.nullable(),
@@ -37,10 +37,10 @@ const hostSchema = z.object({
   cpuQuota: ratio.positive().nullable(),
   numaNodes: count,
   memoryTotalBytes: count,
-  /** MemAvailable, or what the cgroup's limit leaves where that is less. */
+  /** MemAvailable, or what the cgroup's limit leaves if that is less. */
   memoryAvailableBytes: count,
   cgroupMemoryLimitBytes: count.nullable(),
-  /** RLIMIT_MEMLOCK; null where unlimited. NVIDIA's driver does not charge pinned pages to it. */
+  /** RLIMIT_MEMLOCK; null if unlimited. NVIDIA's driver does not charge pinned pages to it. */
   memlockLimitBytes: count.nullable(),
   transparentHugePages: z.string().nullable(),
   lastLevelCacheBytes: count,
@@ -62,22 +62,22 @@ const deviceSchema = z.object({
   copyEngines: count.nullable(),
   numaNode: count.nullable(),
   /**
-   * The bridges between it and the CPU as sysfs names them, from the host bridge down; null where sysfs does not tell, as
+   * The bridges between it and the CPU by their names in sysfs, from the host bridge down; null if sysfs hides them, as
    * in virtual machines. Absent in older results.
    */
   upstreamPath: z.array(z.string()).nullish(),
-  /** Read under load in the first cells; null where NVML does not tell. */
+  /** Read under load in the first cells; null if NVML does not report it. */
   link: linkSchema.nullable(),
-  /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
+  /** Generation x width x encoding, packet overhead not subtracted; null for an unknown link. */
   linkLimitGBps: ratio.positive().nullable(),
 });
 
 const payOffCopiesSchema = z.object({ h2d: count.nullable(), d2h: count.nullable() });
 
 /**
- * Copies of a size by one worker after which a buffer has paid off against a pageable one, obtaining and giving back
- * included; 0 where it costs no more than that one. Null unless all of it was measured and copies from pinned
- * memory are the faster for certain, in other processes too.
+ * Number of copies of a size by one worker after which a buffer pays off against a pageable one, including obtaining
+ * and freeing; 0 if it costs no more. Null unless all of it was measured, and copies from pinned memory are certainly
+ * faster, in other processes too.
  */
 const payOffSchema = z.object({ pinned: payOffCopiesSchema, registered: payOffCopiesSchema });
 
@@ -98,9 +98,12 @@ const coldStartSchema = z.object({
       pinned: pinningCostSchema.nullable(),
       registered: pinningCostSchema.nullable(),
       payOff: payOffSchema.nullish(),
-      /** Why the cost of a way is null; absent where none was refused, and in older results. */
+      /** Why the cost of a way is null; absent if none was refused, and in older results. */
       refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).nullish(),
-      /** Older results only: copies that have paid for allocate and free of `cheapest`, pageable memory for nothing. */
+      /**
+       * Only in older results: number of copies that pay for allocate and free of `cheapest`, with free pageable
+       * memory.
+       */
       reuses: z
         .object({
           cheapest: z.enum(["pinned", "registered"]),
@@ -114,23 +117,23 @@ const coldStartSchema = z.object({
 
 const workerProcessesSchema = z.object({
   device: count,
-  /** Those that started. */
+  /** The number that started. */
   processes: count,
-  /** From the start of the first to the last one's context: all start at once. */
+  /** From the first start to the last one's context: all start at once. */
   startNs: nanoseconds,
-  /** Creating the context, the median of the processes. */
+  /** Creating the context: median of the processes. */
   contextNs: nanoseconds,
-  /** What the context of one takes of the device's memory, on average. */
+  /** Device memory of a process' context, on average. */
   contextDeviceBytes: count,
 });
 
 /**
- * What was asked for: the values of the table of settings, null where one may be left open. A setting that a result does
- * not have is younger than the result, and has its default.
+ * The requested settings: the values of the table of settings, null for those left open. A setting that is missing in a
+ * result is newer than the result, and has its default.
  */
 export const settingsSchema = z.object({
   ...Object.fromEntries(Object.entries(runSettings).map(([key, setting]) => [key, settingSchema(setting)])),
-  /** Where each value came from that is no default. */
+  /** The source of each value that is not a default. */
   origins: z.record(z.string(), z.enum(origins)),
 }) as unknown as z.ZodType<RunSettings>;
 
@@ -164,7 +167,7 @@ export const resultSchema = z.object({
     compiler: z.string().nullable(),
     kernels: z.boolean().nullable(),
   }),
-  /** Set where another tool measured: it, its version, and the name of the file that pinbench read. */
+  /** Set if another tool measured: its name, its version, and the name of the imported file. */
   importedFrom: z.object({ tool: z.string(), version: z.string().nullable(), file: z.string() }).nullish(),
   run: z.object({
     id: z.string(),
@@ -175,41 +178,41 @@ export const resultSchema = z.object({
     status: z.enum(["running", "complete", "aborted", "failed"]),
     error: errorSchema.nullable(),
     /**
-     * What else kept the machine busy while cells were measured: shares, from 0 to 1, of the CPU time of all its CPUs or
-     * of the time. Absent in older results, null before the first device's rounds are over.
+     * Other loads of the machine while cells were measured: shares, from 0 to 1, of the CPU time of all its CPUs or of
+     * the time. Absent in older results, null before the first device's rounds are over.
      */
     load: loadSchema.nullish(),
-    /** Who else used the devices; absent in older results, and of emulated devices that nobody else can use. */
+    /** Other users of the devices; absent in older results, and for emulated devices that nobody else can use. */
     sharing: z.array(sharingSchema).nullish(),
-    /** What whoever measured says of it (`--label`), such as its rack; absent where nothing was said, and in older results. */
+    /** Labels from the user (`--label`), such as the machine's rack; absent without any, and in older results. */
     labels: labelsSchema.nullish(),
-    /** Where several processes measured all cells, one after the other (`run --processes`): those that are whole. */
+    /** The finished processes, if several measured all cells, one after the other (`run --processes`). */
     processes: z
       .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))
       .nullish(),
   }),
   backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures are no GPU's. */
+  /** Set for the emulated device: its figures do not describe a GPU. */
   notice: z.string().nullable(),
   driverVersion: z.string().nullable(),
   cudaVersion: z.string().nullable(),
   host: hostSchema.nullable(),
   devices: z.array(deviceSchema),
-  /** What two results must share to be compared, one string a fact. */
+  /** The facts that comparable results share, one string each. */
   fingerprint: z.record(z.string(), z.string().nullable()),
-  /** What pinbench was to measure. */
+  /** The plan of the run. */
   plan: z
     .object({
       preset: z.enum(presetNames).nullable(),
       precision: z.number().positive().max(1),
       budgetNs: nanoseconds,
-      /** A fixed count of samples a cell; null where precision and budget decide. */
+      /** A fixed number of samples per cell; null if precision and budget decide. */
       samplesPerCell: count.nullable(),
-      /** Which copies were compared: none, those that no later one of a visit wrote over, or every one. */
+      /** The compared copies: none, those that no later one of a visit overwrote, or every one. */
       verify: z.union([z.literal("every"), z.boolean()]),
       seed: count,
       staging: z.object({ chunkBytes: count, slots: count }),
-      /** Where workers ran: "local" to each device, or the node that --numa named. Absent in older results. */
+      /** Where workers ran: "local" to each device, or the node of --numa. Absent in older results. */
       numa: z.union([z.literal("local"), count]).nullish(),
       cells: count,
       rounds: count,
@@ -218,33 +221,33 @@ export const resultSchema = z.object({
       estimatedDeviceBytes: count,
       /** What the preset left out on this machine, and why. */
       notes: z.array(z.string()),
-      /** All that was asked for. Absent in results of pinbench 0.1.0. */
+      /** All requested settings. Absent in results of pinbench 0.1.0. */
       settings: settingsSchema.nullish(),
     })
     .nullable(),
   coldStart: z.array(coldStartSchema),
-  /** What starting the worker processes of a device took; absent where there were none. */
+  /** Costs of starting the worker processes of a device; absent without any. */
   workerProcesses: z.array(workerProcessesSchema).nullish(),
   cells: z.array(cellResultSchema),
-  /** What `--blocks auto` found, from the cells above; absent without it. */
+  /** The result of `--blocks auto`, from the cells above; absent without it. */
   blockCutoffs: z.array(blockCutoffsSchema).nullish(),
 });
 
 /** The result document: one run. */
 export type ResultDocument = z.infer<typeof resultSchema>;
-/** What a device's first use took, and what pinning memory takes. */
+/** Costs of a device's first use and of pinned memory. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
 /** What pinning buffers of one size costs. */
 export type PinningRecord = ColdStart["pinning"][number];
 /** What starting the worker processes of a device took. */
 export type WorkerProcessCosts = z.infer<typeof workerProcessesSchema>;
-/** A device as a result describes it. */
+/** A device in a result. */
 export type DeviceRecord = z.infer<typeof deviceSchema>;
-/** A machine as a result describes it. */
+/** A machine in a result. */
 export type HostRecord = z.infer<typeof hostSchema>;
-/** What else a machine did during a run: shares from 0 to 1, each null where the kernel does not tell. */
+/** A machine's other activity during a run: shares from 0 to 1, each null if the kernel does not report it. */
 export type LoadRecord = z.infer<typeof loadSchema>;
-/** After how many copies each way of pinning has paid off, in each direction. */
+/** The number of copies after which each way of pinning pays off, in each direction. */
 export type PayOff = z.infer<typeof payOffSchema>;
 
 resultSchema.register(z.globalRegistry, {

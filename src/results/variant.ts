@@ -4,13 +4,13 @@ import type { Cell, VariantFields } from "./cell-schema.js";
 import type { BlockWayRecord } from "./cutoffs/cutoff-schema.js";
 
 /**
- * What is measured in a cell: copies by themselves ("plain", by threads or by processes), on several devices at the same
- * time, between two devices, beside a load, in chunks with a kernel behind each, or in scattered blocks. In the order of tables.
+ * The kinds of cells: copies alone ("plain", by threads or by processes), on several devices at the same time, between
+ * two devices, during a load, in chunks followed by kernels, or in scattered blocks. In the order of tables.
  */
 export const variants = ["plain", "beside", "pipeline", "blocks", "together", "p2p"] as const;
 export type Variant = (typeof variants)[number];
 
-/** Which of them a cell is. */
+/** The kind of a cell. */
 export function variantOf({ together, peer, beside, chunks, blockBytes }: VariantFields): Variant {
   if (peer !== undefined) return "p2p";
   if (together !== undefined) return "together";
@@ -19,14 +19,14 @@ export function variantOf({ together, peer, beside, chunks, blockBytes }: Varian
   return chunks === undefined ? "plain" : "pipeline";
 }
 
-/** Whether it is a cell of threads that copy by themselves. */
+/** Whether it is a cell of threads that copy alone. */
 export function isPlain(cell: VariantFields): boolean {
   return variantOf(cell) === "plain" && cell.workerKind !== "process";
 }
 
 /**
- * In words what sets its noise apart from that of plain cells, such as "process together" or "beside memory"; empty for
- * these. Which devices and how many chunks it takes makes no difference.
+ * The part of a variant that affects its noise, in words, such as "process together" or "beside memory"; empty for
+ * plain cells. The devices and the number of chunks do not matter.
  */
 export function variantName(cell: VariantFields): string {
   const { workerKind, together, path, beside, chunks, blockWay } = cell;
@@ -41,14 +41,14 @@ export function variantName(cell: VariantFields): string {
 }
 
 /**
- * Whether single slow runs of the cell are a fault: the device copies by itself, with nothing beside it that could be the
+ * Whether single slow runs of the cell are a fault: the device copies by itself, with nothing else that could be the
  * reason.
  */
 export function isSteady(cell: VariantFields & { memory: string }): boolean {
   return steadyMemories.includes(cell.memory) && isPlain(cell);
 }
 
-/** The id of the cell that shows what this one reaches by itself: the same workers, alone and in whole copies. */
+/** The id of the cell with the rate of this one alone: the same workers, alone and in whole copies. */
 export function idOfAlone(cell: Cell): string {
   const alone = { ...cell };
   for (const key of variantKeys) {
@@ -72,9 +72,9 @@ export function compareBlockWays(one: BlockWayRecord, other: BlockWayRecord): nu
 }
 
 /**
- * The kind of a series, whose members share their noise: the kind of memory, and latency apart from throughput ("pinned
- * latency"). Variants are kinds of their own ("pageable process", "pinned together"), because what runs with them adds
- * to their noise.
+ * The kind of a series, whose members share their noise: the kind of memory, with latency separate from throughput
+ * ("pinned latency"). Variants are separate kinds ("pageable process", "pinned together"), because what runs with them
+ * adds to their noise.
  */
 export function kindOf({
   cell,

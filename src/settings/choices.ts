@@ -7,18 +7,18 @@
 export const directions = ["h2d", "d2h", "bidir", "d2d", "p2p"] as const;
 export type Direction = (typeof directions)[number];
 
-/** Whether host memory is copied: the others copy device memory alone, and have the memory kind `device`. */
+/** Whether host memory is copied; otherwise only device memory, with the memory kind `device`. */
 export function copiesHostMemory(direction: Direction): boolean {
   return direction !== "d2d" && direction !== "p2p";
 }
 
-/** What one column of samples moved: a bidir cell has a column for each of its two directions. */
+/** The directions of columns of samples: a bidir cell has a column for each of its two directions. */
 export const directionsMoved = ["h2d", "d2h", "d2d", "p2p"] as const;
 export type DirectionMoved = (typeof directionsMoved)[number];
 
 /**
- * Kinds of host memory that are copied from and to. `host` is the control of pageable and staged copies: what the CPU
- * itself copies between pageable buffers and the slots of the staging rings, without the device.
+ * Kinds of host memory. `host` is the control of pageable and staged copies: the CPU's own copies between pageable
+ * buffers and the slots of the staging rings, without the device.
  */
 export const hostMemories = [
   "pageable",
@@ -32,34 +32,34 @@ export const hostMemories = [
 export type HostMemory = (typeof hostMemories)[number];
 
 /**
- * Kinds whose copies the device makes by itself, with no part for the CPU: their medians hardly move from process to process
- * (0.1 to 0.2 % in recorded runs), so that a single slow one is a fault.
+ * Kinds whose copies the device makes by itself, without the CPU: their medians hardly vary between processes (0.1 to
+ * 0.2 % in recorded runs), so a single slow one is a fault.
  */
 export const steadyMemories: readonly string[] = ["pinned", "registered", "mapped"] satisfies HostMemory[];
 
-/** Kinds whose copies contain copies that the CPU makes: the host's memory is their control. */
+/** Kinds whose copies include copies by the CPU: the host's memory is their control. */
 export const controlledMemories: readonly string[] = ["pageable", "staged"] satisfies HostMemory[];
 
-/** All kinds of memory; `device` belongs to directions d2d and p2p alone. */
+/** All kinds of memory; `device` only goes with directions d2d and p2p. */
 export const memories = [...hostMemories, "device"] as const;
 export type Memory = (typeof memories)[number];
 
-/** What a worker is: a thread of the process that measures, or a process with a context of its own on the device. */
+/** Kinds of workers: a thread of the measuring process, or a process with a context of its own on the device. */
 export const workerKinds = ["thread", "process"] as const;
 export type WorkerKind = (typeof workerKinds)[number];
 
 /**
- * How a copy between two devices is made: by the copy engine of the source or of the destination, by way of the host
- * where neither reaches the other's memory, or by a kernel on the source or on the destination.
+ * Paths of a copy between two devices: by the copy engine of the source or of the destination, through the host if
+ * neither accesses the other's memory, or by a kernel on the source or on the destination.
  */
 export const peerPaths = ["write", "read", "through-host", "kernel-write", "kernel-read"] as const;
 export type PeerPath = (typeof peerPaths)[number];
 
 /**
- * How blocks that lie scattered on both sides are copied: by a call of the driver each, by one call that takes all of them,
- * by a kernel that reads or writes mapped host memory, or together as one copy, which the CPU gathers in pinned slots and a
- * kernel scatters (device to host the other way round). The one call reads pinned memory in stream order, or whenever the
- * driver likes (`batch-any`), or before it returns (`batch-during`), or is asked to overlap with kernels (`batch-ce`).
+ * Ways to copy blocks that are scattered on both sides: with a driver call for each; with one call for all; with a
+ * kernel that accesses mapped host memory; or as one copy, gathered by the CPU in pinned slots and scattered by a
+ * kernel (from device to host the other way round). The one call reads pinned memory in stream order, at any time
+ * (`batch-any`), before it returns (`batch-during`), or with a request to overlap with kernels (`batch-ce`).
  */
 export const blockWays = [
   "loop",
@@ -72,7 +72,7 @@ export const blockWays = [
 ] as const;
 export type BlockWay = (typeof blockWays)[number];
 
-/** Those that are measured if nobody says: the others differ from one of them in what the driver is told alone. */
+/** The default ways: each of the others only differs from one of them in what it asks of the driver. */
 export const usualBlockWays: readonly BlockWay[] = ["loop", "batch", "kernel", "gather"];
 
 /** Whether a way is one call of the driver for all blocks. */
@@ -81,23 +81,20 @@ export function isBatch(way: BlockWay | undefined): boolean {
 }
 
 /**
- * How a pool of pinned memory is obtained: cuMemHostAlloc; malloc() and cuMemHostRegister; the same of transparent huge
- * pages, or of those that hugetlbfs holds ready.
+ * Ways to obtain a pool of pinned memory: cuMemHostAlloc; malloc() and cuMemHostRegister; the same with transparent
+ * huge pages, or with pages reserved in hugetlbfs.
  */
 export const poolWays = ["host-alloc", "register", "register-huge", "register-hugetlb"] as const;
 export type PoolWay = (typeof poolWays)[number];
 
 /**
- * What another process calls while a pool is obtained: cuMemGetInfo, NVML's nvmlDeviceGetMemoryInfo, and copies of 4 KiB
+ * Calls of another process while a pool is obtained: cuMemGetInfo, NVML's nvmlDeviceGetMemoryInfo, and copies of 4 KiB
  * from pinned memory.
  */
 export const watchedCalls = ["memory-info", "nvml-memory", "small-copy"] as const;
 export type WatchedCall = (typeof watchedCalls)[number];
 
-/**
- * What keeps the machine busy beside the copies: arithmetic on the device, the device's memory, or CPU threads that use
- * the host's memory.
- */
+/** Loads during copies: arithmetic on the device, the device's memory, or CPU threads that use the host's memory. */
 export const besides = ["none", "compute", "memory", "host"] as const;
 export type Beside = (typeof besides)[number];
 
@@ -117,7 +114,7 @@ export type Cache = (typeof caches)[number];
 export const backendNames = ["cuda", "emulated"] as const;
 export type BackendName = (typeof backendNames)[number];
 
-/** What may be asked for: `auto` takes the GPU, and the emulated device where there is none. */
+/** Choices of a backend: `auto` takes the GPU, or the emulated device if there is none. */
 export const backendChoices = ["auto", ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
 
@@ -138,10 +135,10 @@ export const questionNames = [
 ] as const;
 export type QuestionName = (typeof questionNames)[number];
 
-/** Whether a training loop waits for each step's end, as one does that reads the loss, or enqueues the next meanwhile. */
+/** Whether a training loop waits for each step's end, like one that reads the loss, or enqueues the next meanwhile. */
 export const stepModes = ["blocking", "queued"] as const;
 
-/** Those of `choices` that are asked for. */
+/** The requested ones, in the order of `choices`. */
 export function inOrder<Choice extends string>(
   choices: readonly Choice[],
   asked: readonly string[],
@@ -149,7 +146,7 @@ export function inOrder<Choice extends string>(
   return choices.filter((choice) => asked.includes(choice));
 }
 
-/** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
+/** The word that `typed` most likely means, or null; case, "-" and "_" do not count. */
 export function nearestWord(typed: string, words: readonly string[]): string | null {
   // One that is much longer than all of them is none of them.
   if (typed.length > 2 * Math.max(...words.map(({ length }) => length))) return null;
@@ -157,7 +154,7 @@ export function nearestWord(typed: string, words: readonly string[]): string | n
     .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
     .sort((a, b) => a.edits - b.edits);
   const [best] = ranked;
-  // In a short word one edit is already much.
+  // In a short word one edit is already a lot.
   const mostEdits = Math.max(1, Math.floor(plain(typed).length / 3));
   return best !== undefined && best.edits <= mostEdits ? best.word : null;
 }
@@ -166,7 +163,7 @@ function plain(word: string): string {
   return word.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** Characters to insert, delete or replace to make `a` into `b` (Levenshtein). */
+/** Number of characters to insert, delete or replace to turn `a` into `b` (Levenshtein). */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; ++i) {
@@ -180,8 +177,8 @@ function editDistance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
-/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
+/** The copies to compare: none, those that no later one of the visit overwrote, or every one. */
 export type Verifying = boolean | "every";
 
-/** "local" is each device's own NUMA node; a number is the node's. */
+/** "local" is each device's own NUMA node; a number is that of a node. */
 export type NumaChoice = "local" | number;

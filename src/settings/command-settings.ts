@@ -20,7 +20,7 @@ import {
 } from "./table.js";
 import { tuneSettings } from "./tune-settings.js";
 
-/** How `fleet run` starts one process a node, and how long it waits for them. */
+/** How `fleet run` starts one process per node, and how long it waits for them. */
 const launchSettings = {
   nodes: setting(
     "--nodes <count|list>",
@@ -55,7 +55,7 @@ const launchSettings = {
   ),
 } as const;
 
-/* What commands share that say nothing of what is measured. */
+/* Common settings of commands that do not affect what is measured. */
 
 const json = kind.onDemand("--json", "short for --format json");
 const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
@@ -73,7 +73,7 @@ const ids = kind.onDemand("--ids", "call cells by their ids, as --cells takes th
 const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
 const debug = kind.onDemand("--debug", "show where an error came from");
 
-/** Null searches for the nearest, false reads none. */
+/** Null searches for the nearest file, false reads none. */
 const config = setting(
   "--config <file>",
   "read this configuration instead of the nearest pinbench.config.json",
@@ -88,7 +88,7 @@ const deadlineNs = setting(
   kind.time,
 );
 
-/* Of the commands that measure on a device. */
+/* Settings of the commands that measure on a device. */
 const turn = {
   wait: kind.onDemand("--wait", "wait until the devices are free (first come, first served)"),
   waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
@@ -104,7 +104,7 @@ const output = (formats: Formats) =>
 const chart = (example: string) =>
   setting("--chart <name>", `chart for an .svg file, such as ${example}`, kind.text);
 
-/** What a command's document is printed and written as. */
+/** The formats of a command's document, printed and written. */
 const written = <const Name extends DocumentName>(name: Name) =>
   ({
     format: setting("--format <name>", "what to print", kind.choice(formatNames(name))),
@@ -112,7 +112,7 @@ const written = <const Name extends DocumentName>(name: Name) =>
     output: output(documentFormats[name]),
   }) as const;
 
-/* How the texts of commands that name cells are shown. */
+/* How commands that name cells show their texts. */
 const shown = { verbose, ids, plain, ascii, color } as const;
 
 /** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
@@ -125,7 +125,7 @@ const fleetReport = {
   debug,
 } as const;
 
-/** The flags of each command in the order of its help. */
+/** The flags of each command, in the order of its help. */
 export const commandSettings = {
   run: {
     ...runSettings,
@@ -150,7 +150,7 @@ export const commandSettings = {
   },
   /** It takes its settings as JSON. */
   measure: {},
-  /** It is asked over its IPC channel. */
+  /** It gets its calls over its IPC channel. */
   worker: {},
   baseline: {
     ...baselineSettings,
@@ -364,7 +364,7 @@ export const commandSettings = {
   },
 } as const satisfies Record<string, SettingTable>;
 
-/** The settings of a command, as they were given or are by default. */
+/** The settings of a command, given or default. */
 export type CommandSettings<Name extends keyof typeof commandSettings> = Values<
   (typeof commandSettings)[Name]
 >;

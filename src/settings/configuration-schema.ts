@@ -7,7 +7,7 @@ import { runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
 
 /**
- * pinbench.config.json. Values are written as on the command line and read by the settings' own kinds.
+ * pinbench.config.json. Values are written as on the command line, and parsed by the settings' own kinds.
  * schema/config-v1.json is generated from here (`npm run schema`).
  */
 
@@ -20,7 +20,7 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** A value that a function reads from text or from a number; `allowed` completes "must be …". */
+/** A value that a function parses from text or a number; `allowed` completes "must be …". */
 function readAs<Value>(shape: z.ZodType<Written>, allowed: string, read: (given: Written) => Value) {
   return shape
     .transform((given, context) => {
@@ -40,7 +40,7 @@ function trueOrFalse(description: string) {
   return z.boolean({ error: "must be true or false" }).describe(description);
 }
 
-/** What a configuration may say of a setting of this kind. */
+/** The schema of a setting of this kind in a configuration. */
 function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help: string): z.ZodType {
   const error = `must be ${allowed}`;
   switch (form) {
@@ -63,7 +63,7 @@ function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help
   }
 }
 
-/** A table's settings by the names of their options; what comes out has the table's keys. */
+/** The settings of a table by their option names; the parsed result has the table's keys. */
 function sectionOf<Table extends SettingTable>(table: Table) {
   const entries = Object.entries(table).map(([key, { flag, kind, help }]) => ({
     key,
@@ -81,7 +81,7 @@ function sectionOf<Table extends SettingTable>(table: Table) {
   return { schema, names: [...keyOf.keys()] };
 }
 
-/** A configuration lists no cells: their ids are the command line's own, or a caller's. */
+/** A configuration lists no cells: only the command line and callers give their ids. */
 const { cells: _, ...planTable } = runSettings;
 
 const plan = sectionOf(planTable);
@@ -114,16 +114,13 @@ const thresholdsSchema = section({
   "Smallest drop that counts, relative to the baseline. The first of these that is given applies: cells, memory, direction, default.",
 );
 
-/** The sections that a caller of the library may write as well. */
+/** The sections that callers of the library can give too. */
 export const sections = { plan: planSchema, thresholds: thresholdsSchema };
 
 const path = { error: "must be a path" };
 const count = { error: "must be a whole number from 1 up" };
 
-/**
- * What a configuration may hold. The JSON Schema of it knows the shape; what the text of a value may say, such as
- * "64KiB", pinbench alone checks.
- */
+/** The content of a configuration. Its JSON Schema describes only the shape; pinbench checks texts such as "64KiB". */
 export const configurationSchema = section({
   $schema: z.string({ error: "must be text" }).describe("For editors; pinbench ignores it.").exactOptional(),
   plan: planSchema.exactOptional(),
@@ -148,7 +145,7 @@ export const configurationSchema = section({
   strict: trueOrFalse("Whether undecided cells fail the check.").exactOptional(),
 });
 
-/** A configuration as it was read, with the table's keys in `plan`. */
+/** The parsed configuration, with the table's keys in `plan`. */
 export type ConfigurationFile = z.infer<typeof configurationSchema>;
 
 /** The keys of each section, by its path in the file. */

@@ -10,21 +10,21 @@ import type { Given } from "./setting.js";
 import type { runSettings } from "./table.js";
 import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
 
-/** What a configuration says, read; null for what it leaves open. */
+/** A parsed configuration; null for open values. */
 export interface Configuration {
-  /** Absolute; null where there is none. */
+  /** Absolute; null without a file. */
   path: string | null;
   plan: Given<typeof runSettings>;
   /** Absolute. */
   baseline: string | null;
   runs: number | null;
-  /** Over the defaults. */
+  /** Merged with the defaults. */
   thresholds: Thresholds;
   significance: number | null;
   strict: boolean | null;
 }
 
-/** The configuration where no file is read. */
+/** The configuration without a file. */
 export const noConfiguration: Configuration = {
   path: null,
   plan: {},
@@ -36,8 +36,8 @@ export const noConfiguration: Configuration = {
 };
 
 /**
- * Reads the file that `config` names, none where it is false, else the nearest from `cwd` upwards. Throws a usage error
- * that names the file, the key and what may stand there.
+ * Reads the file named by `config`, none for false, otherwise the nearest from `cwd` upwards. Throws a usage error that
+ * names the file, the key and the allowed values.
  */
 export async function loadConfiguration(
   { config }: { config: string | false | null },
@@ -50,13 +50,13 @@ export async function loadConfiguration(
   return file ? interpret(file) : noConfiguration;
 }
 
-/** One line for stderr: figures must not depend on a file that nobody knows of. */
+/** One line for stderr, so that no unknown file affects figures. */
 export function configurationNote(path: string): string {
   return `Using the configuration ${shownPath(path)}.`;
 }
 
 async function interpret(file: ConfigFile): Promise<Configuration> {
-  // zod takes longer to load than all of a command's start: it is loaded for those who have a configuration.
+  // Loading zod takes longer than a command's whole start, so only configurations load it.
   const { configurationSchema, knownKeys } = await import("./configuration-schema.js");
   const parsed = checkShape(configurationSchema, file.value);
   if (!parsed.success) {
@@ -75,7 +75,9 @@ async function interpret(file: ConfigFile): Promise<Configuration> {
   };
 }
 
-/** A section of a configuration over the defaults; there the patterns of cells are keys, here an ordered list. */
+/**
+ * A section of a configuration merged with the defaults; there the patterns of cells are keys, here an ordered list.
+ */
 export function thresholdsOf({
   cells,
   ...rest
@@ -84,10 +86,13 @@ export function thresholdsOf({
   return mergeThresholds(defaultThresholds, { ...rest, cells: patterns });
 }
 
-/** A section as a caller of the library writes it, read as a configuration's. Throws a usage error that names what is wrong. */
+/**
+ * Parses a section given by a caller of the library, like that of a configuration. Throws a usage error that names the
+ * fault.
+ */
 export async function readSection<Name extends "plan" | "thresholds">(name: Name, options: object) {
   const { sections, knownKeys } = await import("./configuration-schema.js");
-  // A key without a value is as good as none.
+  // A key without a value counts as missing.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const parsed = checkShape<z.ZodType>(sections[name], given);
   if (parsed.success) return parsed.data as z.infer<(typeof sections)[Name]>;
@@ -96,7 +101,7 @@ export async function readSection<Name extends "plan" | "thresholds">(name: Name
 
 type KnownKeys = Readonly<Record<string, readonly string[]>>;
 
-/** A usage error for the first thing that is wrong: where it is, what may stand there and what was likely meant. */
+/** A usage error for the first fault: its place, the allowed values, and the likely meaning. */
 function refuse(
   place: string,
   above: readonly string[],
@@ -113,7 +118,7 @@ function refuse(
   return new PinbenchError("usage", message, hint ? { hint } : {});
 }
 
-/** The key that was most likely meant: of this section, or of any, for a plan's key is soon one level too high. */
+/** The key that was likely meant: of this section, or of any, because keys of `plan` are often one level too high. */
 function suggestion(section: string, key: string, knownKeys: KnownKeys): string {
   const within = nearestWord(key, knownKeys[section] ?? []);
   const dotted = (name: string, of: string) => (of === "" ? name : `${of}.${name}`);
@@ -123,11 +128,11 @@ function suggestion(section: string, key: string, knownKeys: KnownKeys): string 
   return `Known keys are ${(knownKeys[section] ?? []).join(", ")}.`;
 }
 
-/** A configuration as it was read, not yet checked. */
+/** A configuration file, not yet checked. */
 interface ConfigFile {
   /** Absolute. */
   path: string;
-  /** Where in the file it stands: at the top, or in package.json below this key. */
+  /** Its place in the file: at the top, or in package.json below this key. */
   key: "pinbench" | null;
   value: unknown;
 }
@@ -136,8 +141,8 @@ const configName = "pinbench.config.json";
 const packageName = "package.json";
 
 /**
- * The nearest pinbench.config.json, or package.json with the key pinbench, from `folder` upwards to the home folder
- * or the root; null without one. Files are read as JSON, never run. Throws a usage error.
+ * The nearest pinbench.config.json, or package.json with the key pinbench, from `folder` upwards to the home folder or
+ * the root; null without one. Files are parsed as JSON, never executed. Throws a usage error.
  */
 async function findConfigFile(folder: string): Promise<ConfigFile | null> {
   const home = homeFolder();
@@ -153,7 +158,7 @@ async function findConfigFile(folder: string): Promise<ConfigFile | null> {
   }
 }
 
-/** Null for a user whom the system does not list and who has no HOME, as in a container with a number for a user. */
+/** Null for a user without an entry in the system and without HOME, as in a container with a numeric user. */
 function homeFolder(): string | null {
   try {
     return homedir();
@@ -162,12 +167,12 @@ function homeFolder(): string | null {
   }
 }
 
-/** What the file system says of an entry that is not there, or in a folder that this user has no business in. */
+/** Error codes for a missing entry, or one in a folder that this user cannot access. */
 const noEntry = ["ENOENT", "ENOTDIR", "EACCES", "ERR_ACCESS_DENIED"];
 
 /**
- * Whether a folder has this entry: a link too, wherever it leads, for what was meant to be read must not be left out.
- * Where a disk does not tell, reading will say why.
+ * Whether a folder has this entry, including a link to anywhere, because a file that should be read must not be
+ * skipped. If a disk fails, reading reports why.
  */
 function hasEntry(path: string): Promise<boolean> {
   return lstat(path).then(
@@ -176,7 +181,7 @@ function hasEntry(path: string): Promise<boolean> {
   );
 }
 
-/** As hasEntry(), but for a link to what is not there: most files of this name do not speak of pinbench. */
+/** Like hasEntry(), except for a link without a target: most files of this name have nothing for pinbench. */
 function leadsSomewhere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -184,7 +189,7 @@ function leadsSomewhere(path: string): Promise<boolean> {
   );
 }
 
-/** The file that `--config` names: JSON whatever its name, but for package.json, whose key pinbench is taken. */
+/** The file named by `--config`: JSON under any name, except package.json, whose key pinbench is used. */
 async function readConfigFile(given: string, folder: string | null): Promise<ConfigFile> {
   const path = folder === null ? given : resolve(folder, given);
   const name = shownPath(path);
@@ -198,15 +203,15 @@ async function readConfigFile(given: string, folder: string | null): Promise<Con
   });
 }
 
-/** As messages call it: from the working directory where it is below that, else in full. */
+/** Its name in messages: relative if it is below the working directory, otherwise absolute. */
 function shownPath(path: string): string {
   const folder = workingDirectory();
   const short = folder === null ? path : relative(folder, path) || ".";
-  // Below the root every path is, and /dev/fd/63 must stay what it is.
+  // Every path is below the root, and /dev/fd/63 must stay unchanged.
   return short.startsWith("..") || folder === "/" ? path : short;
 }
 
-/** Null where it was removed: pinbench measures there all the same. */
+/** Null if it was removed: pinbench can measure there nevertheless. */
 function workingDirectory(): string | null {
   try {
     return process.cwd();
@@ -215,7 +220,7 @@ function workingDirectory(): string | null {
   }
 }
 
-/** What package.json says below the key; null where it does not speak of pinbench, broken or not. */
+/** The value in package.json below the key; null if it has none, even if the file is broken. */
 async function readPackage(path: string): Promise<unknown> {
   const name = shownPath(path);
   const text = await readTextFile(name);

@@ -1,14 +1,14 @@
 import { extname } from "node:path";
 import { PinbenchError } from "../errors.js";
 
-/** Every document becomes these: the name of the format, and the extension of a file that has it. */
+/** Formats of every document: the format's name, and the extension of its files. */
 const everyDocument = { table: ".txt", json: ".json", markdown: ".md", html: ".html" } as const;
 
 const withCharts = { ...everyDocument, svg: ".svg" } as const;
 
 /**
- * The formats of each kind of document, by its name, which its JSON has as `kind` (a result has none). A format without an
- * extension is asked for by `--format` alone.
+ * The formats of each kind of document, by its name, which its JSON has as `kind` (a result has none). A format without
+ * an extension is only for `--format`.
  */
 export const documentFormats = {
   result: { ...withCharts, csv: ".csv" },
@@ -22,8 +22,8 @@ export const documentFormats = {
 } as const satisfies Readonly<Record<string, Formats>>;
 
 /**
- * The charts that each kind of document can have, as docs/reference.md lists them: words in capitals stand for names. Names
- * may have `gpu1-` before them, and `-latency`, `-event` and `-warm` in them.
+ * The charts that each kind of document can have, as listed in docs/reference.md: words in capitals stand for names.
+ * Names may have the prefix `gpu1-`, and contain `-latency`, `-event` and `-warm`.
  */
 const chartShapes: Partial<Readonly<Record<DocumentName, readonly string[]>>> = {
   result: [
@@ -47,7 +47,7 @@ function shapesOf(formats: Formats): readonly string[] | undefined {
   return chartShapes[kinds.find((kind) => documentFormats[kind] === formats) ?? "explanation"];
 }
 
-/** "Choose from gpus, gpus-of-group-NAME.", the charts that documents with these formats can have. */
+/** "Choose from gpus, gpus-of-group-NAME.": the possible charts of documents with these formats. */
 export function chartChoices(formats: Formats): string {
   const shapes = shapesOf(formats);
   if (shapes === undefined) return "docs/reference.md lists the names.";
@@ -55,7 +55,7 @@ export function chartChoices(formats: Formats): string {
   return `Choose from ${shapes.join(", ")}${directions}.`;
 }
 
-/** Throws a usage error for a name that no chart of such a document can have, with the names that there are. */
+/** Throws a usage error for a name that no chart of such a document can have, with the possible names. */
 export function checkChartName(formats: Formats, name: string): void {
   const shapes = shapesOf(formats);
   if (shapes === undefined) return;
@@ -71,7 +71,7 @@ export function checkChartName(formats: Formats, name: string): void {
   });
 }
 
-/** What a document that is no result is called in messages. */
+/** Names of documents other than results in messages. */
 export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
   comparison: "a comparison of results",
   history: "the course of a history",
@@ -82,17 +82,17 @@ export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, str
   explanation: "a result of `pinbench explain`",
 };
 
-/** The formats of the files that `report` makes of any documents. */
+/** The formats of the files that `report` makes from any documents. */
 export const pictureFormats = { html: ".html", svg: ".svg" } as const;
 
 /** A kind of document. */
 export type DocumentName = keyof typeof documentFormats;
 /** Formats by their names, with the extensions of their files. */
 export type Formats = Readonly<Record<string, `.${string}` | null>>;
-/** A format that a kind of document has. */
+/** A format of a kind of document. */
 export type FormatOf<Name extends DocumentName> = keyof (typeof documentFormats)[Name] & string;
 
-/** What `--format` of a command takes: a single chart is asked for by a file's name alone. */
+/** The choices of a command's `--format`: a single chart is only written to a file. */
 export function formatNames<Name extends DocumentName>(name: Name): Exclude<FormatOf<Name>, "svg">[] {
   const names = Object.keys(documentFormats[name]) as FormatOf<Name>[];
   return names.filter((format): format is Exclude<FormatOf<Name>, "svg"> => format !== "svg");
@@ -103,12 +103,12 @@ export function extensionsOf(formats: Formats): string[] {
   return Object.values(formats).filter((extension) => extension !== null);
 }
 
-/** The format that an `--output` path asks for by its extension, in any case. Throws a usage error for others. */
+/** The format for an `--output` path by its extension, in any case. Throws a usage error for others. */
 export function formatOfPath<Some extends Formats>(formats: Some, path: string): keyof Some & string {
   const extension = extname(path).toLowerCase();
   const format = Object.keys(formats).find((one) => formats[one] === extension);
   if (format !== undefined) return format;
-  // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
+  // /dev/stdout and the paths of a shell's >(…) have no extension.
   if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json" in formats ? "json" : "html";
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
   const why =

@@ -31,7 +31,7 @@ export const sizes: Kind<readonly number[], List<Quantity>> = {
   read: readSizes,
 };
 
-/** Bytes of several sizes of blocks, or "auto" to search for those at which the best way changes. */
+/** Bytes of several block sizes, or "auto" to search for those at which the best way changes. */
 export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
   ...sizes,
   allowed: "sizes such as 4KiB or 4KiB..1MiB*4, or auto",
@@ -60,7 +60,7 @@ export const duration: Kind<number, string> = {
 /** Nanoseconds, a day at most. */
 export const wait: Kind<number, string> = { ...duration, read: (given) => parseWait(String(given)) };
 
-/** Nanoseconds, more than none and a day at most. */
+/** Nanoseconds, above 0 and at most a day. */
 export const time: Kind<number, string> = { ...duration, read: (given) => parseTime(String(given)) };
 
 /** A time as ISO 8601 in UTC; a date alone is its beginning. */
@@ -77,7 +77,7 @@ export const moment: Kind<string, string> = {
   },
 };
 
-/** How long a training step takes in nanoseconds, or "auto" for about a ResNet-50's. */
+/** Duration of a training step in nanoseconds, or "auto" for about a ResNet-50's. */
 export const stepTime: Kind<number | "auto", string> = {
   ...duration,
   json: { type: "number", orWord: "auto" },
@@ -94,7 +94,7 @@ export function counts(what: string): Kind<readonly number[], List<Quantity>> {
   };
 }
 
-/** The drop that counts as one, for all cells or for some of them. */
+/** The drop that counts, for all cells or for some of them. */
 export const threshold: Kind<Partial<Thresholds>, string> = {
   form: "text",
   allowed: "a threshold such as 5% or pageable=10%",
@@ -215,7 +215,7 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   },
 };
 
-/** Where workers run and take memory from. */
+/** Where workers run and allocate memory. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
   allowed: "local or a node's number",
@@ -229,7 +229,7 @@ export const numaNode: Kind<NumaChoice, Quantity> = {
   },
 };
 
-/** Ids of cells; whether each is one is for the plan to say. */
+/** Ids of cells; the plan checks each. */
 export const cellIds: Kind<readonly string[], string | readonly string[]> = {
   form: "list",
   allowed: "ids of cells",
@@ -241,7 +241,7 @@ export const cellIds: Kind<readonly string[], string | readonly string[]> = {
       .filter((id) => id !== ""),
 };
 
-/** A path, a name, or other text that is taken as it is. */
+/** A path, a name, or other text that is used unchanged. */
 export const text: Kind<string, string> = {
   form: "text",
   allowed: "text",
@@ -257,14 +257,14 @@ export const trueOrFalse: Kind<boolean, boolean> = {
   read: (given) => ofType("boolean", given),
 };
 
-/** A switch that is off unless it is given. */
+/** A switch that is off by default. */
 export const onDemand = <const Flag extends string>(
   flag: Flag,
   help: string,
   excludes: readonly string[] = [],
 ) => setting(flag, help, trueOrFalse, { default: false, excludes });
 
-/** A switch that can also be asked for more. */
+/** A switch with optional stronger values. */
 export const verifying: Kind<Verifying, Verifying | "last"> = {
   form: "switch",
   allowed: "true, false, last or every",
@@ -287,7 +287,7 @@ export const keywords: Kind<Record<string, unknown>, string | Record<string, unk
   read: (given) => (isObject(given) ? given : parseKeywords(String(given))),
 };
 
-/** What a caller without types may have given. */
+/** Checks the type, because callers may have none. */
 function ofType<Value>(type: "string" | "boolean", given: Value): Value {
   if (typeof given === type) return given;
   const wanted = type === "string" ? "text" : "true or false";
@@ -344,7 +344,7 @@ export function parseChoices<Choice extends string>(
   return inOrder(choices, entries);
 }
 
-/** What may stand in place of a name that is none of `choices`: the one that was likely meant, and all of them. */
+/** A hint for a name that is not in `choices`: the one that was likely meant, and all of them. */
 function hintOfChoices(typed: string, choices: readonly string[]): string {
   const meant = nearestWord(typed, choices);
   const all = `Choose from ${choices.join(", ")}.`;

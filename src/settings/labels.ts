@@ -1,31 +1,31 @@
 import { PinbenchError } from "../errors.js";
 import { type Kind, repeatable } from "./setting.js";
 
-/** What a user says of a result beside its figures, such as in which rack the machine stands. */
+/** A user's remark on a result, such as the machine's rack. */
 export interface Label {
   key: string;
   value: string;
 }
 
-/** Labels by their keys, as results carry them. */
+/** Labels by their keys, as in results. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What may stand before the `=`. */
+/** The allowed text before the `=`. */
 export const labelKey = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /** Most characters of a value. */
 export const mostLabelCharacters = 256;
 
-/** What no value holds: control characters, breaks of lines, lone halves of characters, and what turns text around. */
+/** Characters that no value may contain: control characters, line breaks, lone surrogates, and direction overrides. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/u;
 
-/** Whether it can be a label's value. */
+/** Whether the text can be a label's value. */
 export function isLabelValue(value: string): boolean {
   const length = [...value].length;
   return length > 0 && length <= mostLabelCharacters && !unprintable.test(value);
 }
 
-/** One label, written as key=value; the value may have further signs of equality. */
+/** One label, written as key=value; the value may contain further equals signs. */
 const label: Kind<Label, string> = {
   form: "text",
   allowed: "a label such as rack=7",
@@ -53,14 +53,14 @@ const label: Kind<Label, string> = {
   },
 };
 
-/** `--label key=value` of the commands that measure: its value is for labelsOf(). */
+/** `--label key=value` of the measuring commands: labelsOf() takes its value. */
 export const labels = repeatable(
   "--label <key=value>",
   "add a label to the result, such as rack=7 (repeatable)",
   label,
 );
 
-/** The labels by their keys, in the order in which they were given. Throws a usage error for a key that comes twice. */
+/** The labels by their keys, in the given order. Throws a usage error for a repeated key. */
 export function labelsOf(given: readonly Label[]): Labels {
   const byKey = new Map<string, string>();
   for (const { key, value } of given) {

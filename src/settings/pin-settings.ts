@@ -3,7 +3,7 @@ import * as kind from "./kinds.js";
 import { setting } from "./setting.js";
 import { cellSettings, measuringSettings } from "./table.js";
 
-/** What `pin` obtains, and how. What is null is for the machine to say. */
+/** What `pin` obtains, and how. Null values depend on the machine. */
 export const pinSettings = {
   backend: cellSettings.backend,
   device: setting(

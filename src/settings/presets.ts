@@ -5,30 +5,30 @@ import { KiB, MiB, shmooSizes } from "./units.js";
 export const presetNames = ["quick", "default", "shmoo", "fleet"] as const;
 export type PresetName = (typeof presetNames)[number];
 
-/** The axes that a preset fills in where the request leaves them open. */
+/** The axes that a preset fills in if the request leaves them open. */
 export interface Preset {
   sizesBytes: readonly number[];
   memory: readonly HostMemory[];
-  /** A plan takes of these what the usable CPUs allow. */
+  /** A plan uses those that the usable CPUs allow. */
   workers: readonly number[];
   directions: readonly Direction[];
   /** Measuring time of the whole sweep. */
   budgetNs: number;
-  /** All devices where nobody says which; absent: the first one. */
+  /** All devices by default; absent: the first one. */
   devices?: "all";
-  /** Where there are several devices and nobody says: the kinds of memory whose throughput is also measured on all at once. */
+  /** With several devices, by default: the kinds of memory whose throughput is also measured on all at once. */
   togetherMemory?: readonly HostMemory[];
-  /** Latency beside the throughput, of these sizes and kinds of memory, where nobody says which modes or memory. */
+  /** Latency in addition to throughput, for these sizes and kinds of memory, unless modes or memory were requested. */
   latency?: { sizesBytes: readonly number[]; memory: readonly HostMemory[] };
 }
 
 const quick: Preset = {
-  // bandwidthTest's default size, so that its figures have a counterpart.
+  // bandwidthTest's default size, so that its figures can be compared.
   sizesBytes: [32 * MiB],
   memory: ["pageable", "pinned"],
   workers: [1],
   directions: ["h2d", "d2h"],
-  // Done in about a second, context and memory included.
+  // Takes about a second, including context and memory.
   budgetNs: 250e6,
 };
 
@@ -44,8 +44,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   shmoo: { ...quick, sizesBytes: shmooSizes(), budgetNs: 8e9 },
   /**
-   * What tells a slow GPU or node from others of its kind. A node of 8 GPUs is done well before the 60 s that schedulers
-   * give a health check (HealthCheckProgram of Slurm).
+   * Distinguishes a slow GPU or node from others of its kind. A node with 8 GPUs is done well before the 60 s that
+   * schedulers allow for a health check (HealthCheckProgram of Slurm).
    */
   fleet: {
     sizesBytes: [64 * MiB],

@@ -12,26 +12,26 @@ import {
 } from "./setting.js";
 import { blockKeys, type Origin, type RunSettings, runSettings, saidByCellIds } from "./table.js";
 
-/** When a command or a function was called, and with which arguments: a document says so of the call that made it. */
+/** Time and arguments of a call of a command or a function, for its document. */
 export interface Call {
   argv: readonly string[];
   startedAt: Date;
-  /** The same moment on the steady clock (performance.now): a clock that is set back makes no run shorter. */
+  /** The same moment on the steady clock (performance.now), so that setting back the clock does not shorten a run. */
   startedMs: number;
 }
 
-/** A call that is made now. */
+/** A call made now. */
 export function callNow(argv: readonly string[] = []): Call {
   return { argv, startedAt: new Date(), startedMs: performance.now() };
 }
 
-/** What one of the three ways of giving settings gave. */
+/** The settings from one of the three sources. */
 export interface Source {
   origin: Origin;
   given: Given<typeof runSettings>;
 }
 
-/** What nobody said. */
+/** The default values. */
 export function defaultsOf<Table extends SettingTable>(table: Table): Values<Table> {
   return Object.fromEntries(
     Object.entries(table).map(([key, setting]) => [key, setting.default]),
@@ -39,9 +39,9 @@ export function defaultsOf<Table extends SettingTable>(table: Table): Values<Tab
 }
 
 /**
- * A run's settings from what was given: later sources win over earlier ones, and all win over the defaults. `cells` wins
- * over all that the ids say themselves, but which devices a configuration names. Throws a usage error for a figure out
- * of its bounds.
+ * A run's settings from these sources: later ones override earlier ones, and all override the defaults. `cells`
+ * overrides everything that the ids contain, except the devices named in a configuration. Throws a usage error for a
+ * value out of bounds.
  */
 export function fillRunSettings(...sources: readonly Source[]): RunSettings {
   const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
@@ -57,8 +57,8 @@ export function fillRunSettings(...sources: readonly Source[]): RunSettings {
 }
 
 /**
- * Settings of an earlier run, with what is given now in their place. A precision or a budget that is given says when a
- * cell has been measured enough, which a fixed count of samples of that run would leave without effect.
+ * Settings of an earlier run, overridden by the given ones. A given precision or budget also removes a fixed number of
+ * samples of that run, which would leave it without effect.
  */
 export function overrideSettings(earlier: RunSettings, source: Source): RunSettings {
   const { given } = source;
@@ -78,7 +78,7 @@ function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)
   }
 }
 
-/** Takes over what a source gave of a run's settings; a command gives others beside them. */
+/** Copies the given settings of a run from a source, which may have others too. */
 function put(settings: RunSettings, { origin, given }: Source): void {
   // Blocks say what sizes are: whichever came later holds, and both of one source are for the plan to refuse.
   if (given.blockSizesBytes != null) forget(settings, ["sizesBytes"]);
@@ -90,8 +90,8 @@ function put(settings: RunSettings, { origin, given }: Source): void {
 }
 
 /**
- * What a caller wrote, read by each setting's own kind; keys without a value are as good as none. Throws a usage error
- * for what makes no sense, and for a key that is no option.
+ * A caller's options, parsed by each setting's kind; keys without a value count as missing. Throws a usage error for a
+ * value that makes no sense, and for an unknown option.
  */
 export function readOptions<Table extends SettingTable>(table: Table, options: Options<Table>): Given<Table> {
   const keyOf = new Map(Object.entries(table).map(([key, { flag }]) => [optionName(flag), key]));
@@ -104,7 +104,7 @@ export function readOptions<Table extends SettingTable>(table: Table, options: O
   return given as Given<Table>;
 }
 
-/** A usage error for an option that there is none of, with the one that was likely meant. */
+/** A usage error for an unknown option, with the one that was likely meant. */
 export function unknownOption(name: string, known: readonly string[]): PinbenchError {
   const meant = nearestWord(name, known);
   return new PinbenchError("usage", `There is no option ${name}.`, {
@@ -112,7 +112,10 @@ export function unknownOption(name: string, known: readonly string[]): PinbenchE
   });
 }
 
-/** What a caller, who may have no types, wrote for an option. Throws a usage error for what makes no sense. */
+/**
+ * Parses a caller's value for an option; callers may have no types. Throws a usage error for a value that makes no
+ * sense.
+ */
 export function readGiven<Value, Given>(name: string, kind: Kind<Value, Given>, value: Given): Value {
   const { form, json, allowed } = kind;
   if (Array.isArray(value)) {
@@ -121,7 +124,7 @@ export function readGiven<Value, Given>(name: string, kind: Kind<Value, Given>, 
   throw new PinbenchError("usage", `The option ${name} must be ${allowed}.`);
 }
 
-/** Whether it can be told in a message, as it is written. */
+/** Whether a message can show it as written. */
 function isPlain(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value) || value === null;
 }

@@ -16,9 +16,9 @@ import { type Bounds, repeatable, setting, type Values } from "./setting.js";
 import { formatDuration, MiB } from "./units.js";
 
 /*
- * Every setting that says what is measured, judged and kept, once. Flags, the configuration's keys, the library's
- * options, the settings that a result carries and the help follow from here. Keys have their units in their names; times
- * are nanoseconds. Which command has which of them, and its flags for output alone, stand in command-settings.ts.
+ * Every setting of measuring, judging and storing, defined once. Flags, the configuration's keys, the library's
+ * options, the settings in results and the help are derived from here. Keys have their units in their names; times are
+ * in nanoseconds. command-settings.ts lists the settings of each command, and flags that only affect output.
  */
 
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
@@ -83,7 +83,7 @@ export const saidByCellIds = [
   ...blockKeys,
 ] as const;
 
-/** What to measure: what is null is for the preset to say, or has a default in the plan. */
+/** What to measure: null leaves it to the preset, or to a default of the plan. */
 export const cellSettings = {
   backend,
   devices: setting(
@@ -148,7 +148,7 @@ export const cellSettings = {
   ),
 } as const;
 
-/** How to measure it: what repetitions of a run share with it. */
+/** How to measure it: repetitions of a run share these. */
 export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
@@ -161,7 +161,7 @@ export const measuringSettings = {
       isWhole: false,
     },
   }),
-  /** Null takes the preset's. */
+  /** Null takes that of the preset. */
   budgetNs: setting(
     "--budget <time>",
     "time for measuring the whole sweep (8s; quick 250ms)",
@@ -193,7 +193,7 @@ export const measuringSettings = {
     "--staging-slots <count>",
     "slots of a ring (3)",
     kind.wholeNumber("number of staging slots"),
-    // With one slot there is nothing for a copy to overlap with.
+    // With one slot a copy could not overlap with anything.
     { default: 3, bounds: wholeFrom("number of staging slots", 2, 64, "from 2 to 64") },
   ),
   verify: setting(
@@ -209,14 +209,14 @@ export const measuringSettings = {
     default: 1,
     bounds: wholeFrom("seed", 0, Number.MAX_SAFE_INTEGER, "from 0 to 2^53 - 1"),
   }),
-  /** Null is a quarter of the memory available. */
+  /** Null is a quarter of the available memory. */
   maxPinnedBytes: setting(
     "--max-pinned <size>",
     "most memory to pin (a quarter of the available memory)",
     kind.size,
     { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
   ),
-  /** Null is what the system says. */
+  /** Null is the size that the system reports. */
   lastLevelCacheBytes: setting(
     "--llc <size>",
     "size of the last-level cache, if the system misreports it (as VMs do)",
@@ -231,27 +231,30 @@ export const measuringSettings = {
 /** What to measure and how. */
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
-/** Where a value may have come from that is no default. */
+/** Sources of values other than defaults. */
 export const origins = ["flag", "configuration", "caller"] as const;
 export type Origin = (typeof origins)[number];
 
 /**
- * What the user asked of a run: the one object that flags, configuration or a caller fill, that the plan and the result
- * carry, and that other processes get as JSON.
+ * The user's request for a run: one object, filled by flags, configuration or a caller, that the plan and the result
+ * contain, and that other processes get as JSON.
  */
 export type RunSettings = Values<typeof runSettings> & {
   origins: Partial<Record<keyof typeof runSettings, Origin>>;
 };
 
-/** Chosen by `npm run bench:regress`: with it less than 1 % of comparisons of equals raise a false alarm. */
+/** Chosen with `npm run bench:regress`: less than 1 % of comparisons of equals raise a false alarm. */
 export const defaultSignificance = 0.003;
 
-/** Fresh processes that a check measures with. */
+/** Number of fresh processes of a check. */
 export const defaultCheckRuns = 5;
 
-/** How `compare` and `check` judge, and which cells they show; what is null is for the configuration to say, before the defaults above. */
+/**
+ * How `compare` and `check` judge, and which cells they show; null leaves it to the configuration, and then to the
+ * defaults above.
+ */
 export const judgingSettings = {
-  /** Each over those before it. */
+  /** Later ones override earlier ones. */
   thresholds: repeatable(
     "--threshold <rule>",
     "smallest drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
@@ -260,7 +263,7 @@ export const judgingSettings = {
   significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
   strict: setting(
     "--strict",
-    "exit with 6 if a cell cannot be told or is missing, and with 1 if any is unsteady or uneven",
+    "exit with 6 if a cell is inconclusive or missing, and with 1 if any is unsteady or uneven",
     kind.trueOrFalse,
     { helpOfNo: "let those pass, even if the configuration is strict" },
   ),
@@ -271,7 +274,7 @@ export const judgingSettings = {
   showsAll: kind.onDemand("--all", "show all cells, not only those that need attention"),
 } as const;
 
-/** By what the nodes of a fleet are judged. */
+/** The rule for a fleet's nodes. */
 export const fleetSettings = {
   threshold: setting(
     "--threshold <share>",
@@ -325,7 +328,7 @@ export const checkSettings = {
   ),
 } as const;
 
-/** What `baseline` adds to a run. */
+/** Settings of `baseline` in addition to those of a run. */
 export const baselineSettings = {
   runs: setting(
     "--runs <count>",

@@ -3,17 +3,17 @@ import { directions, memories, nearestWord, steadyMemories } from "./choices.js"
 import { hintOfShare } from "./units.js";
 
 /**
- * The drop that counts as one, relative to the baseline (0.05 is 5 %); and the floors below which a change never
- * counts, whatever its share.
+ * The drop that counts, relative to the baseline (0.05 is 5 %); and the floors below which a change never counts,
+ * whatever its share.
  */
 export interface Thresholds {
-  /** For all cells that no other rule names; null for `usualThreshold` and, of steady memory, `steadyThreshold`. */
+  /** For cells without another rule; null for `usualThreshold` and, for steady memory, `steadyThreshold`. */
   default: number | null;
   /** By kind of memory. */
   memory: Record<string, number>;
   /** By direction. */
   direction: Record<string, number>;
-  /** By a pattern of cell ids, in the order in which they are tried. */
+  /** By patterns of cell ids, tried in this order. */
   cells: readonly { pattern: string; threshold: number }[];
   /** For throughput, in decimal GB/s. */
   floorGBps: number;
@@ -21,23 +21,23 @@ export interface Thresholds {
   floorUs: number;
 }
 
-/** What of a cell decides on its threshold. */
+/** The fields of a cell that determine its threshold. */
 export interface ThresholdCell {
   id: string;
   memory: string;
   direction: string;
 }
 
-/** The drop that counts unless a rule names another one. */
+/** The drop that counts without another rule. */
 export const usualThreshold = 0.05;
 
 /**
- * The same for memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between the
- * machines that were recorded (results/nvidia-h200/occasions.json), and a loss of 5 % is to be found every time.
+ * The same for memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between
+ * recorded machines (results/nvidia-h200/occasions.json), and a loss of 5 % must be found every time.
  */
 export const steadyThreshold = 0.03;
 
-/** The drops that count unless rules say otherwise. */
+/** The thresholds without other rules. */
 export const defaultThresholds: Thresholds = {
   default: null,
   memory: {},
@@ -47,7 +47,10 @@ export const defaultThresholds: Thresholds = {
   floorUs: 0.2,
 };
 
-/** The first pattern that matches the cell; without one what its memory, its direction, all cells, or cells like it have. */
+/**
+ * The threshold of the first pattern that matches the cell; without one that of its memory, its direction, all cells,
+ * or similar cells.
+ */
 export function thresholdOf(thresholds: Thresholds, { id, memory, direction }: ThresholdCell): number {
   const matching = thresholds.cells.find(({ pattern }) => matchesPattern(id, pattern));
   const ofRules = thresholds.memory[memory] ?? thresholds.direction[direction] ?? thresholds.default;
@@ -55,12 +58,14 @@ export function thresholdOf(thresholds: Thresholds, { id, memory, direction }: T
   return matching?.threshold ?? ofRules ?? ofKind;
 }
 
-/** Whether a whole id is like the pattern, in which `*` stands for any characters, slashes and none at all too. */
+/**
+ * Whether a whole id matches the pattern, in which `*` stands for any characters, including slashes and none at all.
+ */
 export function matchesPattern(id: string, pattern: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();
   if (last === undefined) return id === pattern;
-  // The first place for each part leaves most for those behind it: no other has to be tried.
+  // The first match of each part leaves most room for later parts, so no other needs to be tried.
   let at = first.length;
   if (!id.startsWith(first)) return false;
   for (const part of others) {
@@ -71,7 +76,7 @@ export function matchesPattern(id: string, pattern: string): boolean {
   return id.length - last.length >= at && id.endsWith(last);
 }
 
-/** Later parts win over earlier ones and over `base`; patterns of cells, all kept, are tried in the order of parts. */
+/** Later parts override earlier ones and `base`; patterns of cells are all kept, and tried in the order of parts. */
 export function mergeThresholds(base: Thresholds, ...parts: readonly Partial<Thresholds>[]): Thresholds {
   return {
     ...Object.assign({}, base, ...parts),
@@ -81,7 +86,7 @@ export function mergeThresholds(base: Thresholds, ...parts: readonly Partial<Thr
   };
 }
 
-/** The share meant by "5%" or "0.05". Throws a usage error for what is not above 0 and below 1. */
+/** The share in "5%" or "0.05". Throws a usage error unless it is above 0 and below 1. */
 export function parseThreshold(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
@@ -120,7 +125,10 @@ export function parseThresholdFlag(text: string): Partial<Thresholds> {
   });
 }
 
-/** A name and a share in the right order and with "=" between them, as in "pinned=5%"; null where they are, or are not both there. */
+/**
+ * A name and a share in the right order with "=" in between, as in "pinned=5%"; null if they already are, or one is
+ * missing.
+ */
 function thresholdMeant(text: string): string | null {
   const share = /^(\d[\d.]*\s*%?)$/;
   const [first = "", second = "", ...others] = text.split(/[=:]/).map((part) => part.trim());
@@ -140,7 +148,7 @@ function hintOfName(name: string, share: string): string {
   return meant === null ? choices : `Did you mean ${meant}=${share}? ${choices}`;
 }
 
-/** What has a threshold by its name. */
+/** Names that can have a threshold. */
 const names: readonly string[] = [...memories, ...directions];
 
 function isOneOf(choices: readonly string[], name: string): boolean {

@@ -3,10 +3,10 @@ import * as kind from "./kinds.js";
 import { setting, type Values } from "./setting.js";
 import { cellSettings } from "./table.js";
 
-/** Time for a search where nobody says: of a data set by itself, and in a running job from its first batches on. */
+/** Default time for a search: for a data set alone, and in a running job from its first batches on. */
 export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
 
-/** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
+/** The data of a search for a loader's settings: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
   python: setting(
@@ -86,5 +86,5 @@ export const tuneSettings = {
   }),
 } as const;
 
-/** What the user asked of a search for a loader's settings. */
+/** The user's request for a search. */
 export type TuneSettings = Values<typeof tuneSettings>;

@@ -10,7 +10,7 @@ export type Quantity = string | number;
 /** Text with commas, one entry, or an array. */
 export type List<Entry> = string | Entry | readonly Entry[];
 
-/** The entries of a list one by one: text is divided at commas and trimmed, what is no text stays as it is. */
+/** The entries of a list: text is split at commas and trimmed, other entries stay unchanged. */
 export function listEntries<Entry>(given: List<Entry>): (string | Entry)[] {
   const entries = (Array.isArray(given) ? given : [given]) as (string | Entry)[];
   return entries.flatMap((entry): (string | Entry)[] =>
@@ -32,15 +32,15 @@ const bytesPerUnit: ReadonlyMap<string, bigint> = new Map([
   ["tib", 1024n ** 4n],
 ]);
 
-/** No size needs as many, and with very many arithmetic takes long. */
+/** More than any size needs, because arithmetic with very many digits is slow. */
 const mostDigits = 100;
 
 const binaryUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /**
  * Bytes of a size such as "64KiB", "16MB", "1.5 MiB" or "512"; units in any case, KB/MB/GB/TB decimal and
- * KiB/MiB/GiB/TiB binary. Throws a usage error for what is not a positive whole number of bytes, and for a bare
- * "k", "M", "G" or "T", which is 1000 to some and 1024 to others.
+ * KiB/MiB/GiB/TiB binary. Throws a usage error unless it is a positive whole number of bytes, and for a bare "k", "M",
+ * "G" or "T", which may mean 1000 or 1024.
  */
 export function parseSize(text: string): number {
   const match = /^(\d+)(?:\.(\d+))?\s*([a-z]*)$/i.exec(text.trim());
@@ -56,7 +56,7 @@ export function parseSize(text: string): number {
   if (whole.length > mostDigits || fraction.length > mostDigits) {
     throw new PinbenchError("usage", `"${text}" has too many digits for a size.`);
   }
-  // In integers: 1.1 * 1000 has a rounding error in floating point, and a size has none.
+  // With integers, because 1.1 * 1000 has a rounding error in floating point.
   const scaled = BigInt(whole + fraction) * unitBytes;
   const divisor = 10n ** BigInt(fraction.length);
   if (scaled % divisor !== 0n) throw new PinbenchError("usage", `"${text}" is not a whole number of bytes.`);
@@ -84,21 +84,21 @@ function unknownUnit(text: string, number: string, unit: string): PinbenchError 
 
 /**
  * A size exactly, in the largest binary unit that needs at most two decimals: "64 KiB", "1.5 MiB", "1000 B".
- * `parseSize` reads it back.
+ * `parseSize` can read it.
  */
 export function formatSize(bytes: number): string {
   for (let power = binaryUnits.length - 1; power > 0; --power) {
     const unitBytes = 1024 ** power;
     const value = bytes / unitBytes;
-    // Of the remainder: a hundred times all of it may have no exact number.
+    // Uses the remainder, because a hundred times the size may not be exact.
     if (value >= 1 && ((bytes % unitBytes) * 100) % unitBytes === 0) return `${value} ${binaryUnits[power]}`;
   }
   return `${bytes} B`;
 }
 
 /**
- * A size to about three digits, for amounts of memory: "139.8 GiB", "1.25 GiB", "24.6 MiB". A need is rounded with
- * Math.ceil and a limit with Math.floor, so that the two never read alike where one exceeds the other.
+ * A size to about three digits, for amounts of memory: "139.8 GiB", "1.25 GiB", "24.6 MiB". Needs are rounded with
+ * Math.ceil and limits with Math.floor, so that the two never look equal if one exceeds the other.
  */
 export function formatSizeRounded(bytes: number, round: (value: number) => number = Math.round): string {
   let power = 0;
@@ -121,7 +121,7 @@ const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
   ["h", 3600e9],
 ]);
 
-/** A century: longer than anything lasts here. */
+/** A century: longer than any duration here. */
 const longestNs = 100 * 365.25 * 24 * 3600e9;
 
 /** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error, also without a unit. */
@@ -138,7 +138,7 @@ export function parseDuration(text: string): number {
   throw new PinbenchError("usage", `"${text}" is too long: a duration is at most a century.`);
 }
 
-/** How longer names of units begin, and the units that they mean. */
+/** Beginnings of longer names of units, and the units that they mean. */
 const unitsMeant: readonly [begins: RegExp, unit: string][] = [
   [/^sec/, "s"],
   [/^min/, "min"],
@@ -170,12 +170,12 @@ export function formatDuration(durationNs: number): string {
 }
 
 /**
- * What to write for a share that was not understood: "Did you mean 5%?" for "5" and "5 percent", where that is at most
- * `mostPercent`, else the examples.
+ * A hint for an invalid share: "Did you mean 5%?" for "5" and "5 percent", if that is at most `mostPercent`; otherwise
+ * the examples.
  */
 export function hintOfShare(text: string, mostPercent: number, examples: string): string {
   const match = /^(\d{1,3}(?:\.\d{1,15})?)\s*(|pct|per ?cent)$/i.exec(text.trim());
-  // A bare 0.5 is half as it stands.
+  // A bare 0.5 already is a half.
   const isBareShare = match?.[2] === "" && Number(match[1]) < 1;
   const percent = match === null || isBareShare ? Number.NaN : Number(match[1]);
   return percent > 0 && percent <= mostPercent
@@ -183,7 +183,7 @@ export function hintOfShare(text: string, mostPercent: number, examples: string)
     : `Write for example ${examples}.`;
 }
 
-/** The share meant by "1%" or "0.01". Throws a usage error for what is not above 0 and at most a half. */
+/** The share in "1%" or "0.01". Throws a usage error unless it is above 0 and at most a half. */
 export function parsePercent(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
@@ -196,7 +196,7 @@ export function parsePercent(text: string): number {
 }
 
 /**
- * The numbers of a list such as "1,2,4" or [1, 2, 4], ascending and each once; `what` names them in the message
+ * The numbers in a list such as "1,2,4" or [1, 2, 4], ascending and each once; `what` names them in the message
  * ("workers"). Throws a usage error for an entry that is not a whole number of at least 1.
  */
 export function readCounts(given: List<Quantity>, what: string): number[] {
@@ -212,14 +212,14 @@ export function readCounts(given: List<Quantity>, what: string): number[] {
   return [...new Set(counts)].sort((a, b) => a - b);
 }
 
-/** More sizes than anyone reads; a range that would give more is most likely a slip. */
+/** More sizes than anyone reads; a range with more is probably a mistake. */
 export const maxSizes = 1000;
 
 /**
- * Bytes of a list of sizes and ranges, ascending and each once: "64KiB,1MiB", "1KiB..64MiB*2" (each size the one
- * before times 2) and "1MiB..16MiB+1MiB" (steps of 1 MiB). A range's end belongs to it where a step hits it. Entries of
- * an array may be numbers of bytes.
- * Throws a usage error for what is no size, a range that never reaches its end, and more than 1000 sizes.
+ * Bytes of a list of sizes and ranges, ascending and each once: "64KiB,1MiB", "1KiB..64MiB*2" (each size is twice the
+ * one before) and "1MiB..16MiB+1MiB" (steps of 1 MiB). A range includes its end if a step reaches it. Entries of an
+ * array may be numbers of bytes. Throws a usage error for an invalid size, a range that never reaches its end, and more
+ * than 1000 sizes.
  */
 export function readSizes(given: List<Quantity>): number[] {
   const sizes = new Set<number>();
@@ -295,7 +295,7 @@ function tooManySizes(text: string): PinbenchError {
 
 /**
  * The steps of bandwidthTest's shmoo mode (SHMOO_INCREMENT_… and SHMOO_LIMIT_… in bandwidthTest.cu of NVIDIA's CUDA
- * samples, in the releases where its KB are 1024 bytes; later ones count in 1000s).
+ * samples, in releases whose KB has 1024 bytes; later ones count in 1000s).
  */
 const shmooSteps = [
   { upToBytes: 20 * KiB, stepBytes: KiB },
@@ -308,9 +308,9 @@ const shmooSteps = [
 ] as const;
 
 /**
- * 81 sizes from 1 KiB to 64 MiB, growing as bandwidthTest's do. Each limit is itself a size here: bandwidthTest steps
- * from 1000 KiB over the limit to 1100 KiB and stays off the whole MiB from there on, so that it copies neither
- * 1 MiB nor 64 MiB, which are the sizes compared most.
+ * 81 sizes from 1 KiB to 64 MiB, growing like bandwidthTest's. Each limit is also a size here: bandwidthTest steps from
+ * 1000 KiB over the limit to 1100 KiB and then misses whole MiB, so that it copies neither 1 MiB nor 64 MiB, which are
+ * the sizes compared most.
  */
 export function shmooSizes(): number[] {
   const sizes: number[] = [];

@@ -1,19 +1,19 @@
 import { fittedAt, type Span, type Sums } from "./span-fit.js";
 
-/** Of all ways to divide points into levels and lines, the one that is worth its number of parameters. */
+/** The division of points into levels and lines that is worth its number of parameters. */
 
 /** Fewest points of a level: two that agree may be neighbouring outliers. */
 const shortestLevel = 3;
-/** Along fewer points a line is a step that a point lies in the middle of. */
+/** With fewer points a line cannot be distinguished from a step with a point in its middle. */
 const shortestLine = 10;
 
-/** What the criterion takes for each parameter, in units of ln n; a step has two. */
+/** The criterion's price for each parameter, in units of ln n; a step has two. */
 const pricePerParameter = 1.5;
 
 /**
- * What so many parameters cost in the criterion. The factor after ln n is that of the corrected Akaike criterion (C. M.
- * Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples", Biometrika 76, 1989): in short
- * courses, whose noise is hardly known, the plain price would let one in ten be divided where nothing changed.
+ * The criterion's price for this number of parameters. The factor after ln n is that of the corrected Akaike criterion
+ * (C. M. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples", Biometrika 76, 1989):
+ * in short courses, whose noise is hardly known, the plain price would divide one in ten although nothing changed.
  */
 function priceOf(parameters: number, points: number): number {
   const correction = points / Math.max(1, points - parameters - 1);
@@ -22,34 +22,32 @@ function priceOf(parameters: number, points: number): number {
 
 const parametersOf = { level: 2, line: 3 } as const;
 
-/** After so many more parameters that improve nothing the best number is found; a passing fault takes two steps, 4. */
+/** The search ends after this many more parameters without an improvement; a passing fault needs two steps, 4. */
 const patience = 6;
 
 /**
- * The residuals' variance is not taken to be smaller than so much of the one that neighbours' differences show: with
- * few points, a fit can meet them by chance.
+ * The residuals' variance is at least this share of the one from neighbours' differences, because a fit of few points
+ * can be close by chance.
  */
 const leastVarianceShare = 0.1;
 
-/** Noise that lasts longer than this is no noise between checks. */
+/** Noise with more correlation is not noise between checks. */
 const mostCorrelation = 0.9;
 
-/** The pieces that points are divided into, and the noise that these leave. */
+/** The pieces of a course, and the remaining noise. */
 export interface Division {
   spans: Span[];
-  /** Of each span, whether the course goes on from where the one before it ends. */
+  /** For each span, whether it continues from the end of the one before. */
   isJoined: boolean[];
-  /** By what the variances of the points are to be multiplied. */
+  /** Factor on the variances of the points. */
   scale: number;
-  /** Lag-1 correlation of the residuals, from 0. */
+  /** Lag-1 correlation of the residuals, at least 0. */
   correlation: number;
-  /** Two for each piece and one more for a line, less one for each that is joined. */
+  /** Two for each piece and one more for a line, minus one for each joined piece. */
   parameters: number;
 }
 
-/**
- * The division with the least criterion (`fitPieces()` says which), among the best ones of each number of parameters.
- */
+/** The division with the smallest criterion (see `fitPieces()`), among the best of each number of parameters. */
 export function bestDivision(sums: Sums, values: readonly number[], variances: readonly number[]): Division {
   const n = sums.length;
   const search = new DivisionSearch(sums);
@@ -76,8 +74,8 @@ export function bestDivision(sums: Sums, values: readonly number[], variances: r
 }
 
 /**
- * Which spans begin where the one before ends: those where a drift begins or ends, if a fit without a jump there leaves
- * squares that are more by less than `worth`, what the parameter costs that the jump is. `squares` is by how much they are more in all.
+ * The spans that begin where the one before ends: at the beginning or end of a drift, if a fit without a jump increases
+ * the squares by less than `worth`, the price of the jump's parameter. `squares` is the total increase.
  */
 function joinedSpans(
   spans: readonly Span[],
@@ -94,14 +92,14 @@ function joinedSpans(
   return { isJoined, squares: increases.reduce((sum, one, k) => sum + (isJoined[k] ? one : 0), 0) };
 }
 
-/** Of courses with no more points than this, every point is tried as the first of a piece. */
+/** In courses up to this length, every point is tried as the first of a piece. */
 const mostPlaces = 1000;
-/** Of longer ones so many of the newest, which tell of what has just changed. */
+/** In longer ones, this many of the newest points are tried, because they show recent changes. */
 const newestPlaces = 500;
 
 /**
- * Where pieces may begin and end, in ascending order from 0 to `points`. The search takes the square of their number, so
- * that in a long course the older ones lie in even blocks; `moveToBestPlaces()` then finds the point.
+ * Possible beginnings and ends of pieces, ascending from 0 to `points`. The search takes the square of their number, so
+ * the older part of a long course is divided into even blocks; `moveToBestPlaces()` then finds the point.
  */
 function placesIn(points: number): { places: number[]; blockLength: number } {
   const newest = points <= mostPlaces ? points : newestPlaces;
@@ -113,16 +111,16 @@ function placesIn(points: number): { places: number[]; blockLength: number } {
 }
 
 /**
- * Finds the division with the least squares for one number of parameters after the other: 2, 3, and so on. In courses
- * longer than `mostPlaces` it is the best one with pieces between places, whose ends were then moved.
+ * Finds the division with the smallest squares for each number of parameters in turn: 2, 3, and so on. In courses
+ * longer than `mostPlaces` it is the best one with pieces between places, whose ends are then moved.
  */
 class DivisionSearch {
   readonly #sums: Sums;
   readonly #places: readonly number[];
   readonly #blockLength: number;
-  /** For each number of parameters, the least squares of the points up to each place, and the last span of that. */
+  /** For each number of parameters, the smallest squares of the points up to each place, and the last span of that. */
   readonly #squares: Float64Array[] = [];
-  /** A place's index. */
+  /** Indices of places. */
   readonly #first: Int32Array[] = [];
   readonly #isLine: Uint8Array[] = [];
 
@@ -148,7 +146,7 @@ class DivisionSearch {
     return added;
   }
 
-  /** Null where the points cannot be divided with so many parameters. */
+  /** Null if the points cannot be divided with this number of parameters. */
   next(): Span[] | null {
     const parameters = this.#squares.length;
     const sums = this.#sums;
@@ -159,7 +157,7 @@ class DivisionSearch {
     for (let end = 1; end < places.length; ++end) {
       const endPoint = places[end]!;
       let least = Number.POSITIVE_INFINITY;
-      // However few points there are, all of them may be one level.
+      // However few points there are, all of them may form one level.
       const lastLevel = Math.max(0, endPoint - shortestLevel);
       for (let first = 0; places[first]! <= lastLevel; ++first) {
         const before = beforeLevel[first]!;
@@ -200,7 +198,7 @@ class DivisionSearch {
   }
 }
 
-/** Moves each place where one span follows another, by less than a block, to where the two leave the least squares. */
+/** Moves each border between spans, by less than a block, to where the two have the smallest squares. */
 function moveToBestPlaces(spans: readonly Span[], blockLength: number, sums: Sums): Span[] {
   const moved = spans.map((span) => ({ ...span }));
   const shortest = ({ isLine }: Span) => (isLine ? shortestLine : shortestLevel);
@@ -225,7 +223,7 @@ function moveToBestPlaces(spans: readonly Span[], blockLength: number, sums: Sum
   return moved;
 }
 
-/** What the pieces leave, in units of the points' own variances, and how alike neighbours are in it. */
+/** The residuals' variance, in units of the points' own variances, and their lag-1 correlation. */
 function noiseOf(
   spans: readonly Span[],
   sums: Sums,

@@ -1,7 +1,7 @@
 import { studentQuantile } from "./hypothesis-tests.js";
 import { robustVariance } from "./variance.js";
 
-/** Values that follow one another, all far off to the same side. */
+/** Consecutive values that are all far off to the same side. */
 export interface FarRun {
   first: number;
   /** Index after its last value. */
@@ -10,21 +10,21 @@ export interface FarRun {
 
 /** Longest run: a longer one is a level of its own, which `fitPieces()` finds. */
 export const longestRun = 3;
-/** Robust standard deviations from which on a value of a run of several, and one by itself, may be far. */
+/** Robust standard deviations from which a value may be far: in a run of several, and alone. */
 const farInRun = 6;
 const farAlone = 10;
 /** How many times as far as the farthest other value. */
 const apartInRun = 3;
 const apartAlone = 10;
-/** With fewer values, nothing says how far they scatter. */
+/** Fewer values do not show their scatter. */
 const fewestValues = 7;
 
-/** A residual's distance in standard deviations: in those of all residuals, or in its own if that is less certain. */
+/** A residual's distance in standard deviations: those of all residuals, or its own if that is larger. */
 export function standardized(residual: number, error: number | null, deviation: number): number {
   return residual / Math.max(deviation, error ?? 0, leastDeviation);
 }
 
-/** As in `fitPieces()`: nothing is taken to be known better. */
+/** As in `fitPieces()`: no value is more certain than this. */
 const leastDeviation = 1e-4;
 
 /**
@@ -45,10 +45,10 @@ export function farDistances(
 }
 
 /**
- * The runs of up to three values that are far off, of distances in standard deviations. A gap must divide them from all
- * others, so that heavy tails, whose extremes follow each other closely, are none: a value by itself is ten times as far as
- * the farthest other one (with Student's t of 3 degrees of freedom, 1 in 1000 is, in long courses); those of a run three times, and each at
- * least half as far as the farthest of the run. They are at most a fifth of the values.
+ * The runs of up to three values that are far off, from distances in standard deviations. A gap must separate them from
+ * all others, so that heavy tails, whose extremes are close together, do not count: a single value must be ten times as
+ * far as the farthest other one (with Student's t of 3 degrees of freedom, 1 in 1000 is, in long courses); those of a
+ * run three times, and each at least half as far as the farthest of the run. At most a fifth of the values are in runs.
  */
 export function farRuns(distances: readonly number[], inRun: number, alone: number): FarRun[] {
   const sizes = distances.map(Math.abs);
@@ -70,7 +70,7 @@ export function farRuns(distances: readonly number[], inRun: number, alone: numb
   return [];
 }
 
-/** The values at these indices, those that are neighbours and on the same side together. */
+/** The values at these indices, with neighbours on the same side in one run. */
 function runsOf(indices: readonly number[], distances: readonly number[]): FarRun[] {
   const runs: FarRun[] = [];
   for (const i of [...indices].sort((a, b) => a - b)) {

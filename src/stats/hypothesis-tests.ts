@@ -18,7 +18,7 @@ export function logGamma(x: number): number {
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum);
 }
 
-/** From here on the asymptotic series are exact to double precision with the terms that are used. */
+/** From here on the asymptotic series are exact to double precision with the terms in use. */
 const asymptoticFrom = 12;
 
 /** The first derivative of logGamma, for x > 0 (Abramowitz and Stegun, 6.3.5 and 6.3.18). */
@@ -64,7 +64,10 @@ export function trigammaInverse(value: number): number {
   return x;
 }
 
-/** The third derivative of logGamma (Abramowitz and Stegun, 6.4.6 and 6.4.13), as exact as a step of Newton's needs. */
+/**
+ * The third derivative of logGamma (Abramowitz and Stegun, 6.4.6 and 6.4.13), exact enough for a step of Newton's
+ * method.
+ */
 function tetragamma(x: number): number {
   let shift = 0;
   while (x < asymptoticFrom) {
@@ -92,8 +95,8 @@ export function studentTail(t: number, degreesOfFreedom: number): number {
 }
 
 /**
- * The t with P(T > t) = `tail` for Student's t with `degreesOfFreedom`: 12.706 for 0.025 and 1. Throws RangeError for a
- * tail that does not lie above 0 and up to 1/2.
+ * The t with P(T > t) = `tail` for Student's t with `degreesOfFreedom`: 12.706 for 0.025 and 1. Throws RangeError
+ * unless the tail is above 0 and up to 1/2.
  */
 export function studentQuantile(tail: number, degreesOfFreedom: number): number {
   if (!(tail > 0 && tail <= 0.5)) throw new RangeError("a tail lies above 0 and up to 1/2");
@@ -111,17 +114,17 @@ export function studentQuantile(tail: number, degreesOfFreedom: number): number 
       logScale - ((degreesOfFreedom + 1) / 2) * Math.log1p((t * t) / degreesOfFreedom),
     );
     const step = ((Math.log(above) - Math.log(tail)) * above) / (density * t);
-    // Where the tail is steeper than it is at the solution, a whole step would go too far.
+    // If the tail is steeper than at the solution, a whole step would go too far.
     logT += Math.max(-1, Math.min(1, step));
-    // The error of a step is about the square of the one before it.
+    // The error of a step is about the square of the previous one.
     if (Math.abs(step) < 1e-8) break;
   }
   return Math.exp(logT);
 }
 
 /**
- * A start for `studentQuantile()` at a tail of up to 0.3: the normal quantile (Abramowitz and Stegun, 26.2.22) with the first two
- * terms of its expansion in 1 / df (26.7.5), which for few degrees of freedom is too small.
+ * A start for `studentQuantile()` at a tail of up to 0.3: the normal quantile (Abramowitz and Stegun, 26.2.22) with the
+ * first two terms of its expansion in 1 / df (26.7.5), which is too small for few degrees of freedom.
  */
 function nearStudentQuantile(tail: number, degreesOfFreedom: number): number {
   const w = Math.sqrt(-2 * Math.log(tail));
@@ -132,8 +135,8 @@ function nearStudentQuantile(tail: number, degreesOfFreedom: number): number {
 }
 
 /**
- * P(F > f) for Fisher's F with degrees of freedom > 0 of its numerator and its denominator, f >= 0 (Abramowitz and Stegun,
- * 26.6.2).
+ * P(F > f) for Fisher's F with degrees of freedom > 0 of its numerator and its denominator, f >= 0 (Abramowitz and
+ * Stegun, 26.6.2).
  */
 export function fisherTail(f: number, numerator: number, denominator: number): number {
   const scaled = numerator * f;
@@ -141,7 +144,10 @@ export function fisherTail(f: number, numerator: number, denominator: number): n
   return incompleteBeta(denominator / sum, scaled / sum, denominator / 2, numerator / 2);
 }
 
-/** P(X >= `both`) of X of `drawn` out of `all`, of which `marked` are marked: R. A. Fisher's exact test, one-sided. */
+/**
+ * P(X >= `both`), hypergeometric: X of `drawn` out of `all` are among the `marked`; R. A. Fisher's exact test,
+ * one-sided.
+ */
 export function hypergeometricTail(both: number, all: number, marked: number, drawn: number): number {
   const logChoose = (n: number, k: number) => logGamma(n + 1) - logGamma(k + 1) - logGamma(n - k + 1);
   let sum = 0;
@@ -187,10 +193,10 @@ function betaFraction(x: number, a: number, b: number): number {
 }
 
 /**
- * P-values after Holm's step-down correction, in the order given: those below a level control the chance of any
- * false one among all of them at that level, however they depend on each other (S. Holm, "A simple sequentially
- * rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979). `tests` is the number of all tests
- * where there are more than the p-values given: the others' are taken to be 1.
+ * P-values after Holm's step-down correction, in the given order: those below a level control the chance of any false
+ * one among all of them at that level, however they depend on each other (S. Holm, "A simple sequentially rejective
+ * multiple test procedure", Scandinavian Journal of Statistics 6, 1979). `tests` is the number of all tests if there
+ * are more than the given p-values: the others are assumed to be 1.
  */
 export function holm(pValues: readonly number[], tests = pValues.length): number[] {
   const ascending = pValues.map((_, i) => i).sort((i, j) => pValues[i]! - pValues[j]!);
@@ -203,9 +209,9 @@ export function holm(pValues: readonly number[], tests = pValues.length): number
   return adjusted;
 }
 
-/** Shares of things counted: how often something comes, and how certain that is. */
+/** Shares from counts, and their certainty. */
 
-/** `slow` of `runs`, of which there is at least one. */
+/** `slow` of `runs`, which is at least one. */
 interface Count {
   slow: number;
   runs: number;
@@ -215,8 +221,8 @@ interface Count {
 const z = 1.959964;
 
 /**
- * The 95 % interval of the share that a count estimates (E. B. Wilson, "Probable inference, the law of succession, and
- * statistical inference", Journal of the American Statistical Association 22, 1927): 0 to 1, also for none and for all.
+ * The 95 % interval of a share from a count (E. B. Wilson, "Probable inference, the law of succession, and statistical
+ * inference", Journal of the American Statistical Association 22, 1927): within 0 to 1, also for none and for all.
  */
 export function intervalOfShare({ slow, runs }: Count): { low: number; high: number } {
   const share = slow / runs;
@@ -227,8 +233,9 @@ export function intervalOfShare({ slow, runs }: Count): { low: number; high: num
 }
 
 /**
- * The 95 % interval of the second count's share less the first one's (R. G. Newcombe, "Interval estimation for the
- * difference between independent proportions", Statistics in Medicine 17, 1998, method 10: from Wilson's intervals of both).
+ * The 95 % interval of the second count's share minus the first one's (R. G. Newcombe, "Interval estimation for the
+ * difference between independent proportions", Statistics in Medicine 17, 1998, method 10: from Wilson's intervals of
+ * both).
  */
 export function differenceOfShares(first: Count, second: Count): { low: number; high: number } {
   const [one, two] = [intervalOfShare(first), intervalOfShare(second)];

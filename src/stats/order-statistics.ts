@@ -1,8 +1,8 @@
 /** Functions of samples in ascending order, in the samples' unit: quantiles, the median, and its interval. */
 
 /**
- * An ascending copy of the samples (numeric order, input untouched). Throws RangeError for an empty input or one
- * that holds NaN or an infinity: a statistic of those would be a number that means nothing.
+ * An ascending copy of the samples (numeric order, input unchanged). Throws RangeError for an empty input, or one with
+ * NaN or an infinity, whose statistics would be meaningless.
  */
 function sortedCopy(samples: ArrayLike<number>): Float64Array {
   return sortedIn(new Float64Array(samples.length), samples);
@@ -11,7 +11,7 @@ function sortedCopy(samples: ArrayLike<number>): Float64Array {
 /** Most values for which inserting each is faster than calling a sort. */
 const fewValues = 40;
 
-/** The samples, sorted into the first places of `sorted`, which it returns. */
+/** Sorts the samples into the first places of `sorted`, and returns it. */
 function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Array {
   const { length } = samples;
   if (length === 0) throw new RangeError("no samples");
@@ -27,14 +27,14 @@ function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Arra
   return length <= fewValues ? sorted : sorted.sort();
 }
 
-/** Where few values are sorted of which one number is wanted: a comparison asks for thousands of medians of five. */
+/** Reused for sorting a few values, because a comparison needs thousands of medians of five. */
 const scratch = new Float64Array(fewValues);
 
 /**
- * The quantile at `probability` (0 to 1) in the samples' unit, type 7: linear interpolation at position
- * (n - 1) p of the sorted samples, what R and NumPy do by default (Hyndman and Fan, "Sample Quantiles in
- * Statistical Packages", The American Statistician 50, 1996). Throws RangeError for empty or non-finite samples
- * and for a probability outside 0 to 1.
+ * The quantile at `probability` (0 to 1) in the samples' unit, type 7: linear interpolation at position (n - 1) p of
+ * the sorted samples, the default of R and NumPy (Hyndman and Fan, "Sample Quantiles in Statistical Packages", The
+ * American Statistician 50, 1996). Throws RangeError for empty or non-finite samples and for a probability outside 0 to
+ * 1.
  */
 export function quantile(samples: ArrayLike<number>, probability: number): number {
   const { length } = samples;
@@ -70,7 +70,7 @@ function selectInto(values: Float64Array, rank: number): void {
   values.subarray(low, high + 1).sort();
 }
 
-/** `quantile()` of the first `length` of samples that are ascending already, so that several statistics cost one sort. */
+/** `quantile()` of the first `length` samples, already ascending, so that several statistics share one sort. */
 function quantileOfSorted(sorted: Float64Array, probability: number, length = sorted.length): number {
   if (!(probability >= 0 && probability <= 1)) throw new RangeError("a probability lies between 0 and 1");
   const position = (length - 1) * probability;
@@ -96,10 +96,10 @@ export interface MedianRanks {
 }
 
 /**
- * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= `confidence`, where B, the number
- * of samples below the median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics",
- * section 7.1). Null where even r = 1, the extremes, falls short: below 6 samples at 95 %. Throws RangeError for a
- * confidence that is not between 0 and 1.
+ * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= `confidence`, where B, the number of
+ * samples below the median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics", section 7.1).
+ * Null if even r = 1, the extremes, is not enough: below 6 samples at 95 %. Throws RangeError unless the confidence is
+ * between 0 and 1.
  */
 export function medianRanks(sampleCount: number, confidence = 0.95): MedianRanks | null {
   if (!(confidence > 0 && confidence < 1)) throw new RangeError("a confidence lies between 0 and 1");
@@ -115,9 +115,9 @@ export function medianRanks(sampleCount: number, confidence = 0.95): MedianRanks
 }
 
 /**
- * Sums of binomial coefficients relative to the largest one, from the middle outwards: `inner[i]` is the sum of
- * C(n, k) over k from floor(n/2) - i to n - floor(n/2) + i, `total` of all of them. Relative to the largest,
- * nothing overflows, and what underflows or is cut off at the far ends is below the rounding error of the sum.
+ * Sums of binomial coefficients relative to the largest one, from the middle outwards: `inner[i]` is the sum of C(n, k)
+ * over k from floor(n/2) - i to n - floor(n/2) + i, `total` that of all. Relative to the largest, nothing overflows,
+ * and what underflows or is cut off at the ends is below the sum's rounding error.
  */
 function binomialSums(trials: number): { inner: number[]; total: number } {
   const middle = Math.floor(trials / 2);
@@ -135,7 +135,7 @@ function binomialSums(trials: number): { inner: number[]; total: number } {
   return { inner, total: sum };
 }
 
-/** An interval of the median in the samples' unit, and the probability with which such an interval covers it. */
+/** An interval of the median in the samples' unit, and its coverage probability. */
 export interface MedianInterval {
   low: number;
   high: number;
@@ -143,10 +143,9 @@ export interface MedianInterval {
 }
 
 /**
- * The distribution-free interval of the median between two order statistics: the tightest symmetric pair of
- * ranks whose exact coverage reaches 95 %. Null where even the extremes do not: below 6 samples. Throws RangeError for
- * non-finite samples.
- * Coverage holds for one look at independent samples; whoever looks repeatedly has a stopping interval.
+ * The distribution-free interval of the median between two order statistics: the narrowest symmetric pair of ranks
+ * whose exact coverage reaches 95 %. Null if even the extremes do not: below 6 samples. Throws RangeError for
+ * non-finite samples. The coverage is for one look at independent samples; repeated looks give a stopping interval.
  */
 export function medianInterval(samples: ArrayLike<number>): MedianInterval | null {
   const ranks = medianRanks(samples.length);
@@ -156,9 +155,8 @@ export function medianInterval(samples: ArrayLike<number>): MedianInterval | nul
 }
 
 /**
- * Median, extremes, and the interval of the median (`low` to `high`, null where there are too few samples for one),
- * in the samples' unit: what the result document says of a set of samples. Throws RangeError for empty or non-finite
- * samples.
+ * Median, extremes, and the interval of the median (`low` to `high`, null with too few samples), in the samples' unit,
+ * as in the result document. Throws RangeError for empty or non-finite samples.
  */
 export function distribution(samples: ArrayLike<number>) {
   const sorted = sortedCopy(samples);
@@ -181,8 +179,7 @@ export function variesTooMuch(relativeHalfWidth: number | null, precision: numbe
 }
 
 /**
- * Half the width of an interval over the median it belongs to: 0.01 is "± 1 %". Null without an interval, and for
- * a median of zero, to which nothing is relative.
+ * Half the width of an interval over its median: 0.01 is "± 1 %". Null without an interval, and for a median of zero.
  */
 export function relativeHalfWidth(
   interval: { readonly low: number | null; readonly high: number | null } | null,

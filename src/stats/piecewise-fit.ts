@@ -5,31 +5,30 @@ import { fittedAt, type Span, type SpanFit, Sums } from "./span-fit.js";
 import { robustVariance } from "./variance.js";
 
 /**
- * Steps and drifts in a course of values, one after the other: the pieces into which it is divided, each a level or a
- * straight line.
+ * Steps and drifts in a course of consecutive values: its pieces, each a level or a straight line.
  *
- * Which division is best follows asv (`asv/step_detect.py`, and Y.-C. Yao, "Estimating the number of change-points via
- * Schwarz criterion", Statistics & Probability Letters 6, 1988): of all divisions the one with the least
+ * The best division follows asv (`asv/step_detect.py`, and Y.-C. Yao, "Estimating the number of change-points via Schwarz
+ * criterion", Statistics & Probability Letters 6, 1988): of all divisions the one with the smallest
  *
  *     n / 2 ln(variance) + price of its parameters
  *
- * A step costs 3 ln(n) (asv: 4), as it has a place and a size, and more in short courses (`division.ts`). The variance is
- * that of what is left after a lag-1 correlation of the residuals: noise that lasts longer than a check would else be
- * taken for steps. What is different: a piece may have a slope, for half the price of a step, and begins for less where it
- * goes on from the one before. And squares are summed instead of absolute values, so that neither kind of piece costs a
- * search; single outliers are drawn in before (`drawnIn()`), which does for them what absolute values do. For each number
- * of parameters the best division is found exactly, by dynamic programming (F. Friedrich et al., "Complexity Penalized
- * M-Estimation: Fast Computation", Journal of Computational and Graphical Statistics 17, 2008).
+ * A step costs 3 ln(n) (asv: 4), because it has a place and a size, and more in short courses (`division.ts`). The variance
+ * is that of the residuals without their lag-1 correlation: otherwise noise that lasts longer than a check would look like
+ * steps. Other differences from asv: a piece may have a slope, for half the price of a step, and costs less if it continues
+ * from the end of the one before. And squares are summed instead of absolute values, so that neither kind of piece needs a
+ * search; single outliers are moved closer before (`drawnIn()`), which has the same effect on them as absolute values. For
+ * each number of parameters the best division is found exactly, by dynamic programming (F. Friedrich et al., "Complexity
+ * Penalized M-Estimation: Fast Computation", Journal of Computational and Graphical Statistics 17, 2008).
  */
 
-/** A value, and how far it is uncertain by itself. */
+/** A value with its own uncertainty. */
 export interface CoursePoint {
   value: number;
-  /** Standard error, in the value's unit; null where it is not known. */
+  /** Standard error, in the value's unit; null if unknown. */
   error: number | null;
 }
 
-/** From one point up to another one, at one level or along a straight line. */
+/** A range of points at one level or along a straight line. */
 export interface Piece {
   /** Index of its first point. */
   first: number;
@@ -37,51 +36,51 @@ export interface Piece {
   end: number;
   /** The fitted value at its first point. */
   start: number;
-  /** From one point to the next; 0 for a level. */
+  /** Change from one point to the next; 0 for a level. */
   slope: number;
   /** 95 % interval of the slope; null for a level. */
   slopeInterval: { low: number; high: number } | null;
 }
 
-/** Where the level changes at once. */
+/** A sudden change of the level. */
 export interface Step {
   /** Index of the first point after it. */
   at: number;
-  /** The least and the largest index at which it may as well have been: more than 1/20 as likely. */
+  /** The smallest and the largest index at which it may also be: more than 1/20 as likely. */
   earliest: number;
   latest: number;
-  /** The value after it less the one before, and the 95 % interval of that. */
+  /** The value after it minus the one before, and the 95 % interval of that. */
   size: number;
   low: number;
   high: number;
 }
 
-/** The pieces of a course, and what is left of it. */
+/** The pieces of a course, and the residuals. */
 export interface PiecewiseFit {
   pieces: Piece[];
   steps: Step[];
-  /** Each point's distance to its piece. */
+  /** Each point's distance from its piece. */
   residuals: number[];
-  /** Standard deviation of a residual: of a point that is as uncertain as most are. */
+  /** Standard deviation of a residual, for a point of typical uncertainty. */
   deviation: number;
-  /** Correlation of residuals that follow one another, from 0. */
+  /** Lag-1 correlation of the residuals, at least 0. */
   correlation: number;
-  /** Levels, slopes and places that were fitted: the residuals have so many degrees of freedom less. */
+  /** Number of fitted levels, slopes and places, by which the degrees of freedom of the residuals are reduced. */
   parameters: number;
 }
 
-/** No value is taken to be known better than that: 0.01 % of a figure whose logarithm it is. */
+/** No value is more certain than this: 0.01 % of a figure whose logarithm it is. */
 const leastVariance = 1e-8;
 
-/** How far from the median of its neighbourhood a point may count, in standard deviations. */
+/** Largest distance at which a point counts fully, in standard deviations from its neighbourhood's median. */
 const reach = 3;
-/** Number of neighbours of a point on each side. Three outliers in a row are still a minority. */
+/** Number of neighbours of a point on each side, so that three outliers in a row are still a minority. */
 const neighbours = 3;
 
-/** As far from the best place, in log likelihood, a step may still have been: exp(-3) is 1/20. */
+/** Largest distance from the best place of a step, in log likelihood: exp(-3) is 1/20. */
 const placeTolerance = 3;
 
-/** The best division of the points into pieces; null where there are none. */
+/** The best division of the points into pieces; null without points. */
 export function fitPieces(points: readonly CoursePoint[]): PiecewiseFit | null {
   if (points.length === 0) return null;
   const variances = variancesOf(points);
@@ -98,7 +97,7 @@ export function fitPieces(points: readonly CoursePoint[]): PiecewiseFit | null {
   };
   const residuals = points.map(({ value }, i) => value - valueAt(i));
   const { scale, correlation } = division;
-  // The first piece begins where the points do.
+  // The first piece begins with the first point, so that place is not a parameter.
   const parameters = division.parameters - 1;
   const noise: Noise = {
     // A mean of correlated values is less certain (first-order autoregression, many values).
@@ -118,9 +117,9 @@ export function fitPieces(points: readonly CoursePoint[]): PiecewiseFit | null {
 }
 
 /**
- * The variance of each point: its own, and what all of them vary by besides, which is what neighbours differ by more than
- * their errors say. That part is at least a quarter of all, so that no point that happens to look certain outweighs
- * more than a few others.
+ * The variance of each point: its own, and the variation that all share, which is the excess of neighbours' differences
+ * over their errors. That part is at least a quarter of the whole, so that a point that happens to look certain does
+ * not outweigh more than a few others.
  */
 function variancesOf(points: readonly CoursePoint[]): number[] {
   const differences = points.slice(1).map(({ value }, i) => value - points[i]!.value);
@@ -133,8 +132,8 @@ function variancesOf(points: readonly CoursePoint[]): number[] {
 }
 
 /**
- * The values, of which those farther than 3 deviations from the median of their neighbourhood are moved to that distance
- * (F. R. Hampel's filter): a step stays where it is, as a median keeps it, and up to three outliers in a row count little.
+ * The values, with those farther than 3 deviations from the median of their neighbourhood moved to that distance (F. R.
+ * Hampel's filter): a median preserves steps, and up to three outliers in a row have little effect.
  */
 function drawnIn(values: readonly number[], variances: readonly number[]): number[] {
   return values.map((value, i) => {
@@ -145,9 +144,9 @@ function drawnIn(values: readonly number[], variances: readonly number[]): numbe
 }
 
 interface Noise {
-  /** Of a mean, in units of the inverse sum of its weights. */
+  /** Variance of a mean, in units of the inverse sum of its weights. */
   variance: number;
-  /** Of Student's t, for a 95 % interval. */
+  /** Quantile of Student's t for a 95 % interval. */
   quantile: number;
 }
 

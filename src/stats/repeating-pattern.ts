@@ -4,26 +4,26 @@ import { mean, squaresAboutMean } from "./variance.js";
 
 /** A pattern that a course repeats. */
 export interface RepeatingPattern {
-  /** Median distance of each phase to the course's level, in the values' unit; null for a phase without enough values. */
+  /**
+   * Median distance of each phase from the course's level, in the values' unit; null for a phase without enough values.
+   */
   profile: (number | null)[];
-  /** Part of the variance of ranks that the phase explains, less what it would explain by chance. */
+  /** Share of the variance of ranks that the phase explains, minus the share that it would explain by chance. */
   share: number;
 }
 
-/** Values that each phase needs. */
+/** Fewest values of each phase. */
 const fewestCycles = 3;
-/** Share of the variance that the phase must explain: less is not visible in a chart. */
+/** Smallest share of the variance that the phase must explain: less is not visible in a chart. */
 const leastShare = 0.5;
 
 /**
- * The pattern with this period in values at even distances, null for a value that is missing. Returns null if there is
- * none, or none that is clear.
- *
+ * The pattern with this period in evenly spaced values, null for a missing value. Returns null without a clear pattern.
  * The level is the centred moving average over one period, as in classical decomposition (M. G. Kendall and A. Stuart,
  * "The Advanced Theory of Statistics", volume 3, chapter 46). An analysis of variance of the distances' ranks by phase
- * (W. J. Conover and R. L. Iman, "Rank transformations as a bridge between parametric and nonparametric statistics", The
- * American Statistician 35, 1981) then has to give a p-value of at most `chance`. Its F is reduced by what the average
- * takes from the noise, and by the lag-1 correlation of what remains.
+ * (W. J. Conover and R. L. Iman, "Rank transformations as a bridge between parametric and nonparametric statistics",
+ * The American Statistician 35, 1981) must then give a p-value of at most `chance`. Its F is reduced by the average's
+ * effect on the noise, and by the lag-1 correlation of the remainder.
  */
 export function repeatingPattern(
   values: readonly (number | null)[],
@@ -59,12 +59,12 @@ export function repeatingPattern(
   return { profile, share };
 }
 
-/** The mean over a period about each value, each phase with the same weight; null for one that is too near an end. */
+/** The mean over a period around each value, with equal weights of all phases; null too close to an end. */
 function movingLevels(values: readonly (number | null)[], period: number): (number | null)[] {
   const reach = Math.floor(period / 2);
   return values.map((value, i) => {
     if (value === null || i < reach || i + reach >= values.length) return null;
-    // The two ends of an even period are of one phase.
+    // The two ends of an even period have the same phase.
     const isEven = period % 2 === 0;
     const ends = isEven ? [values[i - reach]!, values[i + reach]!].filter((one) => one !== null) : [];
     const inner = values.slice(i - reach + (isEven ? 1 : 0), i + reach + (isEven ? 0 : 1));
@@ -73,13 +73,16 @@ function movingLevels(values: readonly (number | null)[], period: number): (numb
   });
 }
 
-/** What a centred average over so many phases leaves of the variance of independent values; its two ends may be one phase. */
+/**
+ * Share of the variance of independent values that remains after subtracting a centred average over this many phases;
+ * its two ends may have one phase.
+ */
 function averagingFactor(phases: number): number {
   const weight = 1 / phases;
   return (1 - weight) ** 2 + (phases - 2) * weight ** 2 + weight ** 2 / 2;
 }
 
-/** By what lag-1 correlation raises the variance of a mean (first-order autoregression); 1 if there is none. */
+/** Factor by which lag-1 correlation raises the variance of a mean (first-order autoregression); 1 without any. */
 function correlationFactor(left: ReadonlyMap<number, number>): number {
   let [products, squares] = [0, 0];
   for (const [at, one] of left) {
@@ -90,18 +93,19 @@ function correlationFactor(left: ReadonlyMap<number, number>): number {
   return (1 + correlation) / (1 - correlation);
 }
 
-/** Shortest period that is looked for: of two, the values alternate. */
+/** Shortest period of the search: with two, the values alternate. */
 const shortestPeriod = 3;
-/** Of a longer one, each turn has drifts and steps that a fit finds. */
+/** In a longer period, each cycle consists of drifts and steps that a fit finds. */
 const longestPeriod = 30;
-/** Number of times that a period must be seen. */
+/** Fewest periods that must be seen. */
 const fewestPeriods = 4;
-/** Of a longer course the newest values say whether it repeats itself now. */
+/** In a longer course, only the newest values show whether it repeats itself now. */
 const mostValues = 300;
 
 /**
- * The shortest period of those that explain the values almost best, from 3 up to a quarter of their number, with its
- * pattern, whose phase 0 is that of the first value. `chance` is the chance of any pattern in independent values (Bonferroni). Null if there is none.
+ * The shortest of the periods that explain the values nearly best, from 3 up to a quarter of their number, with its
+ * pattern, whose phase 0 is that of the first value. `chance` is that of any pattern in independent values
+ * (Bonferroni). Null without a pattern.
  */
 export function periodicPattern(
   values: readonly number[],
@@ -118,7 +122,7 @@ export function periodicPattern(
     const pattern = repeatingPattern(newest, period, chance / periods.length);
     return pattern === null ? [] : [{ ...pattern, period }];
   });
-  // Multiples of a period explain as much as it does.
+  // Multiples of a period explain as much as the period.
   const most = Math.max(...found.map(({ share }) => share));
   const best = found.find(({ share }) => share >= most - 0.05);
   if (best === undefined) return null;

@@ -1,8 +1,8 @@
 import { median } from "./order-statistics.js";
 
-/** Weighted least squares fits of neighbouring points: a level, a line, or two of them without a jump between. */
+/** Weighted least squares fits of consecutive points: a level, a line, or two of them without a jump in between. */
 
-/** A run of points that are fitted by one piece. */
+/** Consecutive points fitted by one piece. */
 export interface Span {
   first: number;
   end: number;
@@ -21,12 +21,12 @@ export interface SpanFit {
   spread: number;
 }
 
-/** The fitted value at an index, within the span or beyond it. */
+/** The fitted value at an index, within the span or outside. */
 export function fittedAt({ mean, slope, centre }: SpanFit, index: number): number {
   return mean + slope * (index - centre);
 }
 
-/** Sums from the first point on: the fit of any span takes the same few operations. */
+/** Cumulative sums, with which the fit of any span takes the same few operations. */
 export class Sums {
   /** Number of points. */
   readonly length: number;
@@ -36,7 +36,7 @@ export class Sums {
   readonly #y: Float64Array;
   readonly #xy: Float64Array;
   readonly #yy: Float64Array;
-  /** Subtracted from the values: the squares of what is far from 0 would leave no digits for their differences. */
+  /** Subtracted from the values, because the squares of large values would leave no digits for their differences. */
   readonly #origin: number;
 
   constructor(values: readonly number[], variances: readonly number[]) {
@@ -61,14 +61,14 @@ export class Sums {
     }
   }
 
-  /** The squares that a level leaves of a span. */
+  /** The residual squares of a span fitted by a level. */
   levelSquares(first: number, end: number): number {
     const w = this.#weight[end]! - this.#weight[first]!;
     const y = this.#y[end]! - this.#y[first]!;
     return Math.max(0, this.#yy[end]! - this.#yy[first]! - (y * y) / w);
   }
 
-  /** The squares that a line leaves of a span. */
+  /** The residual squares of a span fitted by a line. */
   lineSquares(first: number, end: number): number {
     const w = this.#weight[end]! - this.#weight[first]!;
     const x = this.#x[end]! - this.#x[first]!;
@@ -96,15 +96,15 @@ export class Sums {
   }
 
   /**
-   * The squares that the best bent line leaves of two spans that follow one another: value = a + b (index - bend), with
-   * b on the side of the bend that is a line; with lines on both sides, one b each.
+   * The residual squares of the best bent line for two consecutive spans: value = a + b (index - bend), with b on the
+   * side of the bend that is a line; with lines on both sides, one b each.
    */
   bentSquares(before: Span, after: Span): number {
     let least = Number.POSITIVE_INFINITY;
     for (let bend = before.first + 1; bend < after.end; ++bend) {
       const left = this.#about(bend, before.first, bend);
       const right = this.#about(bend, bend, after.end);
-      // Normal equations of three unknowns; what a level has no slope for keeps a 1 on the diagonal.
+      // Normal equations with three unknowns; a level, which has no slope, has a 1 on the diagonal.
       const m = [
         [left.w + right.w, before.isLine ? left.x : 0, after.isLine ? right.x : 0, left.y + right.y],
         [0, before.isLine ? left.xx : 1, 0, before.isLine ? left.xy : 0],
@@ -130,7 +130,10 @@ export class Sums {
   }
 }
 
-/** What the solution of three normal equations (upper triangle and right side) takes away, by Cholesky's method. */
+/**
+ * The part of the squares that the solution of three normal equations (upper triangle and right side) explains, by
+ * Cholesky's method.
+ */
 function explainedSquares(m: readonly number[][]): number {
   let explained = 0;
   for (let r = 0; r < 3; ++r) {

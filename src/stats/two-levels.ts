@@ -1,10 +1,10 @@
 import { median } from "./order-statistics.js";
 
-/** Two levels that the values of a course take turns at. */
+/** Two levels between which the values of a course alternate. */
 export interface TwoLevels {
   low: number;
   high: number;
-  /** Of each value, whether it is one of the high level. */
+  /** For each value, whether it belongs to the high level. */
   isHigh: boolean[];
 }
 
@@ -13,16 +13,16 @@ const fewestValues = 12;
 const leastShare = 0.2;
 /** The gap between the levels, in robust standard deviations about them. */
 const leastGap = 8;
-/** Fewer turns are steps. */
+/** Fewer changes are steps. */
 const fewestRuns = 5;
-/** A course that stays at a level for so much longer than one in random order, in standard deviations, does not take turns. */
+/** A course that stays longer at a level than in random order, by this many standard deviations, does not alternate. */
 const mostClumping = 3;
 
 /**
- * The two levels of values that lie in two clusters with a gap between them, and that change between these about as often
- * as in random order, or more often. The gap is the widest one between values next to each other in size; it has to be eight robust
- * deviations about the clusters' medians wide. How often is the runs test of A. Wald and J. Wolfowitz ("On a test whether
- * two samples are from the same population", Annals of Mathematical Statistics 11, 1940). Null if there are no such levels.
+ * The two levels of values in two clusters with a gap in between, if these alternate about as often as in random order,
+ * or more often. The gap is the widest one between values sorted by size; it must be eight robust deviations about the
+ * clusters' medians wide. The order is tested with the runs test of A. Wald and J. Wolfowitz ("On a test whether two
+ * samples are from the same population", Annals of Mathematical Statistics 11, 1940). Null without such levels.
  */
 export function twoLevels(values: readonly number[]): TwoLevels | null {
   const count = values.length;

@@ -45,7 +45,7 @@ export async function openProbe(
   refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
   if (settings.step !== null && settings.stepTime !== null) {
-    throw new PinbenchError("usage", "--step and --step-time are two steps.", {
+    throw new PinbenchError("usage", "--step and --step-time exclude each other.", {
       hint: "Leave one of them out.",
     });
   }

@@ -33,7 +33,8 @@ export async function openRankedProbe(
 
 /** Why not all ranks can be measured at once; null if they can: each needs a CPU and as much memory as the first. */
 function reasonForOne({ ranks, usableCpus, memoryAvailableBytes }: MachineLimits, facts: ProbeFacts) {
-  if (ranks > usableCpus) return `${usableCpus === 1 ? "1 CPU does" : `${usableCpus} CPUs do`} not go round`;
+  if (ranks > usableCpus)
+    return `${usableCpus === 1 ? "1 CPU is" : `${usableCpus} CPUs are`} not enough for all`;
   const neededBytes = (ranks - 1) * (facts.processBytes ?? 0);
   if (neededBytes <= memoryAvailableBytes) return null;
   const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
@@ -43,7 +44,7 @@ function reasonForOne({ ranks, usableCpus, memoryAvailableBytes }: MachineLimits
 function withIdleRanks(probe: Probe, others: number, reason: string): Probe {
   const ranks = others === 1 ? "The other rank was" : `The other ${others} ranks were`;
   probe.facts.notes.push(
-    `${ranks} idle while one was measured, so that in the training each gets less of the CPUs than here: ${reason}.`,
+    `${ranks} idle while one was measured, so each gets less CPU time in the training than here: ${reason}.`,
   );
   return probe;
 }

@@ -142,7 +142,7 @@ export function hasScore({ tried }: Tuning): boolean {
   return tried.some(({ score }) => score !== null);
 }
 
-/** The exit code that a finished search comes to. Throws a PinbenchError where it could not go on, or found nothing. */
+/** The exit code of a finished search. Throws a PinbenchError if it could not continue, or found nothing. */
 export function tuningExitCode(tuning: Tuning): ExitCode {
   if (tuning.run.error !== null) {
     throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);

@@ -5,7 +5,7 @@ import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
 import { buildFleet, buildMixedFleet, buildOutlier } from "../helpers/fleet.js";
 import { findings, openTables, overhang, screens, showHtml, useBrowser } from "./shown-page.js";
 
-/** The page of a fleet: whoever opens it is to see first which node is slow, and then find it in each chart. */
+/** The page of a fleet: its reader is to see first which node is slow, and then find it in each chart. */
 
 useBrowser();
 

@@ -68,7 +68,7 @@ it("the contents lead to each document", async () => {
   expect(await page.locator("#document-2 h2").boundingBox()).toMatchObject({ y: expect.closeTo(0, -2) });
 });
 
-it("marks can be told from each other if the reader has chosen the colours", async () => {
+it("marks differ visibly if the reader has chosen the colours", async () => {
   const { page } = await showResults([twoSweeps()[0]], { forcedColors: "active" });
   const strokes = await page
     .locator("#document-1-h2d-by-size .curve .line")

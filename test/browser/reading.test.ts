@@ -58,7 +58,7 @@ describe("a pointer", () => {
     expect(await tipOf(figure).isVisible()).toBe(false);
   });
 
-  it("finds what is told within the figure, at the first point and at the last one", async () => {
+  it("keeps the text within the figure, at the first point and at the last one", async () => {
     const { page, figure } = await showFirst();
     for (const place of [await placeOf(figure, "pinned, 64 KiB"), await placeOf(figure, "pinned, 256 MiB")]) {
       await page.mouse.move(place.x, place.y);

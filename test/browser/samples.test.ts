@@ -27,7 +27,7 @@ const titles = (figure: Locator, selector: string) =>
     selector,
   );
 
-/** A pinned cell, which is shown at first, and others, with samples at 1 ms, 2 ms, ... that take so many ns each. */
+/** A pinned cell, which is shown at first, and others, with samples at 1 ms, 2 ms, ... that take this many ns each. */
 function sampled(durationsNs: Readonly<Record<string, readonly number[]>>): ResultDocument {
   const cells = Object.entries(durationsNs).map(([key, durationNs]) => {
     const [memory, direction] = key.split(" ") as ["pinned" | "pageable", "h2d" | "bidir"];
@@ -130,7 +130,7 @@ it("samples are drawn over the grid, and without a legend if the title says all"
 });
 
 describe("a cell that is chosen", () => {
-  it("takes the place of the first one in both charts, in their titles and in what is told of them", async () => {
+  it("replaces the first one in both charts, their titles and their descriptions", async () => {
     const { page, complaints, requests } = await showSamples([
       sampled({ "pinned h2d": [fast, fast, fast], "pageable h2d": [half, slow] }),
     ]);

@@ -11,7 +11,7 @@ import type { ResultDocument } from "../../src/results/schema.js";
 import { resultChapter } from "../helpers/drawn.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
-/** Shows pages in a real browser, as whoever opens the file sees them. */
+/** Shows pages in a real browser, as a reader who opens the file sees them. */
 
 /** A page that is open, and what it did that no page of pinbench may do. */
 export interface ShownPage {

@@ -145,7 +145,7 @@ it("a baseline is as it was if an addition to it is interrupted", async () => {
   const { exitCode, stderr } = await finished;
   expect({ exitCode, stderr }).toEqual({
     exitCode: 130,
-    stderr: "pinbench: interrupted after 0 of 10 runs: main is as it was.\n",
+    stderr: "pinbench: interrupted after 0 of 10 runs: main is unchanged.\n",
   });
   expect(filesIn(join(cwd, "main"))).toEqual(before);
 });
@@ -206,7 +206,7 @@ describe("an interrupted baseline keeps the runs that came to their end, and say
     const { exitCode, stderr, whole } = await interruptAfterFirst(cwd, [...sweep, ...lasting], signal);
     expect(exitCode).toBe(code);
     expect(stderr).toBe(
-      `pinbench: interrupted after ${whole} of 1000 runs: the baseline has ${these(whole)} alone. ` +
+      `pinbench: interrupted after ${whole} of 1000 runs: the baseline has only ${these(whole)}. ` +
         `Go on with \`pinbench baseline main --append --runs ${1000 - whole}\`.\n`,
     );
     await expectWholeRuns(join(cwd, "main"), whole);

@@ -47,7 +47,7 @@ describe("an interrupted check", () => {
       expect({ exitCode, stdout, stderr }).toEqual({
         exitCode: code,
         stdout: "",
-        stderr: "pinbench: interrupted: nothing was compared, and the baseline is as it was.\n",
+        stderr: "pinbench: interrupted: nothing was compared, and the baseline is unchanged.\n",
       });
       expect(filesIn(baseline)).toEqual(before);
       expect(readdirSync(cwd)).toEqual([]);

@@ -21,13 +21,13 @@ const withCells =
   });
 
 describe("another machine than the baseline's", () => {
-  it("is told after one run, is exit code 5 and no new baseline", async () => {
+  it("is reported after one run, with exit code 5 and no new baseline", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
     const before = filesIn(baseline);
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"]);
     expect(exitCode).toBe(5);
     expect(stderr).toBe(
-      `pinbench: ${baseline} was not updated: the machine is another one, and --allow-mismatch was not given.\n`,
+      `pinbench: ${baseline} was not updated: this is another machine, and --allow-mismatch was not given.\n`,
     );
     expect(comparison).toMatchObject({
       outcome: "not comparable",
@@ -137,7 +137,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await refusal(withCells({ id: "d0/up/pinned" })),
       2,
-      /: main has the cell "d0\/up\/pinned", which is no cell's id\. Make a baseline with/,
+      /: main has the cell "d0\/up\/pinned", which is not a cell id\. Make a baseline with/,
     );
     expectSentence(
       await refusal((document) => ({ ...document, backend: "cuda" }), { PINBENCH_CUDA_LIBRARY: "/none.so" }),

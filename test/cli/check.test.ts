@@ -30,7 +30,7 @@ describe("a machine that got slower", () => {
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--output", junit, "--update"]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: `pinbench: ${baseline} was not updated: a regression stands, and --accept was not given.\n`,
+      stderr: `pinbench: ${baseline} was not updated: there is a regression, and --accept was not given.\n`,
     });
     expect(comparison).toMatchObject({
       command: "check",
@@ -61,7 +61,7 @@ describe("a machine that got slower", () => {
     expect(accepted.comparison.outcome).toBe("regression");
     expect(accepted).toMatchObject({
       exitCode: 0,
-      stderr: `pinbench: ${baseline} now holds the 3 runs of this check, in place of 5 runs. It begins anew at their level.\n`,
+      stderr: `pinbench: ${baseline} now holds the 3 runs of this check, in place of 5 runs. Their level counts as its first one from now on.\n`,
     });
     expect((await documentsIn(baseline)).map(({ cells }) => cells.map(({ id }) => id))).toEqual([
       ids,
@@ -119,7 +119,7 @@ describe("a machine that is not slower", () => {
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
       stderr: expect.stringMatching(
-        /^pinbench: \S+ now holds the 3 runs of this check, in place of 5 runs\. \S+ pinned 64 KiB x1 is [\d.]+ % above the level that it began with and \S+ pinned 64 KiB x1 [\d.]+ % above\.\n$/,
+        /^pinbench: \S+ now holds the 3 runs of this check, in place of 5 runs\. \S+ pinned 64 KiB x1 is [\d.]+ % above its first level and \S+ pinned 64 KiB x1 [\d.]+ % above\.\n$/,
       ),
     });
     expect(comparison).toMatchObject({ outcome: "pass", confirmation: null, counts: { faster: 2 } });

@@ -35,7 +35,7 @@ async function timed(args: readonly string[], env: Record<string, string> = {}, 
 
 /** Over by the deadline, but for what starting and ending processes takes on a busy machine. */
 function expectInTime({ exitCode, stderr, tookMs }: Awaited<ReturnType<typeof timed>>, seconds: number) {
-  expect(stderr).toMatch(new RegExp(`^pinbench: the deadline of ${seconds} s came: `, "m"));
+  expect(stderr).toMatch(new RegExp(`^pinbench: the deadline of ${seconds} s was reached: `, "m"));
   expect(exitCode).toBe(4);
   expect(tookMs).toBeLessThan(seconds * 1000 + 20_000);
 }
@@ -88,8 +88,8 @@ describe("--deadline", () => {
       const { exitCode, stderr } = await started.finished;
       expect(exitCode).toBe(4);
       // Stopped only after it was asked to end.
-      if (pid === null || stderr.includes("it ended with what it had")) return null;
-      const sentence = `the deadline of ${seconds} s came: it no longer answered, and was ended by force.`;
+      if (pid === null || stderr.includes("it stopped, and kept what it had measured")) return null;
+      const sentence = `the deadline of ${seconds} s was reached: it did not respond, and was killed.`;
       expect(stderr).toContain(sentence);
       return pid;
     });
@@ -127,7 +127,7 @@ describe("--deadline", () => {
     const runs = (await listRuns(join(cwd, "main"))).length;
     expect(runs).toBeGreaterThan(0);
     expect(baseline.stderr).toContain(
-      `interrupted after ${runs} of 1000 runs: the baseline has ${runs === 1 ? "this one" : "these"} alone. Go on with `,
+      `interrupted after ${runs} of 1000 runs: the baseline has only ${runs === 1 ? "this one" : "these"}. Go on with `,
     );
 
     const check = await withTimeEnough(async (seconds) => {

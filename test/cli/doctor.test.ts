@@ -200,7 +200,7 @@ describe("pinbench doctor of an emulated device", () => {
       "--quick",
     );
     expect(exitCode).toBe(4);
-    expect(diagnosis).toMatchObject({ verdict: "cannot tell", reason: expect.stringContaining("wrong") });
+    expect(diagnosis).toMatchObject({ verdict: "inconclusive", reason: expect.stringContaining("wrong") });
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
   });
 
@@ -227,8 +227,8 @@ describe("pinbench doctor of an emulated device", () => {
     const bridge = { generation: 1, width: 1, maxGeneration: 1, maxWidth: 1, cardMaxGeneration: 1 };
     const { diagnosis } = await examined(machine(bridge, { PINBENCH_EMULATED_LINK: "1e9" }), "--quick");
     expect(diagnosis.findings.map(({ cause }) => cause)).not.toContain("slot-narrow");
-    expect(diagnosis).toMatchObject({ verdict: "cannot tell", devices: [{ link: null }] });
-    expect(diagnosis.unseen.join("\n")).toContain("gen1 x1: copies were faster, so it is not true");
+    expect(diagnosis).toMatchObject({ verdict: "inconclusive", devices: [{ link: null }] });
+    expect(diagnosis.unseen.join("\n")).toContain("gen1 x1: copies were faster, so that is wrong");
   });
 
   it("packs what the vendor asks for, and says what is private in it", async () => {
@@ -280,8 +280,8 @@ describe("pinbench doctor of an emulated device", () => {
     });
 
     it.each([
-      ["{}", "is no reference of machines at listed"],
-      ['{"listed": [{"gpu": "x"}]}', "is no reference of machines at listed.0"],
+      ["{}", "is not a reference of machines at listed"],
+      ['{"listed": [{"gpu": "x"}]}', "is not a reference of machines at listed.0"],
       ["no JSON", "site.json"],
     ])("refuses %s before it measures", async (contents, message) => {
       const { exitCode, stdout, stderr } = await callCli(doctor("--reference", written(contents)));
@@ -339,7 +339,7 @@ describe("pinbench doctor of an emulated device", () => {
 });
 
 describe("pinbench doctor without a link", () => {
-  it("cannot tell, and says that this is no GPU", async () => {
+  it("is inconclusive, and says that this is no GPU", async () => {
     const cwd = temporaryFolder();
     const outputs = ["d.json", "d.md", "d.html"].flatMap((name) => ["--output", name]);
     const args = doctor("--quick", ...outputs, "--format", "nhc");
@@ -348,10 +348,10 @@ describe("pinbench doctor without a link", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });
     expect(stdout).toMatch(/^WARNING: {2}pinbench doctor: .* no GPU but an emulated device without a link/);
     expect(diagnosisSchema.parse(JSON.parse(readFileSync(join(cwd, "d.json"), "utf8"))).verdict).toBe(
-      "cannot tell",
+      "inconclusive",
     );
-    expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain("## pinbench doctor: Whether device 0");
-    expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(/^<!doctype html>.*Whether device 0/s);
+    expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain("## pinbench doctor: It is not known whether device 0");
+    expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(/^<!doctype html>.*whether device 0/s);
   });
 
   it.each([

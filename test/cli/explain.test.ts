@@ -69,8 +69,8 @@ describe("pinbench explain QUESTION", () => {
     expect(exitCode).toBe(4);
     const { answers } = explanationSchema.parse(JSON.parse(stdout));
     expect(answers).toMatchObject([
-      { verdict: "cannot be told", failure: expect.stringContaining("CUDA_ERROR_OUT_OF_MEMORY") },
-      { verdict: "cannot be told", failure: null },
+      { verdict: "inconclusive", failure: expect.stringContaining("CUDA_ERROR_OUT_OF_MEMORY") },
+      { verdict: "inconclusive", failure: null },
     ]);
   });
 

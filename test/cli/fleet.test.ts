@@ -153,7 +153,8 @@ describe("pinbench fleet", () => {
     const args = ["fleet", "results", "--format", "nodelist"];
     expect(await callCli(args, { cwd })).toMatchObject({
       stdout: "n05\n",
-      stderr: "pinbench: left out of the list of nodes, as it is no name of one host: n4; $(reboot)\\n\n",
+      stderr:
+        "pinbench: left out of the list of nodes, as it is not the name of one host: n4; $(reboot)\\n\n",
     });
     expect((await callCli([...args, "--quiet"], { cwd })).stderr).toBe("");
   });

@@ -100,7 +100,7 @@ describe("gpud", () => {
 describe("NVSentinel", () => {
   const [container] = parse(exampleOf("NVSentinel")).preflight.initContainers;
 
-  it("keeps pods from a broken node, and not from one that cannot be told", async () => {
+  it("keeps pods from a broken node, and not from one that is inconclusive", async () => {
     const [, , script] = container.command;
     expect(container.command.slice(0, 2)).toEqual(["sh", "-c"]);
     expect((await shell(script, healthy)).code).toBe(0);

@@ -28,7 +28,7 @@ describe("pinbench import nvbandwidth", () => {
       cells: [{ direction: "h2d" }, { direction: "d2h" }, { direction: "d2d" }],
     });
     const [time, size, left, ...rest] = stderr.trimEnd().split("\n");
-    expect(time).toMatch(/^pinbench: .*the file's, 2026-03-04T05:06:07\.000Z/);
+    expect(time).toMatch(/^pinbench: .*that of the file, 2026-03-04T05:06:07\.000Z/);
     expect(size).toMatch(/^pinbench: the buffer size is taken to be 512 MiB, .*--buffer-size/);
     expect(left).toMatch(
       /^pinbench: left out: .*host_to_device_memcpy_sm, device_to_host_memcpy_sm \(.*mapped.*\)/,

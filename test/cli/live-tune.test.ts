@@ -8,7 +8,7 @@ import { runCli } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 
-const ended = "pinbench: the search is done: the command is ended; with --go it would train on.";
+const ended = "pinbench: the search is done, so the command is ended; with --go it would train on.";
 
 /** What was saved, checked as every reader checks it. */
 function saved(path: string): Tuning {

@@ -4,7 +4,7 @@ import { ProgressLine } from "../../src/cli/output/progress-line.js";
 const written: string[] = [];
 const stderr = { isTTY: process.stderr.isTTY, columns: process.stderr.columns };
 
-/** What stderr is: a terminal of so many columns, or a file for null. */
+/** What stderr is: a terminal of this many columns, or a file for null. */
 function stderrIs(columns: number | null, term = "xterm"): void {
   Object.assign(process.stderr, { isTTY: columns !== null, columns: columns ?? undefined });
   vi.stubEnv("TERM", term);

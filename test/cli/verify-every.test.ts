@@ -26,7 +26,7 @@ describe("--verify every", () => {
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 
-  it("is told in the report, and how little is compared without it", async () => {
+  it("is named in the report, with how little is compared without it", async () => {
     const all = await callCli(small(...every, "--verbose"));
     const last = await callCli(small(...warm, "--verbose"));
     expect(all.stdout).toContain("every copy was checked");

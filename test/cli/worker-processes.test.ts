@@ -143,7 +143,7 @@ function expectAnonymousMemory(pid: number): void {
 interface MarkedRun extends Started {
   mark: string;
   file: string;
-  /** The ids of its worker processes, once there are so many. */
+  /** The ids of its worker processes, once there are this many. */
   workers: (count: number) => Promise<number[]>;
 }
 

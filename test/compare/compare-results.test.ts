@@ -148,7 +148,7 @@ describe("undecided cells", () => {
   const noisy = { document: { backend: "emulated" }, deviation: 0.08, cells } as const;
 
   it.each([
-    ["cannot be told", buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 })],
+    ["inconclusive", buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 })],
     ["missing", baseline, buildRuns({ cells: cells.slice(0, 1), seed: 2 })],
   ])("passes if a cell has the verdict %s, but not when strict", (verdict, before, after) => {
     const comparison = compareRuns(before, after);

@@ -38,9 +38,9 @@ describe("uneven runs that have to be confirmed", () => {
     expect(check(first, fresh)).toMatch(expected);
   });
 
-  it("are one of several without a confirmation: that cannot be told", () => {
+  it("are inconclusive without a confirmation if there are several", () => {
     expect(judgedOf({ lost: { first: [0, 0, 0, 0, 0.4] } })).toMatch(
-      /^cannot be told: slow copies took 8 % of the time, 0 % before, in 1 of 5 runs$/,
+      /^inconclusive: slow copies took 8 % of the time, 0 % before, in 1 of 5 runs$/,
     );
   });
 
@@ -137,7 +137,7 @@ describe("a group", () => {
       false,
     ],
     ["a gain", { first: times(5, 1.1) }, null, null, "faster", false],
-    ["nothing if the noise is unknown", { deviation: null }, null, null, "cannot be told", false],
+    ["nothing if the noise is unknown", { deviation: null }, null, null, "inconclusive", false],
   ] as const)("has %s", (_, evidence, withHost, host, verdict, isWithHost) => {
     expect(judgeGroup(group(evidence, withHost, host), terms)).toMatchObject({ verdict, isWithHost });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { groupByOccasion } from "../../src/compare/occasions.js";
 
-/** Runs that start so many seconds after the first second of a day. */
+/** Runs that start this many seconds after the first second of a day. */
 const runsAt = (...seconds: number[]) =>
   seconds.map((second) => ({ startedAt: new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString() }));
 

@@ -32,7 +32,7 @@ describe("the verdict on a cell of 50 GB/s, with 0.2 % of noise between five run
   it("is undecided if the noise is larger than the threshold", () => {
     const emulated = { document: { backend: "emulated" }, deviation: 0.08 } as const;
     expect(verdictOn(emulated, { speed: 0.95 })).toMatchObject({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       reason: "the spread between runs neither shows nor excludes a drop of 3 %",
     });
   });
@@ -128,13 +128,13 @@ describe("the change that counts", () => {
   it("is the floor for a cell so slow that its noise lies within it", () => {
     const noisy = { document: { backend: "emulated" }, deviation: 0.05 } as const;
     const verdict = (GBps: number) => verdictOn({ ...noisy, cells: [{ GBps }] }, { speed: 0.97 }).verdict;
-    expect([50, 0.2, 0.04].map(verdict)).toEqual(["cannot be told", "not slower", "not slower"]);
+    expect([50, 0.2, 0.04].map(verdict)).toEqual(["inconclusive", "not slower", "not slower"]);
   });
 
   it("is undecided if the noise is larger than the floor too", () => {
     const noisy = { document: { backend: "emulated" }, deviation: 0.2, cells: [{ GBps: 0.3 }] } as const;
     expect(verdictOn(noisy, { speed: 0.9 })).toMatchObject({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       reason: "the spread between runs neither shows nor excludes the floor of 0.05 GB/s",
     });
   });
@@ -170,7 +170,7 @@ describe("one run against one", () => {
     ["of memory that was not recorded", { cells: [{ memory: "mapped", GBps: 50 }] }],
   ])("is undecided on %s without recorded spread", (_, part) => {
     expect(verdictOn({ ...single, ...part }, { speed: 0.2 })).toMatchObject({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       reason: expect.stringMatching(
         /^a side has only one or two runs, and no spread .* is recorded for this kind$/,
       ),
@@ -218,7 +218,7 @@ describe("check calls a cell slower", () => {
       "it looked slower, and fresh processes did not confirm it",
     ],
   ])("not if %s", (_, fresh, reason) => {
-    expect(check(fresh)).toMatchObject({ outcome: "pass", cells: [{ verdict: "cannot be told", reason }] });
+    expect(check(fresh)).toMatchObject({ outcome: "pass", cells: [{ verdict: "inconclusive", reason }] });
   });
 
   it("not if they lost more than half the threshold, but too noisily", () => {
@@ -235,7 +235,7 @@ describe("check calls a cell slower", () => {
     expect(cell!.confirmation!.change).toBeLessThan(-0.025);
     expect(cell!.confirmation!.pValue).toBeGreaterThan(0.05);
     expect(cell).toMatchObject({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       reason: "it looked slower, and fresh processes did not confirm it",
     });
   });
@@ -298,7 +298,7 @@ describe("a cell with some slow runs", () => {
   it("is undecided if the baseline certainly had slow runs more often", () => {
     const before = buildRuns({ cells: pinned, speed: speeds(9, 20) });
     const { counts, cells } = compareRuns(before, candidateOf(speeds(1, 24)));
-    expect(counts).toMatchObject({ "cannot be told": 30 });
+    expect(counts).toMatchObject({ inconclusive: 30 });
     expect(cells[0]!.reason).toBe(
       "1 of 24 runs are far slower, of the baseline's 20 9: less often than before",
     );
@@ -338,7 +338,7 @@ describe("a cell with some slow runs", () => {
       counts: { unsteady: 30 },
     });
     const unmet = checked(candidateOf(speeds(0, 24), 3));
-    expect(unmet).toMatchObject({ outcome: "pass", counts: { "cannot be told": 30, "not slower": 0 } });
+    expect(unmet).toMatchObject({ outcome: "pass", counts: { inconclusive: 30, "not slower": 0 } });
     expect(unmet.cells[0]!.reason).toBe("1 of 5 runs were far slower, and none of 24 fresh processes was");
   });
 
@@ -346,7 +346,7 @@ describe("a cell with some slow runs", () => {
     const checked = (fresh: number[]) =>
       compareRuns(wide, candidateOf([1, 1, 1, 1, 1]), { command: "check", fresh: candidateOf(fresh, 3) });
     const once = checked([1, 1, 0.6, 1, 1]);
-    expect(once).toMatchObject({ outcome: "pass", counts: { "cannot be told": 30 } });
+    expect(once).toMatchObject({ outcome: "pass", counts: { inconclusive: 30 } });
     expect(once.cells[0]).toMatchObject({
       reason: "1 of 5 fresh processes was far slower, and no run before these",
       slowRuns: { count: 1, runs: 10 },

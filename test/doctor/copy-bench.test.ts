@@ -29,7 +29,7 @@ function openBench(session: FakeSession, verify: true | "every"): Promise<CopyBe
   });
 }
 
-/** Lets go whoever waits, once it is cancelled. */
+/** Releases all that wait, once it is cancelled. */
 class Rendezvous implements Pick<NativeRendezvous, "reset" | "cancel"> {
   readonly resets: number[][] = [];
   readonly cancelled: Promise<void>;

@@ -47,7 +47,7 @@ describe("a device that another process uses", () => {
     expect(shared({ other: { activityBefore: null } })).toEqual([]);
   });
 
-  it("that is slow is told with five of the programs, and claims their turns", () => {
+  it("that is slow is reported with five of the programs, and claims their turns", () => {
     const others = Array.from({ length: 7 }, (_, i) => otherProgram({ pid: 100 + i }));
     const [found] = shared({ measured: slow, other: { others } });
     expect(found).toMatchObject({
@@ -103,7 +103,7 @@ describe("clocks that are held down", () => {
   const held = (change: DeviceChange) => saysOf("clocks-held", {}, change);
   const hot = { clockReasons: ["hw-slowdown", "sw-thermal-slowdown"], link: { ...link, smClockMHz: 990 } };
 
-  it("are told with all that NVML says, and leave half of a rate at half of the clock", () => {
+  it("are reported with all that NVML says, and halve the rate at half of the clock", () => {
     expect(held({ health: hot, measured: slow })).toMatchObject([
       {
         weight: "costs",
@@ -192,7 +192,7 @@ describe("clocks that are held down", () => {
 describe("errors of a device", () => {
   const memory = (change: DeviceChange) => saysOf("memory-errors", {}, change);
 
-  it("of its memory are those after the examination, or before where nothing is told after it", () => {
+  it("of its memory are those after the examination, or before if nothing is reported after it", () => {
     expect(memory({ before: { eccErrors: 0 }, after: { eccErrors: 2 } })).toMatchObject([
       {
         summary: "The device's memory had uncorrectable errors.",
@@ -217,7 +217,7 @@ describe("errors of a device", () => {
       xidErrors: errors.map(([xid, text, pciName = gpuNames[0]]) => ({ pciName, xid, text })),
     });
 
-  it("in the log are told by kind, the last text of each, and without those of programs", () => {
+  it("in the log are reported by kind, with the last text of each, and without those of programs", () => {
     const programs = [13, 31, 43, 45].map((xid): [number, string] => [xid, "a program's"]);
     const found = xids([79, "first"], [48, "x".repeat(130)], [79, "last"], ...programs, [
       62,
@@ -240,10 +240,10 @@ describe("errors of a device", () => {
 
   it("are no reason why the driver leaves GPUs out", () => {
     const excluded = (...names: string[]) => saysOf("gpus-excluded", { platform: { excludedGpus: names } });
-    expect(excluded("0000:ab:00.0")[0]!.summary).toBe("The driver was told to leave out a GPU.");
+    expect(excluded("0000:ab:00.0")[0]!.summary).toBe("The driver is configured to leave out a GPU.");
     expect(excluded("0000:ab:00.0", "0000:ac:00.0")).toMatchObject([
       {
-        summary: "The driver was told to leave out 2 GPUs.",
+        summary: "The driver is configured to leave out 2 GPUs.",
         evidence: [
           "0000:ab:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",
           "0000:ac:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",

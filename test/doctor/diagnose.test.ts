@@ -80,7 +80,9 @@ describe("a diagnosis", () => {
   it("says what was not looked at, and why", () => {
     const omitted = ["copies from pageable memory of device 0: no time was left"];
     const { unseen } = diagnosisOf({ health: { replays: null } }, { omitted });
-    expect(unseen).toEqual(expect.arrayContaining([...omitted, "replay counters: NVML does not tell"]));
+    expect(unseen).toEqual(
+      expect.arrayContaining([...omitted, "replay counters: NVML does not report them"]),
+    );
   });
 });
 
@@ -187,10 +189,10 @@ describe("a rate below the expectation", () => {
     expect(slow.findings.at(0)).toMatchObject({
       cause: "unexplained",
       weight: "costs",
-      evidence: ["to the device: 44.3 GB/s, where 55.4 GB/s are expected"],
+      evidence: ["to the device: 44.3 GB/s, instead of the expected 55.4 GB/s"],
       cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(11.1, 1), basis: "measured" },
     });
-    expect(slow.reason).toContain("nothing that was looked at explains it");
+    expect(slow.reason).toContain("none of the examined causes explains it");
   });
 
   it("within the reference's tolerance is none", () => {
@@ -301,7 +303,7 @@ describe("what cannot be worked around", () => {
     });
     expect(causesOf(diagnosis)[0]).toBe("wrong-data");
     expect(diagnosis).toMatchObject({
-      verdict: "cannot tell",
+      verdict: "inconclusive",
       reason: "Data came back wrong on device 0 (NVIDIA H100 80GB HBM3): do not trust this machine's copies.",
     });
   });
@@ -310,14 +312,14 @@ describe("what cannot be worked around", () => {
     const failure = "cuMemcpyHtoDAsync_v2 failed with CUDA_ERROR_ECC_UNCORRECTABLE (214)";
     const diagnosis = diagnosisOf({ other: { failure } });
     expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", evidence: [failure] });
-    expect(diagnosis.verdict).toBe("cannot tell");
+    expect(diagnosis.verdict).toBe("inconclusive");
   });
 
   it("is a device that there was no time to measure", () => {
     const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(null, null), nodes: [] }));
     expect(diagnosis).toMatchObject({
-      verdict: "cannot tell",
-      reason: "Whether device 0 is healthy cannot be told: there was no time left to measure.",
+      verdict: "inconclusive",
+      reason: "It is not known whether device 0 is healthy: there was no time left to measure.",
     });
   });
 
@@ -325,7 +327,7 @@ describe("what cannot be worked around", () => {
     const { pinned } = healthyMeasurements;
     for (const partly of [rates(pinned.h2d, null), rates(null, pinned.d2h)]) {
       const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, pinned: partly, nodes: [] }));
-      expect(diagnosis.verdict).toBe("cannot tell");
+      expect(diagnosis.verdict).toBe("inconclusive");
       expect(diagnosis.reason).toContain("no time left to measure");
     }
   });
@@ -339,8 +341,8 @@ describe("what cannot be worked around", () => {
   it("is a device of which nobody knows how fast it should be", () => {
     const unknown = { other: { expected: rates(null, null), reference: null } };
     expect(diagnosisOf(unknown)).toMatchObject({
-      verdict: "cannot tell",
-      reason: expect.stringContaining("Whether device 0 is healthy cannot be told: its link is not known"),
+      verdict: "inconclusive",
+      reason: expect.stringContaining("It is not known whether device 0 is healthy: its link is not known"),
     });
     expect(diagnosisOf(unknown, { emulated: true }).reason).toContain("no GPU but an emulated device");
   });
@@ -356,7 +358,7 @@ describe("what a verdict claims", () => {
       ...measured({ ...healthyMeasurements, pinned: rates(21.9, 24.1) }),
     });
     expect({ verdict, reason }).toEqual({
-      verdict: "cannot tell",
+      verdict: "inconclusive",
       reason:
         "No reference for device 0 (NVIDIA A100-SXM4-80GB): pinned copies reach 21.9 GB/s and 24.1 GB/s. The link alone allows 31.5 GB/s.",
     });

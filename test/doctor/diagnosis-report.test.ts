@@ -67,7 +67,7 @@ describe("for Nagios", () => {
     ["WARNING", buildDiagnosis({ findings: [watched] })],
     ["CRITICAL", slow],
     ["CRITICAL", buildDiagnosis({ findings: [buildFinding({ action: "reset" })], verdict: "faulty" })],
-    ["UNKNOWN", buildDiagnosis({ verdict: "cannot tell", findings: [watched] })],
+    ["UNKNOWN", buildDiagnosis({ verdict: "inconclusive", findings: [watched] })],
   ])("is %s, with the rates behind a bar", (word, diagnosis) => {
     const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B." }, "nagios", screen);
     expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
@@ -75,7 +75,7 @@ describe("for Nagios", () => {
   });
 
   it("is no line of an error in a health check if it is to be watched, or unknown", () => {
-    for (const verdict of ["healthy", "cannot tell"] as const) {
+    for (const verdict of ["healthy", "inconclusive"] as const) {
       const diagnosis = buildDiagnosis({ findings: [watched], verdict });
       expect(drawn(diagnosisKind, diagnosis, "nhc", screen)).toMatch(/^WARNING: {2}pinbench doctor: {2}/);
       expect(healthCheckCodes[nodeState(diagnosis)]).not.toBe(1);

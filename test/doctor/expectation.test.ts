@@ -85,7 +85,7 @@ describe("what a device should reach", () => {
     expect(half?.h2d).toBeCloseTo(55.26 / 2, 1);
   });
 
-  it("is told by the link alone, and with a wider tolerance, if no such GPU was recorded", () => {
+  it("comes from the link alone, with a wider tolerance, if no such GPU was recorded", () => {
     const expectation = expectationOf({ name: "NVIDIA L4", emulated: false }, { generation: 4, width: 16 });
     expect(expectation).toMatchObject({
       h2d: expect.closeTo(27.2, 1),
@@ -121,7 +121,7 @@ describe("what a device should reach", () => {
     "NVIDIA RTX A6000",
     "Tesla V100-PCIE-16GB",
     "NVIDIA L40S",
-  ])("is told of all of a GPU: %s", (name) => {
+  ])("applies to a whole GPU: %s", (name) => {
     expect(expectationOf({ name, emulated: false }, gen5)).not.toBeNull();
   });
 

@@ -337,7 +337,7 @@ describe("what was not seen", () => {
       "PCIe path: sysfs does not have the device",
       "CPU frequencies: the kernel does not set them here",
       "idle states of the CPUs: the kernel does not set them here",
-      "swap: /proc/meminfo does not tell",
+      "swap: /proc/meminfo does not show it",
       "Xid errors: this user may not read the kernel's log",
     ]);
   });

@@ -62,7 +62,7 @@ describe("a copy that takes long after a rest", () => {
     ]);
   });
 
-  it("is laid to the processor if both may sleep, and both are told", () => {
+  it("is attributed to the processor if both may sleep, and both are named", () => {
     const [found] = saysOf("wakes-slowly", {}, sleepingLink(latency(8.2, 96)));
     expect(found!.summary).toContain("the processor");
     expect(found!.evidence).toHaveLength(4);

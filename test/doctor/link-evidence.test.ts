@@ -98,11 +98,11 @@ describe("a link that has trained down", () => {
   const narrow = (change: DeviceChange, machine = {}) => saysOf("link-narrow", machine, change);
   const x8 = { health: { link: { ...link, width: 8 } }, measured: halfRate };
 
-  it("is told with both its ends, and with the half that it leaves", () => {
+  it("is reported with both its ends, and with the half that it leaves", () => {
     expect(narrow(x8)).toMatchObject([
       {
         summary:
-          "The device's PCIe link runs at gen5 x8 while copies are made; card and slot could have gen5 x16.",
+          "The device's PCIe link runs at gen5 x8 while copies are made; card and slot support gen5 x16.",
         evidence: [`${gpu.name} to ${downstream.name}: gen5 x8 of gen5 x16`],
         claim: { leaves: { h2d: expect.closeTo(0.5), d2h: expect.closeTo(0.5) }, bound: "limit" },
         fix: expect.stringContaining("reseat the card"),
@@ -113,7 +113,7 @@ describe("a link that has trained down", () => {
     expect(alone!.evidence).toEqual([`${gpu.name}: gen5 x8 of gen5 x16`]);
     const [guest] = narrow(deviceOnly({}, x8), { host: { virtualization: "kvm" } });
     expect(guest).toMatchObject({
-      summary: expect.stringContaining("the card could have"),
+      summary: expect.stringContaining("the card supports"),
       sureness: "likely",
     });
   });
@@ -126,14 +126,14 @@ describe("a link that has trained down", () => {
       }),
     );
     expect(found).toMatchObject({
-      summary: "A link between the device and the CPU runs at gen5 x2; both its ends could have gen5 x16.",
+      summary: "A link between the device and the CPU runs at gen5 x2; both its ends support gen5 x16.",
       evidence: [expect.stringContaining("gen5 x8"), `${upstream.name} to ${root.name}: gen5 x2 of gen5 x16`],
       claim: { leaves: { h2d: expect.closeTo(1 / 8) } },
-      fix: expect.stringContaining("Have the board between card and CPU looked at"),
+      fix: expect.stringContaining("Have the board between card and CPU checked"),
     });
   });
 
-  it("is told of a device that copied one way alone, and not of one that copies past PCIe or made no copies", () => {
+  it("is reported for a device that copied only one way, and not for one that copies past PCIe or made no copies", () => {
     const other = (change: DeviceChange) => narrow({ ...x8, ...change });
     expect(other({ measured: { pinned: rates(null, 27), nodes: [] } })).toHaveLength(1);
     expect(other({ measured: { pinned: rates(27, null), nodes: [] } })).toHaveLength(1);
@@ -157,7 +157,7 @@ describe("a slot that can do less than the card", () => {
     expect(found).toMatchObject([
       {
         weight: "costs",
-        summary: "The card could have gen5 x16, its slot no more than gen5 x8.",
+        summary: "The card supports gen5 x16, its slot only gen5 x8.",
         evidence: [`${gpu.name} to ${downstream.name}: gen5 x8 at most; the card alone: gen5 x16`],
         claim: { leaves: { h2d: expect.closeTo(0.5) }, bound: "limit" },
         fix: expect.stringContaining("Move the card to a slot with 16 lanes"),
@@ -194,7 +194,7 @@ describe("a slot that can do less than the card", () => {
         measured: { pinned: rates(13, 13), nodes: [] },
       });
     expect(slot(bridge(8))).toMatchObject([
-      { summary: "The card could have gen5 x16, its bridge above the slot no more than gen5 x8." },
+      { summary: "The card supports gen5 x16, its bridge above the slot only gen5 x8." },
     ]);
     expect(slot(bridge(4))).toEqual([]);
     expect(slot({})).toEqual([]);
@@ -224,7 +224,7 @@ describe("errors of a link", () => {
     }
   });
 
-  it("cost what so many symbols take of the bytes that were copied", () => {
+  it("cost the time of their symbols among the bytes that were copied", () => {
     // 4000 errors of 62 000 symbols in 16 lanes are 3.968 GB beside 20 GB: 0.8344 is left of 44 GB/s.
     expect(errors({ after: { replays: 4003 }, measured: slow })).toMatchObject([
       {
@@ -249,7 +249,7 @@ describe("errors of a link", () => {
     expect(found).not.toHaveProperty("claim");
   });
 
-  it("that were not corrected are told port by port", () => {
+  it("that were not corrected are reported port by port", () => {
     const counts = (nonFatal: number, fatal: number) => ({ errors: { correctable: 9, nonFatal, fatal } });
     const found = saysOf(
       "link-uncorrected",

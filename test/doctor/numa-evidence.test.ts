@@ -13,7 +13,7 @@ describe("NUMA nodes", () => {
     ],
   };
 
-  it("that are faster are told with all rates, and with the CPUs that the process may not use", () => {
+  it("that are faster are reported with all rates, and with the CPUs that the process may not use", () => {
     const path = { ports: [], numaNode: 1, largestBarBytes: null, iommuType: null };
     const found = saysOf(
       "numa-far",
@@ -70,7 +70,7 @@ describe("NUMA nodes", () => {
     expect(saysOf("numa-far", { ...others, nodes: memoryAlone })).toEqual([]);
   });
 
-  it("of one processor are told with their CPUs, and not in a virtual machine", () => {
+  it("of one processor are reported with their CPUs, and not in a virtual machine", () => {
     const nodes = [0, 0, 1, null].map((physicalPackage, node) => ({
       node,
       cpus: [2 * node, 2 * node + 1],

@@ -38,7 +38,7 @@ describe("a virtual machine", () => {
     other: { path: { ...healthyPath, ports: healthyPath.ports.slice(0, ports), numaNode } },
   });
 
-  it("hides bridges, nodes and frequencies, each of which is told alone", () => {
+  it("hides bridges, nodes and frequencies, and reports each alone", () => {
     const hides = (what: string) => [{ evidence: ["hypervisor: kvm", `not shown to guests: ${what}`] }];
     expect(guest(path(1, 0))).toMatchObject(hides("the bridges between device and CPU"));
     expect(guest(path(2, null))).toMatchObject(hides("the NUMA node that the device is attached to"));
@@ -67,7 +67,7 @@ describe("confidential computing", () => {
   });
   const on = { health: { confidentialComputing: true } };
 
-  it("is told by the driver or the machine, with the rates that show it", () => {
+  it("is found from the driver or the machine, with the rates that show it", () => {
     expect(confidential(on)).toMatchObject([{ evidence: ["NVML: confidential computing is on"] }]);
     expect(confidential(on)[0]).not.toHaveProperty("claim");
     expect(confidential({}, { confidentialGuest: "Intel TDX", bounceBufferBytes: 2 ** 30 })).toMatchObject([
@@ -132,7 +132,7 @@ describe("a GPU that is joined to its CPU", () => {
     saysOf("grace", { platform: { graceCpu } }, change);
   const near = { measured: { pageable: rates(50, 10) } };
 
-  it("is told by its links, or by the CPU with pageable copies that are as fast", () => {
+  it("is found from its links, or from the CPU with pageable copies that are as fast", () => {
     expect(joined({ health: { c2cLinks: 10 } })).toMatchObject([
       { evidence: ["links to the CPU other than PCIe: 10 (NVML)"], sureness: "certain" },
     ]);

@@ -56,7 +56,7 @@ describe("of two devices", () => {
     [250, 96, 0, "242.0 us"],
     [15, 96, 1, "88.0 us"],
   ])(
-    "the one that wakes more slowly is told, with %d us and %d us: device %d",
+    "the one that wakes more slowly is reported, with %d us and %d us: device %d",
     (first, second, device, longer) => {
       const [finding] = foundIn(examine(wakesAfter(first), wakesAfter(second)));
       expect(finding!.cause).toBe("wakes-slowly");

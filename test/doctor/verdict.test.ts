@@ -53,10 +53,12 @@ describe("a verdict", () => {
 
   it("is of the device that was not measured in both directions, or of all of them", () => {
     const reason = (...changes: DeviceChange[]) => diagnosed(changes).reason;
-    expect(reason({}, unmeasured)).toContain("Whether device 1 is healthy cannot be told: there was no time");
-    expect(reason(unmeasured, unmeasured)).toContain("Whether devices 0, 1 are healthy");
+    expect(reason({}, unmeasured)).toContain(
+      "It is not known whether device 1 is healthy: there was no time",
+    );
+    expect(reason(unmeasured, unmeasured)).toContain("It is not known whether devices 0, 1 are healthy");
     expect(reason(unknown, {})).toContain(
-      "Whether device 0 is healthy cannot be told: its link is not known",
+      "It is not known whether device 0 is healthy: its link is not known",
     );
     expect(reason({ other: { expected: rates(null, 55) } }, unknown)).toContain("devices 0, 1 are");
     expect(diagnosed([])).toMatchObject({
@@ -177,10 +179,10 @@ describe("a finding", () => {
     ]).findings;
     expect(first).toMatchObject({
       cause: "unexplained",
-      summary: "Device 0 (NVIDIA H100 80GB HBM3) copies slower than what was found explains.",
+      summary: "Device 0 (NVIDIA H100 80GB HBM3) copies slower than the findings explain.",
       evidence: [
         expect.stringMatching(
-          /^to the device: 7\.00 GB\/s, where 55\.4 GB\/s are expected; 16\.2 GB\/s are explained$/,
+          /^to the device: 7\.00 GB\/s, instead of the expected 55\.4 GB\/s; 16\.2 GB\/s are explained$/,
         ),
       ],
       cost: { direction: "h2d" },
@@ -204,7 +206,7 @@ describe("a finding", () => {
       {
         cause: "slow-together",
         device: 0,
-        evidence: ["to the device: 44.9 GB/s with the others, where 50.0 GB/s are expected"],
+        evidence: ["to the device: 44.9 GB/s with the others, instead of the expected 50.0 GB/s"],
         cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(5.1), copies: "together" },
         fix: expect.stringContaining("memory modules are missing or on one node"),
       },
@@ -255,9 +257,9 @@ describe("a device's row", () => {
 describe("what NVML did not tell", () => {
   const linesOf = (...changes: DeviceChange[]) => diagnosed(changes).unseen;
   const lines = {
-    none: "link, clocks, ECC and other users of a device: there is no NVML that tells",
-    replays: "replay counters: NVML does not tell",
-    clocks: "reasons for lower clocks: NVML does not tell",
+    none: "link, clocks, ECC and other users of a device: there is no NVML",
+    replays: "replay counters: NVML does not report them",
+    clocks: "reasons for lower clocks: NVML does not report them",
     others: "other processes on the device: NVML does not list them here",
   };
 

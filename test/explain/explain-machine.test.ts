@@ -47,7 +47,7 @@ describe("explaining a machine", () => {
       throw new PinbenchError("limit", "the plan does not fit", { hint: "Take less." });
     });
     const { answers } = await explained([failing, question(async () => answered)]);
-    expect(answers.map(({ verdict }) => verdict)).toEqual(["cannot be told", "true"]);
+    expect(answers.map(({ verdict }) => verdict)).toEqual(["inconclusive", "true"]);
     expect(answers[0]).toMatchObject({
       failure: "The plan does not fit. Take less.",
       sentences: ["The plan does not fit. Take less."],
@@ -66,7 +66,7 @@ describe("explaining a machine", () => {
       question(deaf, { mostMs: 10 }),
       question(async () => answered),
     ]);
-    const tooLong = { verdict: "cannot be told", failure: "It took longer than its limit of 10 ms." };
+    const tooLong = { verdict: "inconclusive", failure: "It took longer than its limit of 10 ms." };
     expect(answers).toMatchObject([tooLong, tooLong, { verdict: "true" }]);
   });
 
@@ -164,7 +164,7 @@ describe("the questions", () => {
     const several = questions.filter(({ name }) => name === "several-gpus");
     expect((await explained(several)).answers).toMatchObject([
       {
-        verdict: "cannot be told",
+        verdict: "inconclusive",
         failure: null,
         sentences: [expect.stringContaining("There is one device")],
       },

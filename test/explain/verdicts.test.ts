@@ -55,12 +55,12 @@ describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is fas
     expect(text).toContain("The CPU copy is not the bottleneck here");
   });
 
-  it("cannot be told where the intervals do not decide", () => {
+  it("is inconclusive if the intervals do not decide", () => {
     const wide = told(concludeWhyPinned({ ...h200, pageable: measured(10, "GB/s", 60) }));
-    expect(wide.verdict).toBe("cannot be told");
+    expect(wide.verdict).toBe("inconclusive");
     expect(wide.text).toContain("The intervals leave open whether the CPU copy");
     const few = told(concludeWhyPinned({ ...h200, pinned: measured(55.3, "GB/s", null) }));
-    expect(few.verdict).toBe("cannot be told");
+    expect(few.verdict).toBe("inconclusive");
     expect(few.text).toContain("the intervals leave open whether that is 1.1 times as fast");
   });
 });
@@ -104,7 +104,7 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     );
   });
 
-  it("says where pinned memory costs less, or cannot be told from what costs nothing", () => {
+  it("says where pinned memory costs less, or may cost nothing", () => {
     expect(told(concludePaysOff([size(6.1, 1.2, costs(-22.1, null))]))).toEqual({
       verdict: "true",
       text: "64 MiB: each copy saves 4.9 ms. Compared with pageable memory, cuMemHostAlloc takes 22.1 ms less. In the cheaper way pinning pays at once: even a buffer that is copied a single time.",
@@ -121,13 +121,13 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     expect(text).toContain("pays at once (not known for every size):");
   });
 
-  it("cannot be told without a cost, or if the times overlap", () => {
+  it("is inconclusive without a cost, or if the times overlap", () => {
     const refused = told(concludePaysOff([size(6.1, 1.2, costs(null, null))]));
-    expect(refused.verdict).toBe("cannot be told");
+    expect(refused.verdict).toBe("inconclusive");
     expect(refused.text).toContain("the driver gave no pinned memory");
     expect(refused.text).toContain("Nothing here is a reason to pin a buffer.");
     const alike = told(concludePaysOff([size(1.2, 1.1999)]));
-    expect(alike.verdict).toBe("cannot be told");
+    expect(alike.verdict).toBe("inconclusive");
     expect(alike.text).toContain(
       "the intervals leave open whether a pinned copy saves time, so whether pinning pays off is open too",
     );
@@ -165,11 +165,11 @@ describe("81-times: pinned memory is 81 times as fast", () => {
     expect(text).not.toContain("the interval leaves open");
   });
 
-  it("cannot be told where the interval has 81 within, or too few processes were measured", () => {
+  it("is inconclusive if the interval has 81 within, or too few processes were measured", () => {
     const near = told(concludeEightyOne(processes(81 * 0.72, 0.72)));
-    expect(near.verdict).toBe("cannot be told");
-    expect(near.text).toContain("whether that is 81 or more, the interval leaves open");
-    expect(concludeEightyOne(processes(3.7, 0.72).slice(1)).verdict).toBe("cannot be told");
+    expect(near.verdict).toBe("inconclusive");
+    expect(near.text).toContain("the interval leaves open whether that is 81 or more");
+    expect(concludeEightyOne(processes(3.7, 0.72).slice(1)).verdict).toBe("inconclusive");
   });
 });
 
@@ -204,10 +204,10 @@ describe("too-small: a batch of 128 KiB gains nothing", () => {
     expect(text).toContain("even so small a batch gains");
   });
 
-  it("cannot be told where the interval has the bound within", () => {
+  it("is inconclusive if the interval has the bound within", () => {
     const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 56, 6, 5), ...larger]));
-    expect(verdict).toBe("cannot be told");
-    expect(text).toContain("Whether that is 5 % of a step of 1 ms, the interval leaves open.");
+    expect(verdict).toBe("inconclusive");
+    expect(text).toContain("The interval leaves open whether that is 5 % of a step of 1 ms.");
   });
 });
 
@@ -263,9 +263,9 @@ describe("low-latency: an image that is copied into pinned memory first arrives 
     expect(text).not.toContain("a new one for each image");
   });
 
-  it("cannot be told where the intervals overlap", () => {
+  it("is inconclusive if the intervals overlap", () => {
     const { verdict, text } = told(concludeLowLatency({ ...figures, copiedFirst: image(58, 10) }));
-    expect(verdict).toBe("cannot be told");
+    expect(verdict).toBe("inconclusive");
     expect(text).toContain("the intervals leave open whether that is sooner by 5 %.");
   });
 });
@@ -310,11 +310,11 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
     expect(conclusion.sentences[2]).toBe("So pageable copies overlap here too.");
   });
 
-  it("cannot be told where the times vary as much as could be hidden", () => {
+  it("is inconclusive if the times vary as much as could be hidden", () => {
     const conclusion = concludeOverlap({ pinned, pageable: kind(33, 44, 41, 10) });
-    expect(conclusion.verdict).toBe("cannot be told");
+    expect(conclusion.verdict).toBe("inconclusive");
     expect(conclusion.sentences[1]).toContain(
-      "Whether copies from pageable memory run at the same time as kernels, the intervals leave open",
+      "The intervals leave open whether copies from pageable memory run at the same time as kernels",
     );
   });
 });
@@ -362,10 +362,10 @@ describe("several-gpus: pinned memory feeds all of them at once", () => {
     expect(text).toContain("one keeps 72.7 % of its rate");
   });
 
-  it("cannot be told where the interval has the bound within", () => {
+  it("is inconclusive if the interval has the bound within", () => {
     const { verdict, text } = told(concludeSeveralGpus([device(0, 54), device(1, 49.5, 5)]));
-    expect(verdict).toBe("cannot be told");
-    expect(text).toContain("whether each keeps 90 % of its rate, the intervals leave open");
+    expect(verdict).toBe("inconclusive");
+    expect(text).toContain("the intervals leave open whether each keeps 90 % of its rate");
   });
 });
 
@@ -395,9 +395,9 @@ describe("too-much-pinned: pinned memory is lost to all else", () => {
     expect(text).toContain("takes only 2.00 % of its size");
   });
 
-  it("cannot be told where other programs take and give back as much", () => {
+  it("is inconclusive if other programs take and give back as much", () => {
     const { verdict, text } = told(concludeTooMuch({ ...figures, taken: measured(0.7, "share", 50) }));
-    expect(verdict).toBe("cannot be told");
+    expect(verdict).toBe("inconclusive");
     expect(text).toContain("is not certain");
   });
 

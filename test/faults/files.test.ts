@@ -193,7 +193,7 @@ it("bytes that are no UTF-8 are read as the replacement character, wherever a fi
   );
 });
 
-it("folders whose names are hostile are told in one sentence", async () => {
+it("folders with hostile names are reported in one sentence", async () => {
   const trial = countTrials("names of files");
   const folder = temporaryFolder();
   mkdirSync(join(folder, "x"));

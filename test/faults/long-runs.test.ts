@@ -10,7 +10,7 @@ import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
 const library = new URL("../../dist/program/index.js", import.meta.url).href;
 
-/** What a process holds after so many sweeps, and after a garbage collection. */
+/** What a process holds after this many sweeps, and after a garbage collection. */
 interface Held {
   sweep: number;
   heapBytes: number;
@@ -21,7 +21,7 @@ interface Held {
   sharedMemory: number;
 }
 
-/** A program that measures so many sweeps in a row, and prints a `Held` as JSON after each tenth of them. */
+/** A program that measures this many sweeps in a row, and prints a `Held` as JSON after each tenth of them. */
 const sweeps = (count: number) => `
 import { readdirSync, readFileSync } from "node:fs";
 import { run } from "${library}";

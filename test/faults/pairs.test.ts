@@ -31,7 +31,7 @@ afterAll(() => rmSync(shared, { recursive: true, force: true }));
 /** What a command does with the files of both. */
 interface Command {
   args: readonly string[];
-  /** It adds a file for each of so many runs to the baseline, or puts them in its place. */
+  /** It adds a file for each of this many runs to the baseline, or puts them in its place. */
   adds?: number;
   replacesBy?: number;
   creates?: number;

@@ -47,7 +47,7 @@ for (const [command, table] of Object.entries<SettingTable>(commandSettings)) {
   }
 }
 
-/** Numbers are finite and not below 0, and whole ones can be told from their neighbours. */
+/** Numbers are finite and not below 0, and integers differ from their neighbours. */
 function expectSound(value: unknown, { json }: AnyKind): void {
   for (const one of [value].flat()) {
     if (typeof one !== "number") continue;

@@ -36,7 +36,7 @@ describe("a GPU's place in its machine", () => {
 });
 
 describe("places whose GPUs are slower on most nodes", () => {
-  /** The pageable cell of twelve nodes with four GPUs, of which the last has so many times the speed. */
+  /** The pageable cell of twelve nodes with four GPUs, of which the last has this many times the speed. */
   const oddPlaces = (times: number) => {
     const speed: NodePart["speed"] = (gpu, { memory }) => (memory === "pageable" && gpu === 3 ? times : 1);
     const part = { gpus: 4, speed };

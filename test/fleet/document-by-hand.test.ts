@@ -136,7 +136,7 @@ describe("an outlier", () => {
     // 0.2231 is the loss of 40; 45 has lost 0.1054, less than half of it.
     expect(ofFour(40, 40, 40, 45)).toEqual([null]);
     expect(ofFour(40, 40, 45, 45)).toEqual([0, 1, null]);
-    // A GPU is told besides from a further 5 % on.
+    // A GPU is reported in addition from a further 5 % on.
     expect(ofFour(40, 40, 40, 38.1)).toEqual([null]);
     expect(ofFour(40, 40, 40, 37.9)).toEqual([3, null]);
   });
@@ -180,7 +180,7 @@ describe("an outlier", () => {
   });
 });
 
-it("of two cells whose nodes fall into two parts, the one with the clearer gap is told", () => {
+it("of two cells whose nodes fall into two parts, the one with the clearer gap is reported", () => {
   const part = (pinned: number, back: number) =>
     fleetOf(
       nodesOf(8, (node) => [
@@ -195,7 +195,7 @@ describe("a loss over all cells of a kind", () => {
   /** 32 pinned cells a GPU of which each is a little off, in turns. */
   const name = (cell: number) => `h2d/pinned/${(cell + 64) * 2 ** 20}/w1/throughput/wall/cold`;
 
-  it("is told with the kind and how many cells it has, and needs less in all than in one", () => {
+  it("is reported with its kind and number of cells, and needs a smaller loss in all than in one", () => {
     const off = (node: number, cell: number) => 1 + 0.006 * Math.sin(12.9898 * node + 78.233 * cell);
     const figures = (node: number) =>
       new Map(

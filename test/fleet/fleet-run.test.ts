@@ -155,7 +155,7 @@ describe("what is refused before anything is launched", () => {
     [
       "a path that a shell would take apart",
       () => ["--nodes", "a", "--launcher", "pdsh -w {nodes}", "--output", `${folder()} of mine`],
-      "may not reach a node as it is",
+      "may not reach a node unchanged",
     ],
     [
       "a label that fleet run gives itself",

@@ -49,7 +49,7 @@ describe("results of one host", () => {
     expect(two!.notes).toEqual(["an older result of it does not count"]);
   });
 
-  it("without a time are told as notes, or by their files if there are no others", () => {
+  it("without a time are listed as notes, or by their files if there are no others", () => {
     const unread = (reason: string | null, file: string | null) =>
       result([], null, { reason, file, state: "unreadable" });
     const [node, ...others] = joinResults([
@@ -125,7 +125,7 @@ describe("GPUs of several results", () => {
         result([50], at(0), {}, gpuAt("old", first)),
         result([60], at(1), {}, gpuAt("new", second)),
       ]).map(({ host, notes }) => [host, ...notes]);
-    const namesakes = [["n0"], ["n0/old", "another machine with other GPUs is called n0 as well"]];
+    const namesakes = [["n0"], ["n0/old", "another machine with other GPUs has the same name, n0"]];
     expect(two("0000:10:00.0", "0000:10:00.0")).toEqual(namesakes);
     expect(two(null, "0000:10:00.0")).toEqual(namesakes);
     const bare = joinResults([

@@ -122,13 +122,13 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     ]);
   });
 
-  it("hold a link of which nobody knows what it could do against those of most GPUs", () => {
+  it("compare a link of unknown capability with those of most GPUs", () => {
     const unknown = { generation: 5, width: 8, maxGeneration: null, maxWidth: null };
     const narrow = (gpu: number) =>
       gpu === 1 ? { link: { ...unknown, smClockMHz: null, memoryClockMHz: null } } : {};
     const fleet = judged(nodeResults(12, { n07: { speed: pinnedAt(0.5, 1), device: narrow } }));
     expect(fleet.outliers[0]!.evidence).toContain(
-      "Its link ran at gen5 x8 under load, slower than those of most of its like.",
+      "Its link ran at gen5 x8 under load, slower than most of its group.",
     );
   });
 
@@ -183,20 +183,20 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
 });
 
 describe("places", () => {
-  it("whose GPU is slower on all nodes are told, and held against one another", () => {
+  it("whose GPU is slower on all nodes are reported, and compared with one another", () => {
     const builtSo = { speed: pinnedAt(0.8, 1) };
     const parts = Object.fromEntries(nodeResults(12).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(12, parts));
     expect(fleet.outliers).toEqual([]);
     expect(fleet.groups[0]!.slowPlaces.map(({ reason }) => reason)).toEqual([
-      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. The figures do not show whether they are built so; each is compared with its like.",
+      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. The figures do not show whether they are built so; each is compared with GPUs in the same place.",
     ]);
     const slower = judged(nodeResults(12, { ...parts, n04: { speed: pinnedAt(0.6, 1) } }));
     expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n04", 1]]);
     expect(slower.outliers[0]!.cells[0]!.change).toBeCloseTo(-0.25, 1);
   });
 
-  it.each([2, 3, 4])("are told so of %d nodes too, if all of these have them slower", (count) => {
+  it.each([2, 3, 4])("are reported for %d nodes too, if all of these have them slower", (count) => {
     const builtSo = { gpus: 8, speed: pinnedAt(0.88, 7) };
     const parts = Object.fromEntries(nodeResults(count).map(({ host }) => [host!.hostname, builtSo]));
     const fleet = judged(nodeResults(count, parts));
@@ -211,7 +211,7 @@ describe("places", () => {
   it("are not known of one node, which says so", () => {
     const [group] = judged(nodeResults(1, { n00: { gpus: 8, speed: pinnedAt(0.88, 7) } })).groups;
     expect(group!.tooFew).toMatch(
-      /Its GPUs .*; one node does not show whether a slower one is at fault or built so\.$/,
+      /Its GPUs .*; one node does not show whether a slower GPU has a fault or is built so\.$/,
     );
   });
 });
@@ -225,7 +225,7 @@ describe("two parts of a group", () => {
       ]),
     );
 
-  it("are told where half of the nodes are slow, for which nobody is named", () => {
+  it("are reported if half of the nodes are slow, and no node is named", () => {
     const fleet = judged(nodeResults(12, slowNodes(6)));
     expect(fleet.outliers).toEqual([]);
     const { slowPart } = fleet.groups[0]!;
@@ -278,7 +278,7 @@ describe("few nodes", () => {
     expect(eight.outliers.map(({ host, device }) => [host, device])).toEqual([["n00", 5]]);
     const one = judged([nodeResult("n00", { gpus: 1 })]);
     expect(one).toMatchObject({ outliers: [], suspects: [] });
-    expect(one.groups[0]!.tooFew).toBe("1 node of this kind is too few to tell which is slow.");
+    expect(one.groups[0]!.tooFew).toBe("1 node of this kind is too few to find which is slow.");
     expect(one.groups[0]!.cells.every(({ leastLoss }) => leastLoss === null)).toBe(true);
   });
 });

@@ -49,7 +49,7 @@ describe("the folder of a launch", () => {
     expect(await isOrderGone(folder)).toBe(false);
     await removeLaunchFolder(folder);
     expect(await isOrderGone(folder)).toBe(true);
-    await expect(readOrder(folder)).rejects.toThrow("which says what this node is to measure");
+    await expect(readOrder(folder)).rejects.toThrow("which lists what this node is to measure");
   });
 
   test("tells what nodes have told, under the names that they are called by", async () => {

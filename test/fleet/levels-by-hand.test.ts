@@ -174,7 +174,7 @@ describe("places whose GPUs lie elsewhere", () => {
     levelsOf(fleetNodes(Array.from({ length: nodes }, (_, node) => gpusOf(node))));
   const third = "0000:30:00.0";
 
-  it("are told by how much, and on how many nodes, and each GPU is held against its place", () => {
+  it("are reported with their loss and number of nodes, and each GPU is compared with its place", () => {
     const levels = placed(6, () => [50, 50, 40]);
     expect([...levels.oddPlaces]).toEqual([
       [third, { change: expect.closeTo(ln(4 / 5)), changed: 6, gpus: 6 }],
@@ -232,7 +232,7 @@ describe("places whose GPUs lie elsewhere", () => {
     expect(levels(4).gpus[2]!.drop).toBeCloseTo(ln(5 / 4));
   });
 
-  it("are told beside two parts of the nodes, whose slow one has no part in them", () => {
+  it("are reported along with two parts of the nodes; the slow part is left out of them", () => {
     const levels = placed(8, (node) => (node < 3 ? [25, 25, 20] : [50, 50, 40]));
     expect(levels.parts!.slow).toEqual([0, 1, 2]);
     expect(levels.oddPlaces.get(third)).toEqual({ change: expect.closeTo(ln(4 / 5)), changed: 5, gpus: 5 });

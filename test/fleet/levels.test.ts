@@ -34,7 +34,7 @@ describe("two nodes, one at half rate", () => {
     expect(sentences(fleet).join()).not.toContain("GPUs are slow");
   });
 
-  it("are two parts, if it is not; no rate is told that no GPU has", () => {
+  it("are two parts, if it is not; no rate is reported that no GPU has", () => {
     const fleet = judged(results);
     expect(named(fleet)).toEqual([]);
     expect(fleet.groups[0]!.slowPart!.hosts).toEqual(["n01"]);

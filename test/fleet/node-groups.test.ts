@@ -74,7 +74,7 @@ it("nodes whose link is not known join those that they are otherwise like", () =
 it.each([
   [1, "Its link"],
   [10, "Their links"],
-])("nodes whose links can do less than more others' are told as such: %d", (count, links) => {
+])("nodes whose links can do less than those of more others are reported: %d", (count, links) => {
   const groups = groupsOf({ a: [12, {}], b: [count, { device: () => link({ width: 8, maxWidth: 8 }) }] });
   expect(groups.map(({ notes }) => notes)).toEqual([
     [],

@@ -12,7 +12,7 @@ describe("nodes that were asked for, and those that have begun", () => {
     expect(notHeardOf(asked, begun).absent).toEqual(absent);
   });
 
-  test("are all absent if fewer have begun by other names, which are told", () => {
+  test("are all absent if fewer have begun by other names, which are listed", () => {
     const asked = ["10.0.0.1", "10.0.0.2"];
     expect(notHeardOf(asked, ["n01"])).toEqual({ absent: asked, strangers: ["n01"] });
   });

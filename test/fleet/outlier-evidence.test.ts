@@ -29,7 +29,7 @@ const evidence = (node: NodeFigures, gpu: number | null, others: readonly NodeFi
   });
 
 describe("links of an outlier", () => {
-  it("that ran at less than they can are told, of a GPU or of how many of a node", () => {
+  it("that ran at less than they can are reported, for a GPU or for a number of a node's", () => {
     const node = linked("x", [link(5, 8), link(5, 16)]);
     expect(evidence(node, 0)).toEqual(["Its link ran at gen5 x8 under load, and can do gen5 x16."]);
     expect(evidence(node, 1)).toEqual([]);
@@ -43,14 +43,14 @@ describe("links of an outlier", () => {
     expect(evidence(linked("x", [link(4, 16)], [link(5, 8)]), 0, [linked("n", [link(5, 8)])])).toEqual([]);
   });
 
-  it("that can do no more are told if most of its like have faster ones", () => {
+  it("that can do no more are reported if most of its group have faster ones", () => {
     const slower = linked("x", [link(4, 16)], [link(4, 16)]);
     expect(evidence(slower, 0)).toEqual([
-      "Its link ran at gen4 x16 under load, slower than those of most of its like.",
+      "Its link ran at gen4 x16 under load, slower than most of its group.",
     ]);
     const unknown = linked("x", [link(4, 16)], [null]);
     expect(evidence(unknown, 0)).toEqual([
-      "Its link ran at gen4 x16 under load, slower than those of most of its like.",
+      "Its link ran at gen4 x16 under load, slower than most of its group.",
     ]);
     expect(evidence(unknown, 0, [linked("a", [link(4, 16)]), linked("b", [link(5, 16)])])).toEqual([]);
     expect(evidence(linked("x", [null], [link(5, 16)]), 0)).toEqual([]);
@@ -77,7 +77,7 @@ describe("facts of an outlier's node", () => {
       others.map((kernel, i) => withKernel(`n${i}`, kernel)),
     );
 
-  it("are told where three quarters of its group have another value", () => {
+  it("are reported if three quarters of its group have another value", () => {
     expect(told("5.4", "6.1", "6.1", "6.1")).toEqual(["Its kernel: 5.4; 3 of 4 nodes have 6.1."]);
     expect(told("5.4", "6.1", "6.1", "6.2")).toEqual([]);
     expect(told("6.1", "6.1", "6.1", "6.1")).toEqual([]);
@@ -110,7 +110,7 @@ describe("what slow nodes share, by hand", () => {
     (ofThree: (node: number) => boolean) =>
     (node: number): Record<string, string> => ({ rack: ofThree(node) ? "r3" : `r1${node % 2}` });
 
-  it("is told if Fisher's chance, times the values that several nodes have, is below 1 %, with the healthy nodes that have it too", () => {
+  it("is reported if Fisher's chance, times the values that several nodes have, is below 1 %, with the healthy nodes that have it too", () => {
     expect(
       shared(
         fleet(
@@ -212,7 +212,7 @@ describe("places of slow GPUs, by hand", () => {
     );
   const wobble = (node: number) => 50 * (1 + 0.0001 * ((node % 3) - 1));
 
-  it("are told with the range of their losses, or with one loss", () => {
+  it("are reported with the range of their losses, or with one loss", () => {
     const slow = (figures: readonly number[]) =>
       fleet(8, (node, gpu) => (gpu === 2 && node < figures.length ? figures[node]! : wobble(node)));
     expect(placesOf(slow([40, 30, 35, 25])).slowPlaces).toEqual([

@@ -108,7 +108,7 @@ describe("results of nodes", () => {
     expect(nodes.map(({ host, state }) => [host, state])).toEqual(paths.map((path) => [path, "unreadable"]));
   });
 
-  it("that cannot be read are told beside another one of their node", async () => {
+  it("that cannot be read are reported along with another one of their node", async () => {
     write("monday/n00.json", nodeResult("n00"));
     const broken = write("tuesday/n00.json", "");
     const { nodes } = await readFleet([folder]);
@@ -302,11 +302,11 @@ describe("several results of one host", () => {
     expect(nodes[0]!.facts.gpuCount).toBe("2");
   });
 
-  it("are of two machines if other GPUs are at the same places: both are told", async () => {
+  it("are of two machines if other GPUs are at the same places: both are reported", async () => {
     write("a.json", at("10:00"));
     write("b.json", at("14:00", { device: (gpu) => ({ uuid: `GPU-other-${gpu}` }) }));
     const { nodes } = await readFleet([folder]);
     expect(nodes.map(({ host }) => host)).toEqual(["n00", "n00/GPU-n00-0"]);
-    expect(nodes[1]!.notes).toEqual(["another machine with other GPUs is called n00 as well"]);
+    expect(nodes[1]!.notes).toEqual(["another machine with other GPUs has the same name, n00"]);
   });
 });

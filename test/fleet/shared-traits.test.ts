@@ -15,7 +15,7 @@ describe("what slow nodes have in common", () => {
     return judged(nodeResults(24, parts));
   };
 
-  it("is told: the rack that all of them are in and no other node", () => {
+  it("is reported: the rack that all of them are in and no other node", () => {
     const { shared, outliers } = fleet((node) => (node < 4 ? "r3" : `r${4 + (node % 4)}`));
     expect(outliers).toHaveLength(4);
     expect(shared.map(({ reason }) => reason)).toEqual([

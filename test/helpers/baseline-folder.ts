@@ -30,7 +30,7 @@ export async function baselineAt(
   return baselineOf(document, speed, change);
 }
 
-/** A baseline of five runs that are like this one, at so many times its speed. */
+/** A baseline of five runs like this one, at this many times its speed. */
 export async function baselineOf(
   document: ResultDocument,
   speed = 1,

@@ -179,7 +179,7 @@ export function buildInconclusive(part: CellComparisonPart = {}): CellComparison
     baseline: 10.6,
     change: -0.02,
     margin: 0.06,
-    verdict: "cannot be told",
+    verdict: "inconclusive",
     reason: "The interval reaches over the threshold.",
     ...part,
   });

@@ -6,7 +6,7 @@ export function buildFinding(part: Partial<Finding> = {}): Finding {
     cause: "link-narrow",
     device: 1,
     weight: "costs",
-    summary: "The link of device 1 has 4 lanes of the 16 that both its ends could have.",
+    summary: "The link of device 1 has 4 lanes of the 16 that both its ends support.",
     evidence: [
       "NVML, while copies ran: gen5 x4, at most gen5 x16",
       "0000:15:01.0, the port above it: x4 of x16",

@@ -71,7 +71,7 @@ export interface DeviceChange {
   other?: Partial<Omit<DeviceExamination, "health" | "measured" | "facts">>;
 }
 
-/** An examination of the machine in a tree, with so many devices of which each has the change. */
+/** An examination of the machine in a tree, with this many devices, each with the change. */
 export function examinationOf(
   root: string,
   change: DeviceChange = {},

@@ -11,7 +11,7 @@ const image = (name: string, us: number) => ({
 const answer = (part: Partial<ExplainedAnswer> & Pick<ExplainedAnswer, "question">): ExplainedAnswer => ({
   title: "do asynchronous copies run at the same time as kernels?",
   claim: "An asynchronous copy from pinned memory runs beside the computation on the batch before it.",
-  verdict: "cannot be told",
+  verdict: "inconclusive",
   parts: [],
   figures: [],
   sentences: ["Nothing was measured."],

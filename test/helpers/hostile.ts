@@ -129,7 +129,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true }),
 );
 
-/** Parameters of fast-check for so many trials that can be made again. */
+/** Parameters of fast-check for a number of trials that can be repeated. */
 export const runs = (numRuns: number) => ({ numRuns, seed: trialSeed, endOnFailure: false });
 
 /** What stderr says of an error, as the command would print it. */

@@ -124,7 +124,7 @@ export async function callCli(
     vi.spyOn(process.stdout, "write").mockImplementation(collect(printed)),
     vi.spyOn(process.stderr, "write").mockImplementation(collect(errors)),
   ];
-  // A command that can be interrupted no longer lets the channel to whoever started the process keep it running.
+  // A command that can be interrupted no longer lets the channel to the process's starter keep it running.
   const isRunning = setInterval(() => undefined, 1000);
   const emulated = Object.entries(env).filter(([name]) => name.startsWith("PINBENCH_EMULATED_"));
   try {

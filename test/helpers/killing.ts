@@ -104,7 +104,7 @@ export const ways: readonly Way[] = [
 export type Moment =
   /** After this part of the time that the command takes. */
   | { at: "time"; share: number }
-  /** As soon as so many changes of files were seen: a temporary file is made, written, renamed. */
+  /** As soon as this many changes of files were seen: a temporary file is made, written, renamed. */
   | { at: "file"; change: number }
   /** With the first line that it says. */
   | { at: "line" };

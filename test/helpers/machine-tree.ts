@@ -110,7 +110,7 @@ export function healthyFiles(): Record<string, string | Buffer> {
   };
 }
 
-/** A file of /proc/pressure: so many microseconds in which some task waited. */
+/** A file of /proc/pressure: microseconds in which some task waited. */
 export function pressure(totalUs: number): string {
   return `some avg10=0.00 avg60=0.00 avg300=0.00 total=${totalUs}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n`;
 }
@@ -173,7 +173,7 @@ function portFiles(name: string): TreeFiles {
   };
 }
 
-/** A file of Advanced Error Reporting: so many errors of one kind, and requests that were not supported besides. */
+/** A file of Advanced Error Reporting: a number of errors of one kind, and requests that were not supported besides. */
 export function errorCounts(total: "COR" | "NONFATAL" | "FATAL", count: number, unsupported = 0): string {
   return total === "COR"
     ? `RxErr 0\nBadTLP ${count}\nBadDLLP 0\nRollover 0\nTimeout 0\nNonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR ${count}\n`

@@ -1,6 +1,6 @@
 import type { MeasuredFigure } from "../../src/explain/explanation.js";
 
-/** A figure whose interval is so many per cent of it to each side; null for one that has none. */
+/** A figure whose interval is this many per cent of it to each side; null for a figure without one. */
 export function measured(
   value: number,
   unit: MeasuredFigure["unit"] = "GB/s",

@@ -53,7 +53,7 @@ export function nodeResult(host: string, part: NodePart = {}): ResultDocument {
   });
 }
 
-/** Results of so many nodes, n00 and on, some of them with parts of their own. */
+/** Results of this many nodes, n00 and on, some of them with parts of their own. */
 export function nodeResults(count: number, parts: Readonly<Record<string, NodePart>> = {}): ResultDocument[] {
   return Array.from({ length: count }, (_, node) => {
     const host = `n${String(node).padStart(2, "0")}`;

@@ -17,7 +17,7 @@ export type Slowed = (host: string, cell: CellResult) => number;
 export const nodeNames = (count: number) =>
   Array.from({ length: count }, (_, i) => `n${String(i + 1).padStart(2, "0")}`);
 
-/** Writes a result for each of so many nodes into a new folder, whose rates differ by some tenths of a per cent. */
+/** Writes a result for each of a number of nodes into a new folder. Their rates differ by some tenths of a per cent. */
 export function writeNodes(folder: string, count: number, slowed: Slowed = () => 1): void {
   mkdirSync(folder);
   const result = parseResult(readFileSync(recorded, "utf8"));

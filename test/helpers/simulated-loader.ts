@@ -20,9 +20,9 @@ export interface SimulatedLoader {
   trialNoise?: number;
   /** Workers beyond this many have to share CPUs. */
   cpus?: number;
-  /** Of samples: a batch in so many takes ten times as long. */
+  /** Of samples: one batch in this many takes ten times as long. */
   slowOneIn?: number;
-  /** In the first trial, making a batch takes so many times as long: its files are not in the page cache yet. */
+  /** In the first trial, making a batch takes this many times as long: its files are not in the page cache yet. */
   coldFactor?: number;
   /** In this trial (the first is 1) everything takes twice as long for half a second from there on. */
   disturbed?: { trial: number; fromMs: number };

@@ -20,7 +20,7 @@ export class TestSlurm {
     this.nodes = nodes;
   }
 
-  /** Starts one with so many nodes, n01 and so on, and waits until all of them are idle. */
+  /** Starts one with this many nodes, n01 and so on, and waits until all of them are idle. */
   static async start(count: number): Promise<TestSlurm> {
     const nodes = Array.from({ length: count }, (_, i) => `n${String(i + 1).padStart(2, "0")}`);
     // Paths of sockets must be short.

@@ -68,7 +68,7 @@ export async function trueRate(loader: SimulatedLoader, setting: LoaderSetting):
   return rate;
 }
 
-/** The highest of all settings of so many workers. */
+/** The highest of all settings with this many workers. */
 export async function bestRate(loader: SimulatedLoader, maxWorkers = 16, leastWorkers = 0): Promise<number> {
   let best = 0;
   for (let workers = leastWorkers; workers <= maxWorkers; ++workers) {
@@ -86,7 +86,7 @@ export const plainRule: ChoiceRule = {
   spread: { relative: 0.01, degreesOfFreedom: 10 },
 };
 
-/** A setting that brought so much in so many trials. */
+/** A setting with these rates, one a trial. */
 export function measuredAt(
   setting: LoaderSetting,
   batchesPerSecond: number,

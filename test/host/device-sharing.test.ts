@@ -149,7 +149,7 @@ describe("programs that use a device beside a run", () => {
 });
 
 describe("several runs of a device", () => {
-  it("have one record: whoever was there in any of them, once", async () => {
+  it("have one record, which lists each program found in any of them once", async () => {
     const [first, second] = [
       await recordOf(sharingOf([[parent], [self]], { computePercent: 30 })),
       await recordOf(sharingOf([[parent, foreign], [self]])),

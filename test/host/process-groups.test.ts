@@ -17,7 +17,7 @@ function groupsAfter(told: string): unknown {
 }
 
 describe("a guard", () => {
-  it("ends the groups it was told, once whoever started it is gone", () => {
+  it("ends the groups it was given, once its starter is gone", () => {
     expect(groupsAfter("12\n345\n")).toEqual([12, 345]);
   });
 

@@ -11,7 +11,7 @@ describe("doctor() of the library", () => {
     // Of an emulated device without a link nothing is known to compare it with.
     expect(diagnosis).toMatchObject({
       kind: "diagnosis",
-      verdict: "cannot tell",
+      verdict: "inconclusive",
       backend: "emulated",
       labels: {},
     });

@@ -5,7 +5,7 @@ import { FakeSession } from "./support.js";
 
 const nowNs = () => Number(process.hrtime.bigint());
 
-/** A load that has completed pieces one after the other from the start on, each of so many ns and as many units. */
+/** A load that has completed pieces one after the other from the start, each of a number of ns and units. */
 class FakeLoad {
   readonly deviceBytes = 0;
   readonly #pieceNs: number;

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Measures the least samples of cells, or so many. */
+/** Measures cells with the least number of samples, or this many. */
 async function measureCells(
   cells: readonly CellProgress[],
   measure: Measure,

@@ -105,7 +105,7 @@ describe("worker processes", () => {
   it("name the one whose call failed", async () => {
     const pool = await openPool(2);
     const [, second] = pool.pids;
-    // The first place alone has memory for so many.
+    // Only the first place has memory for this many.
     await expect(pool.measure(request({ workers: 2, buffers: 64 }))).rejects.toMatchObject({
       message: `worker process 2 of 2 (pid ${second}): the memory reserved is too small for this cell`,
       code: "NOT_RESERVED",
@@ -164,7 +164,7 @@ describe("a worker process that cannot have what it needs", () => {
     );
     const pool = await openPool(2);
     const pids = pool.pids;
-    // Both lose theirs; what is told is one error of a cell, and none that ends the run.
+    // Both lose theirs; one error of a cell is reported, and none that ends the run.
     await expect(pool.measure(request({ workers: 1 }))).rejects.toMatchObject({
       code: "CUDA_ERROR_ILLEGAL_ADDRESS",
       sticky: false,

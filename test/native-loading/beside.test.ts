@@ -42,7 +42,7 @@ const kinds: LoadOptions[] = [
   { kind: "small-copy", hostThreads: 0, hostBytes: 0 },
 ];
 
-/** At least so many completions, however long they take. */
+/** At least this many completions, however long they take. */
 async function take(load: NativeLoad, count: number): Promise<number[]> {
   const atNs: number[] = [];
   while (atNs.length < count) {

@@ -36,7 +36,7 @@ function requestOf(blocks: Partial<BlockCopy>, fields: Partial<MeasureRequest> =
 describe("copies in blocks", () => {
   for (const direction of ["h2d", "d2h"] as const) {
     it.each(blockWays)(
-      `${direction} by way %s: every byte is compared, and the host's time is told`,
+      `${direction} by way %s: every byte is compared, and the host's time is reported`,
       async (way) => {
         const result = await session.measure(requestOf({ way }, { direction }));
         expect(result.verification).toEqual({

@@ -136,7 +136,7 @@ describe.skipIf(spawnSync("g++", ["--version"]).status !== 0)("a module that mis
     expect(refusal().message).toContain("SIGABRT");
   });
 
-  it("is told from pinbench's own", () => {
+  it("is distinguished from pinbench's own", () => {
     compile("int answer = 42;");
     expect(refusal().message).toMatch(/Module did not self-register|not pinbench's/);
   });

@@ -1,4 +1,4 @@
-// Initialisation, the environment, and what is told of the devices.
+// Initialisation, the environment, and what is reported of the devices.
 #include <cstring>
 #include <set>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Links that carry so many bytes a second. Time is compared with what a link must take, which no slow machine
+// Links with a set rate in bytes a second. Time is compared with what a link must take, which no slow machine
 // makes shorter; where a copy must not take longer, the best of many attempts counts.
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-// What the driver gives out is given back once, by whoever owns it last.
+// What the driver gives out is given back once, by its last owner.
 #include <utility>
 
 #include "driver/handles.hpp"

@@ -14,7 +14,7 @@ constexpr std::size_t kSize = 256 * kKiB;
 constexpr LoadOptions kEveryKind[] = {
     {LoadKind::kCompute, 0, 0}, {LoadKind::kMemory, 0, 0}, {LoadKind::kHost, 2, 4 * kMiB}};
 
-// All that was completed once there are so many, however long that takes.
+// All completions, once there are this many, however long that takes.
 std::vector<double> take(Load& load, std::size_t completions) {
   std::vector<double> all;
   while (all.size() < completions) {

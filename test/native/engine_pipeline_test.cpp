@@ -106,7 +106,7 @@ TEST_CASE("each kernel waits on its own stream for its piece, and each batch for
   for (const auto& call : calls) order += call.what;
   std::string batch = "s";
   for (std::size_t chunk = 0; chunk < kChunks; ++chunk) batch += "crwk";
-  // The warm-up's batch, and then those of the sample; whoever ends waits again.
+  // The warm-up's batch, and then those of the sample; ending waits again.
   std::size_t at = 0;
   for (std::size_t i = 0; i < 1 + kBatches; ++i) {
     at = order.find(batch, at);

@@ -18,7 +18,7 @@
 namespace pinbench::test {
 namespace {
 
-// Runs `job` on so many threads and waits for them.
+// Runs `job` on this many threads and waits for them.
 template <class Job>
 void on_threads(std::size_t count, const Job& job) {
   std::vector<std::thread> threads;

@@ -208,7 +208,7 @@ class FakeNeighbour implements Neighbour {
 describe("another process", () => {
   const opened = (neighbour: Neighbour) => ({ openNeighbour: async () => neighbour });
 
-  it("is watched once for each pool of the largest size, and its waits are told by call", async () => {
+  it("is watched once for each pool of the largest size, and its waits are reported by call", async () => {
     const neighbour = new FakeNeighbour();
     const device = new FakeDevice();
     const found = measurement(device, { sizesBytes: [GiB, 2 * GiB], ...opened(neighbour) });
@@ -390,7 +390,7 @@ describe("a device that fails", () => {
     expect(device.isClosed).toBe(true);
   });
 
-  it("is no fault of the program's, which is told as what it is", async () => {
+  it("is not reported as a fault of the program", async () => {
     const device = new FakeDevice();
     device.beforeObtain = () => {
       throw new RangeError("a fault");

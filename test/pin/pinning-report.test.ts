@@ -113,7 +113,7 @@ const watched = (() => {
   });
 })();
 
-it("how another process fares, huge pages and what torch would pin are told", async () => {
+it("the effect on another process, huge pages and what torch would pin are reported", async () => {
   await expect(withoutCode(watched, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
   const all = { ...watched, pools: watched.pools.map((pool) => ({ ...pool, hugePageShare: 1 })) };
   expect(withoutCode(all, 200)).toContain("Huge pages for 20 GiB: all of those asked for; during one pool");
@@ -123,7 +123,7 @@ it("how another process fares, huge pages and what torch would pin are told", as
   expect(withoutCode(unbearable, 200)).toContain("=> No measured way keeps that below 10 ms.");
 });
 
-it("limits are told for memory in one piece and in several", () => {
+it("limits are reported for memory in one piece and in several", () => {
   const refused = h200Pools.map((pool) => buildUnmeasured(pool, "refused", "out of memory"));
   const error = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };
   const limit = (way: "host-alloc" | "register", pieces: number, largestBytes: number) => ({

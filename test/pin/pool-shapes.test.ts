@@ -50,7 +50,7 @@ describe("the sizes of pools", () => {
     expect(() => poolSizes([3 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: GiB }))).toThrow(
       "(--max-pinned)",
     );
-    expect(() => poolSizes([4096], limits(4 * GiB))).toThrow(/is no pool/);
+    expect(() => poolSizes([4096], limits(4 * GiB))).toThrow(/is too small for a pool/);
   });
 
   it("may be as much as the limits, to the byte", () => {

@@ -274,7 +274,7 @@ describe("the way that is recommended", () => {
   });
 });
 
-it("a way is told in words", () => {
+it("a way is described in words", () => {
   expect([hostAlloc, register, byThreads, inPieces, hugetlb].map(wayInWords)).toEqual([
     "cuMemHostAlloc",
     "ordinary pages, registered, touched by 1 thread",

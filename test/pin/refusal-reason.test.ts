@@ -20,7 +20,7 @@ const plain: Refusal = {
 const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> = {}) =>
   refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
 
-it("a refusal is told with what is most likely behind it", () => {
+it("a refusal is reported with its most likely cause", () => {
   expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(
     /^Windows lets WSL pin little in all, 0\.75 to 1 GiB on a machine with 63 GiB/,
   );
@@ -44,7 +44,7 @@ it("a refusal of one call, if the same is had in several, is not one of the mach
   const limited = { memlockLimitBytes: 600 * GiB, virtualization: "wsl2" };
   const cliff = { largestBytes: 511 * GiB, refusedBytes: 512 * GiB };
   expect(reasonOf({ ...cliff, hadInPiecesBytes: 700 * GiB }, limited)).toBe(
-    "the driver refuses so much in one call, and more calls that pin less each get it: obtain 700 GiB in pieces",
+    "the driver refuses this much in one call, and grants it in several: obtain 700 GiB in pieces",
   );
   expect(reasonOf({ ...cliff, hadInPiecesBytes: 256 * GiB }, limited)).toMatch(/^Windows/);
 });

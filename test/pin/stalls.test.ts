@@ -12,7 +12,7 @@ it("a stall is what an answer is late by, one millisecond after the last", () =>
   ]);
 });
 
-it("answers that are late by less than a millisecond are no stalls, but the latest is told", () => {
+it("answers that are late by less than a millisecond are no stalls, but the latest is reported", () => {
   expect(stallsOf({ "nvml-memory": ms(0, 1.9, 3) })).toEqual([
     { call: "nvml-memory", answers: 3, longestNs: expect.closeTo(0.9e6), stalledShare: 0 },
   ]);
@@ -23,7 +23,7 @@ it("of a call with one answer nothing is known", () => {
   expect(longestStallNs([])).toBe(0);
 });
 
-it("a neighbour bears a pool whose longest stall is below 10 ms; the soonest of those is told", () => {
+it("a neighbour bears a pool whose longest stall is below 10 ms; the soonest of those is reported", () => {
   const pool = (pieces: number, seconds: number, stallMs: number) =>
     buildPool({ way: "register-huge", pieces, threads: 4 }, [seconds], {
       stalls: [

@@ -348,16 +348,16 @@ describe("the id of a cell in blocks", () => {
     [`${plain}/blocks-4095-loop`, "blocks are multiples of 16 bytes"],
     [`${plain}/blocks-0-loop`, "blocks are multiples of 16 bytes"],
     [`${plain}/blocks-48-loop`, "and a copy is made of whole ones"],
-    [`${plain}/blocks-4096-loop-sms-8`, "a kernel alone keeps to some of the multiprocessors"],
-    [`${plain}/blocks-4096-kernel-sms-0`, "a kernel alone keeps to some of the multiprocessors"],
+    [`${plain}/blocks-4096-loop-sms-8`, "only a kernel can keep to some of the multiprocessors"],
+    [`${plain}/blocks-4096-kernel-sms-0`, "only a kernel can keep to some of the multiprocessors"],
     [
       `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
       "a kernel copies only blocks of pinned memory",
     ],
-    [`${plain}/process/blocks-4096-loop`, "blocks are copied by threads alone"],
-    [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied by threads alone"],
-    [`${plain.replace("cold", "warm")}/blocks-4096-loop`, "blocks are copied by threads alone"],
-    [`${plain.replace("h2d", "bidir")}/blocks-4096-loop`, "blocks are copied by threads alone"],
+    [`${plain}/process/blocks-4096-loop`, "blocks are copied only by threads"],
+    [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied only by threads"],
+    [`${plain.replace("cold", "warm")}/blocks-4096-loop`, "blocks are copied only by threads"],
+    [`${plain.replace("h2d", "bidir")}/blocks-4096-loop`, "blocks are copied only by threads"],
   ])("may not be %s", (id, why) => {
     const error = errorOf(() => planOf({ cells: [id] }, facts()));
     expect(error.kind).toBe("usage");

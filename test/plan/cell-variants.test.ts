@@ -112,7 +112,7 @@ describe("cells beside the plain ones", () => {
     ]);
   });
 
-  it("are skipped if a batch is too small for so many chunks", () => {
+  it("are skipped if a batch is too small for that many chunks", () => {
     const { cells } = planOf({
       sizesBytes: [KiB, 64 * KiB],
       workers: [1],
@@ -171,7 +171,7 @@ describe("what takes several devices", () => {
     expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(message) });
   });
 
-  it("has all of them open at once, which takes the host's memory so many times", () => {
+  it("has all of them open at once, which takes the host's memory once for each", () => {
     const given = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
     const alone = planOf({ ...given, devices: [0, 1] }, two).estimate;
     const together = planOf({ ...given, together: true }, two).estimate;
@@ -211,10 +211,10 @@ describe("a list of cells", () => {
     [`d0/${plain}/together-0`, "several devices, in ascending order"],
     [`d0/${plain}/together-1-0`, "several devices, in ascending order"],
     [`d0/${plain}/together-1-2`, "its own device is not among those"],
-    [`d0/${plain}/to-1/write`, "direction p2p goes to another device"],
-    [`d0/p2p/device/${MiB}/w1/throughput/wall/cold`, "direction p2p goes to another device"],
-    [`d0/p2p/device/${MiB}/w1/throughput/wall/cold/to-0/write`, "no peer of its own"],
-    [`d0/d2d/device/${MiB}/w1/throughput/wall/cold/process`, "processes copy between host and device alone"],
+    [`d0/${plain}/to-1/write`, "direction p2p needs a peer"],
+    [`d0/p2p/device/${MiB}/w1/throughput/wall/cold`, "direction p2p needs a peer"],
+    [`d0/p2p/device/${MiB}/w1/throughput/wall/cold/to-0/write`, "cannot be its own peer"],
+    [`d0/d2d/device/${MiB}/w1/throughput/wall/cold/process`, "processes copy only between host and device"],
     [`d0/${plain}/process/beside-host`, "beside a load, threads copy"],
     [`d0/${plain}/chunks-4`, "a pipeline copies"],
     [`d0/h2d/pinned/${MiB}/w1/throughput/wall/cold/chunks-0`, "a pipeline copies"],

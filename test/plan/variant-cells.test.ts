@@ -34,18 +34,18 @@ describe("there is", () => {
 });
 
 describe("there is no cell", () => {
-  const toAnother = "direction p2p goes to another device, and no other one does";
+  const toAnother = "direction p2p needs a peer, and no other direction has one";
   const byItself = "direction p2p is measured by itself";
-  const processes = "processes copy between host and device alone";
+  const processes = "processes copy only between host and device";
   const ascending = "several devices, in ascending order, copy together";
   const load = "beside a load, threads copy between one device and the host";
   const pipeline = /^a pipeline copies pageable, pinned or registered memory to the device, with one thread/;
-  const blocks = /^blocks are copied by threads alone/;
+  const blocks = /^blocks are copied only by threads/;
 
   it.each<[string, string | RegExp]>([
     [p2p, toAnother],
     [`${plain}/to-1/read`, toAnother],
-    [`${p2p}/to-0/read`, "a device is no peer of its own"],
+    [`${p2p}/to-0/read`, "a device cannot be its own peer"],
     [`${p2p}/process/to-1/read`, byItself],
     [`${p2p}/together-0-1/to-1/read`, byItself],
     [`${p2p}/to-1/read/beside-host`, byItself],
@@ -90,10 +90,13 @@ describe("there is no cell", () => {
       `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
       "a kernel copies only blocks of pinned memory",
     ],
-    [`${plain}/blocks-4096-loop-sms-8`, "a kernel alone keeps to some of the multiprocessors, at least one"],
+    [
+      `${plain}/blocks-4096-loop-sms-8`,
+      "only a kernel can keep to some of the multiprocessors, at least one",
+    ],
     [
       `${plain}/blocks-4096-kernel-sms-0`,
-      "a kernel alone keeps to some of the multiprocessors, at least one",
+      "only a kernel can keep to some of the multiprocessors, at least one",
     ],
   ])("%s: %s", (id, problem) => {
     expect(problemOfVariant(parseCellId(id))).toMatch(problem);

@@ -80,17 +80,17 @@ describe("pinned against pageable", () => {
       textOfProcesses(pair(MiB, 10, pinned, { relativeHalfWidth }));
     expect(textWith(10.5, 0.045)).toEqual(["pinned gains nothing at 1 MiB (H2D)"]);
     expect(textWith(10.5, 0.06)).toEqual([
-      "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
+      "these intervals do not show whether pinned or pageable is faster at 1 MiB (H2D)",
     ]);
     expect(textWith(11, 0.04)).toEqual(["pinned is 1.03× to 1.17× pageable at 1 MiB (H2D)"]);
   });
 
   it("claims nothing of one process that another one would deny", () => {
     expect(textOf(pair(MiB, 10, 11))).toEqual([
-      "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
+      "these intervals do not show whether pinned or pageable is faster at 1 MiB (H2D)",
     ]);
     expect(textOf(pair(MiB, 10, 10.01))).toEqual([
-      "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
+      "these intervals do not show whether pinned or pageable is faster at 1 MiB (H2D)",
     ]);
     expect(textOf(pair(MiB, 10, 30))).toEqual(["pinned is 2.6× to 3.4× pageable at 1 MiB (H2D)"]);
   });
@@ -173,10 +173,10 @@ describe("staging with wide intervals", () => {
 
   it("is not told apart from what overlaps", () => {
     expect(textOf([...pair(64 * MiB, 40, 55), staged])).toContain(
-      "at these intervals, staging and the driver's own pageable copies cannot be told apart at 64 MiB (H2D)",
+      "these intervals do not show whether staging or the driver's own pageable copies are faster at 64 MiB (H2D)",
     );
     expect(textOf([buildCell({ sizeBytes: 64 * MiB, GBps: 55 }), staged])).toContain(
-      "at these intervals, staging and pinned cannot be told apart at 64 MiB (H2D)",
+      "these intervals do not show whether staging or pinned is faster at 64 MiB (H2D)",
     );
   });
 
@@ -193,7 +193,7 @@ describe("workers on pageable memory", () => {
 
   it("do neither for certain if the intervals are wide", () => {
     expect(textOf([pageable(1, 10), pageable(4, 11, { relativeHalfWidth: 0.5 })])).toEqual([
-      "at these intervals, pageable with 1 and with 4 workers cannot be told apart at 16 MiB (H2D)",
+      "these intervals do not show whether pageable is faster with 1 or with 4 workers at 16 MiB (H2D)",
     ]);
   });
 
@@ -222,8 +222,8 @@ describe("workers on pageable memory", () => {
 
     it("leave open what the intervals do", () => {
       expect(bothKinds(10.02, 11, { relativeHalfWidth: 0.5 })).toEqual([
-        "at these intervals, pageable with 1 and with 4 processes cannot be told apart at 16 MiB (H2D); at these " +
-          "intervals, pageable with 1 and with 4 threads cannot be told apart at 16 MiB (H2D)",
+        "these intervals do not show whether pageable is faster with 1 or with 4 processes at 16 MiB (H2D); these " +
+          "intervals do not show whether pageable is faster with 1 or with 4 threads at 16 MiB (H2D)",
       ]);
     });
 
@@ -245,7 +245,7 @@ describe("workers on pageable memory", () => {
       ]);
     });
 
-    it("are told of each kind that has several numbers of workers", () => {
+    it("are reported for each kind that has several numbers of workers", () => {
       const threads = [pageable(1, 10), pageable(4, 18)];
       const process = pageable(8, 99, { workerKind: "process" });
       expect(textOfProcesses([...threads, process])).toEqual([
@@ -315,7 +315,7 @@ describe("other comparisons", () => {
     const pinned = buildCell({ GBps: 55 });
     const registered = buildCell({ memory: "registered", GBps: 50, ...wide });
     expect(textOf([pinned, registered])).toEqual([
-      "at these intervals, registered at 16 MiB cannot be told apart from pinned (H2D)",
+      "these intervals do not show whether pinned is faster than registered at 16 MiB (H2D)",
     ]);
     expect(textOf([pinned, registered, buildCell({ memory: "mapped", GBps: 51.5 })])).toEqual([
       "mapped reaches 92 % to 95 % of pinned at 16 MiB (H2D)",
@@ -324,7 +324,7 @@ describe("other comparisons", () => {
       buildCell({ memory, mode: "latency", GBps: 1, latencyUs: { median: 3, p99: 5 }, ...wide }),
     );
     expect(textOf(latencies)).toEqual([
-      "at these intervals, a copy of 16 MiB from pinned and one from pageable memory cannot be told apart (H2D)",
+      "these intervals do not show whether a copy of 16 MiB is faster from pinned or from pageable memory (H2D)",
     ]);
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 50, d2h: 50, sum: 100 }, ...wide });
     expect(textOf([bidir, pinned, buildCell({ direction: "d2h", GBps: 55 })])).toEqual([
@@ -343,7 +343,7 @@ describe("the closing lines", () => {
     expect(textOf(defaultSweepCells())).toEqual([
       "pinned is 1.51× to 5.9× (H2D) and 2.5× to 6.4× (D2H) pageable at every size, with 1 worker",
       "4 staging workers reach 57 % to 88 % (H2D) and 56 % to 86 % (D2H) of pinned from pageable memory at 256 MiB",
-      "at these intervals, pageable with 1 and with 2 workers cannot be told apart at 256 MiB (H2D and D2H)",
+      "these intervals do not show whether pageable is faster with 1 or with 2 workers at 256 MiB (H2D and D2H)",
     ]);
   });
 

@@ -9,7 +9,7 @@ import { parseResult } from "../../src/results/parse.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildCell, buildDocument, type CellPart, MiB } from "../helpers/result-document.js";
 
-/** A cell of so many samples, of which the first `slow` take so many times their time. */
+/** A cell of samples, of which the first `slow` take several times their time. */
 function unevenCell(part: CellPart, { of = 6, slow = 1, times = 8 } = {}): CellResult {
   const cell = buildCell({ GBps: 4, ...part });
   const samples = cell.samples.map((one) => {

@@ -53,7 +53,7 @@ describe("devices at once", () => {
     ]);
   });
 
-  it("names those together that cannot be told apart, and those that lose less beside them", () => {
+  it("names together those that cannot be told apart, and next to them those that lose less", () => {
     expect(linesOfProcesses(together([55, 55, 55], [27.5, 27.6, 49.5]))).toEqual([
       `devices 0 and 1 keep 49 % to 51 % and device 2 89 % to 91 % of the rate alone ${where} (H2D)`,
       "devices 0 and 1 share PCIe switch 0000:01:00.0, and devices 0, 1 and 2 share NUMA node 0",
@@ -116,7 +116,7 @@ describe("devices at once", () => {
     expect(line).toBe("sysfs does not show what device 1 shares with the others");
   });
 
-  it("are told of pinned memory and the largest size, if there are several", () => {
+  it("are reported for pinned memory and the largest size, if there are several", () => {
     const cells = [
       ...together([8, 8, 8], [4, 4, 4], { memory: "pageable" }),
       ...together([20, 20, 20], [10, 20, 20], { sizeBytes: MiB }),
@@ -126,7 +126,7 @@ describe("devices at once", () => {
     expect(lines).toEqual([`no device loses anything ${where} (H2D)`]);
   });
 
-  it("are told of threads, if processes were measured as well", () => {
+  it("are reported for threads, if processes were measured as well", () => {
     const cells = [
       ...together([55, 55, 55], [55, 55, 55]),
       ...together([60, 60, 60], [30, 30, 30], { workerKind: "process", workers: 4 }),

@@ -49,7 +49,7 @@ describe("a history", () => {
     ]);
   });
 
-  it("keeps the newest lines alone if it is told so", async () => {
+  it("keeps only the newest lines if asked to", async () => {
     const folder = newFolder();
     for (const day of [0, 1, 2, 3]) await appendToHistory(folder, buildEntry(day), 2);
     expect(await idsOf(folder)).toEqual(["check-2", "check-3"]);

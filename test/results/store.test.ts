@@ -224,7 +224,7 @@ describe("finalize", () => {
   });
 });
 
-it("a rename that counts as one to another file system is told in words", () => {
+it("a rename that counts as one to another file system is refused in plain words", () => {
   const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
   expect(cannotWrite("a.json", error).message).toBe(
     "cannot write a.json: it cannot be replaced by a file beside it, which counts as on another file system (EXDEV).",

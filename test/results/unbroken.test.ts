@@ -55,7 +55,7 @@ describe("a signal while a file is half made", () => {
     expect(await finished).toMatchObject({ stdout: "begun ", signal: "SIGINT" });
   });
 
-  it("is left to whoever else listens", async () => {
+  it("is left to other listeners", async () => {
     const { child, finished } = startWork(moment, `process.on("SIGINT", () => process.exit(7));`);
     await once(child.stdout!, "data");
     child.kill("SIGINT");

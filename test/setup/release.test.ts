@@ -54,7 +54,7 @@ describe("the software bill of materials", () => {
   });
 });
 
-it("a package goes out with the same modes, whatever the umask of whoever has checked it out", async () => {
+it("a package has the same file modes, whatever the umask of the checkout", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-modes-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const names = { "package.json": 0o600, "run.js": 0o700, "text.md": 0o640, "kept.txt": 0o600 };

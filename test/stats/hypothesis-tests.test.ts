@@ -137,7 +137,7 @@ const expectClose = (actual: number[], expected: number[]) => {
 };
 
 describe("hypergeometricTail", () => {
-  it("is the share of draws with so many marked ones or more", () => {
+  it("is the share of draws with at least this many marked ones", () => {
     // Of 4 of 10, 3 marked: C(3,2) C(7,2) + C(3,3) C(7,1) of C(10,4) = 210.
     expect(hypergeometricTail(2, 10, 3, 4)).toBeCloseTo((3 * 21 + 7) / 210, 12);
     expect(hypergeometricTail(0, 10, 3, 4)).toBeCloseTo(1, 12);

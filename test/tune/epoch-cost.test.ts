@@ -10,7 +10,7 @@ const started = (workers: number): LoaderSetting => ({
   persistentWorkers: false,
 });
 
-/** A setting with epochs that waited so many milliseconds for their first batch. */
+/** A setting whose epochs waited this many milliseconds for their first batch. */
 const tried = (setting: LoaderSetting, firstMs: number[], changes: Partial<EpochTurn> = {}) => {
   const epochTurns = firstMs.map((first) => ({
     batches: 80,

@@ -43,7 +43,7 @@ async function longRunRate({ loader, setting }: Case): Promise<number> {
   return rate;
 }
 
-/** Measures a case as a search does: trials of so many seeds, until the stopping rule has enough. */
+/** Measures a case as a search does: trials with this many seeds, until the stopping rule has enough. */
 async function outcomeOf(one: Case, seeds: number, changes: Partial<StoppingRule> = {}): Promise<Outcome> {
   const { name, setting, loader } = one;
   const truth = await longRunRate(one);

@@ -23,7 +23,7 @@ async function triedBy(
   return [...new Map(probe.order.map((setting) => [settingKey(setting), setting])).values()];
 }
 
-/** A trial of so many batches a second. */
+/** A trial of this many batches a second. */
 const at = (setting: LoaderSetting, rate: number, changes: Partial<Trial> = {}) =>
   trialOf(setting, evenly(120, 1e9 / rate), changes);
 const workersOf = (settings: readonly LoaderSetting[]) => settings.map(({ numWorkers }) => numWorkers);

@@ -53,7 +53,7 @@ describe("the share of a loop's time that it waits", () => {
 });
 
 describe("the rate that a setting has to beat", () => {
-  /** Whether `second` is given up at 90 batches a second, after `first` has brought so many. */
+  /** Whether `second` is given up at 90 batches a second, after `first` has reached this rate. */
   async function isGivenUp(
     first: typeof four,
     rate: number,

@@ -30,8 +30,8 @@ import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
 /**
- * `pinbench baseline`: returns the exit code; throws PinbenchError. What an interruption leaves are the runs that came
- * to their end; a run that fails costs its session.
+ * `pinbench baseline`: returns the exit code; throws PinbenchError. An interruption keeps the finished runs; a failed
+ * run costs its session.
  */
 export async function baselineCommand(flags: BaselineFlags, invocation: Invocation): Promise<ExitCode> {
   const [folder = ""] = invocation.operands;
@@ -85,7 +85,7 @@ function refuseIdleEvery({ sessions }: BaselineFlags, { given }: Invocation): vo
   });
 }
 
-/** What is measured, and what the folder holds already. */
+/** What will be measured, and what the folder already holds. */
 interface Prepared {
   settings: RunSettings & { cells: readonly string[] };
   configuration: Configuration;
@@ -126,7 +126,7 @@ function holdsSomething(folder: string): PinbenchError {
   );
 }
 
-/** As a check of the folder measures, for the runs are to be held against each other. */
+/** Measures like a check of the folder, because the runs will be compared. */
 async function prepareAppending(
   folder: string,
   flags: BaselineFlags,
@@ -141,7 +141,10 @@ async function prepareAppending(
   return { settings, configuration, earlier: baseline.runs, expectedNs: null };
 }
 
-/** Waits until the next session is due by the steady clock (performance.now), and says so; returns at once where that is past, and on an interruption. */
+/**
+ * Waits until the next session is due by the steady clock (performance.now), with a note; returns at once if that is
+ * past, or on an interruption.
+ */
 async function waitUntil(
   dueMs: number,
   next: string,
@@ -162,6 +165,6 @@ async function waitUntil(
     const done = { text: `waiting until ${due}` };
     return progressLine({ leftNs, leftOf: `until ${next}`, done, now: null, best: null }, columns);
   });
-  // An abort ends the waiting, and then measures nothing.
+  // An abort ends the wait, and nothing is measured.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);
 }

@@ -32,7 +32,7 @@ const sourceFolder = [packageRoot, join(packageRoot, "prebuilds/sources")].find(
 /** The packages that have the headers of Node-API, and the folder of each that has them. Nothing of them is run. */
 const headers = { "node-api-headers": "include", "node-addon-api": "" };
 
-/** The lines of output that are shown where compiling fails. */
+/** Most lines of output that are shown if compiling fails. */
 const shownLines = 40;
 
 /** `pinbench build`: compiles the package's sources for this machine and loads the result. Throws PinbenchError. */
@@ -54,7 +54,7 @@ export async function buildCommand(flags: CommandSettings<"build">): Promise<Exi
   } finally {
     rmSync(workshop, { recursive: true, force: true });
   }
-  // Throws what the loader says if what was compiled does not load.
+  // Throws the loader's error if the compiled module does not load.
   await writeStdout(report(loadAddon({ ...environment, PINBENCH_ADDON: join(folder, addonName) })));
   if (environment.PINBENCH_ADDON) {
     note(`PINBENCH_ADDON is set, and comes first: ${environment.PINBENCH_ADDON}`);
@@ -72,8 +72,8 @@ function note(text: string): void {
 }
 
 /**
- * Compiles a copy of the sources, as make, nvcc and the linker cannot handle every path a package may lie at. All that
- * CMake is given lies in `workshop`, a folder that no other user can write to, whatever lies beside it or above.
+ * Compiles a copy of the sources, because make, nvcc and the linker cannot handle every path a package may have. All of
+ * CMake's files are in `workshop`, a folder that no other user can write to.
  */
 async function compile(
   from: string,
@@ -101,14 +101,14 @@ async function compile(
   await run("build", ["--build", build, "--parallel", parallel]);
 }
 
-/** Replaces the file whole: a process that has loaded the old one keeps it. */
+/** Replaces the file as a whole: a process that has loaded the old one keeps it. */
 function install(file: string, folder: string): void {
   const target = join(folder, basename(file));
   copyFileSync(file, `${target}.new`);
   renameSync(`${target}.new`, target);
 }
 
-/** The package's own folder, or this user's if that cannot be written. The loader looks in both. */
+/** The package's folder, or this user's if that is read-only. The loader looks in both. */
 function targetFolder(environment: NodeJS.ProcessEnv): string {
   const ofUser = userBuildFolder(environment);
   const places = [localBuildFolder, ...(ofUser === null ? [] : [ofUser])];
@@ -118,7 +118,7 @@ function targetFolder(environment: NodeJS.ProcessEnv): string {
       accessSync(folder, constants.W_OK);
       return folder;
     } catch {
-      // Read-only, or another user's.
+      // Read-only, or owned by another user.
     }
   }
   throw new PinbenchError("output", `Neither ${places.join(" nor ")} can be written.`, {
@@ -132,14 +132,14 @@ interface StepOptions {
   verbose: boolean;
 }
 
-/** Runs CMake for one step; what it says is shown if it fails, or as it comes with `verbose`. */
+/** Runs one step of CMake. Its output is shown if it fails, or as it comes with `verbose`. */
 function runStep(
   step: string,
   args: string[],
   { cwd, environment: env, verbose }: StepOptions,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Nothing but the result goes to stdout.
+    // Only the result goes to stdout.
     const child = spawn("cmake", args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
     const said: string[] = [];
     for (const stream of [child.stdout, child.stderr]) {
@@ -166,14 +166,17 @@ function runStep(
   });
 }
 
-/** What compiling needs: one of the programs (or what the variable names), and the Debian package of the first. */
+/**
+ * The requirements of compiling: any of the programs (or the program in the variable), and the Debian package of the
+ * first.
+ */
 const needed = [
   { what: "a C++20 compiler", programs: ["c++", "g++", "clang++"], variable: "CXX", debian: "g++" },
   { what: "CMake", programs: ["cmake"], variable: null, debian: "cmake" },
   { what: "make or ninja", programs: ["make", "ninja"], variable: null, debian: "make" },
 ];
 
-/** Throws an "unavailable" PinbenchError that names all that is missing. */
+/** Throws an "unavailable" PinbenchError that names everything missing. */
 function requireBuildTools(environment: NodeJS.ProcessEnv): void {
   const missing = needed.filter(({ programs, variable }) => {
     if (variable !== null && environment[variable]) return false;
@@ -192,7 +195,7 @@ function findProgram(name: string, { PATH = "" }: NodeJS.ProcessEnv): string | n
       accessSync(join(folder, name), constants.X_OK);
       return join(folder, name);
     } catch {
-      // Not in this folder.
+      // It is not in this folder.
     }
   }
   return null;

@@ -72,7 +72,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   try {
     sharing = await shareDevicesOfCells(settings, { command: "check", ownerPid: null });
     if (!(await beginOnDevices(sharing, flags, interruption.signal))) {
-      note("interrupted: nothing was compared, and the baseline is as it was.");
+      note("interrupted: nothing was compared, and the baseline is unchanged.");
       return interruption.exitCode ?? ExitCode.interrupted;
     }
     const request = {
@@ -82,14 +82,14 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       history: past?.entries ?? [],
     } as const;
     const comparison = await measuring.compare(request);
-    // Others need not wait for whoever reads the comparison.
+    // Others must not wait until the comparison has been read.
     await sharing?.release();
     line.clear();
     if (comparison === null) {
       const { exitCode } = interruption;
       const soFar = exitCode === ExitCode.measurement ? measuring.compareSoFar(request) : null;
       if (soFar !== null) return deliverComparison(soFar, outputs, flags);
-      note("interrupted: nothing was compared, and the baseline is as it was.");
+      note("interrupted: nothing was compared, and the baseline is unchanged.");
       return exitCode ?? ExitCode.interrupted;
     }
     const isRecorded = await appendRecord(measuring.record(comparison), flags);
@@ -129,7 +129,7 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
   });
 }
 
-/** False if the history cannot be written, which is reported, and hides no verdict but that all is well. */
+/** False if the history cannot be written. That is reported, and changes only a passing exit code. */
 async function appendRecord(
   record: HistoryEntry | null,
   { history, keepLast, debug }: CheckFlags,
@@ -145,8 +145,8 @@ async function appendRecord(
 }
 
 /**
- * Also what was measured before it was interrupted or failed: it cannot be had again. Runs that cannot be kept are
- * reported, and hide neither the verdict nor what else went wrong.
+ * Keeps the runs even if the check was interrupted or failed, because they cannot be measured again. If that fails it
+ * is reported, and the verdict and other errors stay.
  */
 async function keepRuns(texts: readonly string[], flags: CheckFlags): Promise<void> {
   if (flags.keep === null || texts.length === 0) return;

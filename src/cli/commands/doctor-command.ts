@@ -20,7 +20,7 @@ export async function doctorCommand(
     return await examineAndReport(flags, invocation);
   } catch (error) {
     if (flags.format !== "nagios" || !(error instanceof PinbenchError)) throw error;
-    // Its readers take 2 for a broken node, and show the first line of stdout alone.
+    // Readers of this format take 2 for a broken node, and show only the first line of stdout.
     reportError(error, flags);
     await writeStdout(`PINBENCH UNKNOWN - ${error.sentence.replaceAll("|", "/")}\n`);
     return nagiosCodes.unknown as ExitCode;
@@ -77,10 +77,10 @@ const exitCodes = {
   healthy: ExitCode.ok,
   costs: ExitCode.regression,
   faulty: ExitCode.regression,
-  "cannot tell": ExitCode.measurement,
+  inconclusive: ExitCode.measurement,
 } as const satisfies Record<Diagnosis["verdict"], ExitCode>;
 
-/** Of the formats whose readers have exit codes of their own. */
+/** Exit codes of the formats whose readers define them. */
 const stateCodes: Readonly<Record<string, Readonly<Record<NodeState, number>>>> = {
   nhc: healthCheckCodes,
   nagios: nagiosCodes,

@@ -30,7 +30,7 @@ export async function explainCommand(
     async measure({ countedFromMs, ...turn }) {
       const document = await explainMachine({ ...turn, questions: asked, settings: flags });
       const hasFailed = document.answers.some(({ failure }) => failure !== null);
-      // A driver's call that does not return would hold the process.
+      // A driver call that does not return would keep the process alive.
       const finish = () => {
         if (hasFailed || turn.signal.aborted) killAfterPatience();
       };
@@ -55,7 +55,7 @@ function nothingToWrite(paths: readonly string[]): PinbenchError {
   );
 }
 
-/** The questions that were named, in their own order; null where none was asked. Throws a usage error. */
+/** The named questions, in their own order; null if none was named. Throws a usage error. */
 function askedQuestions(operands: readonly string[], isAll: boolean): readonly Question[] | null {
   if (isAll && operands.length > 0) {
     throw new PinbenchError("usage", "--all already asks all questions.", {

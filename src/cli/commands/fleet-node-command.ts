@@ -7,9 +7,9 @@ import type { Invocation } from "../asked-settings.js";
 import { Interruption } from "../interruption.js";
 
 /**
- * `pinbench fleet-node`, which launchers start on each node: measures what the folder says, and leaves there what came of
- * it. Returns 0 whatever that is, for a launcher such as mpirun ends all nodes where one fails; throws PinbenchError
- * where the node cannot begin.
+ * `pinbench fleet-node`, which launchers start on each node: measures as the folder's order says, and leaves its result
+ * there. Returns 0 even after a failure, because launchers such as mpirun end all nodes if one fails. Throws
+ * PinbenchError if the node cannot begin.
  */
 export async function fleetNodeCommand(_: object, { operands }: Invocation): Promise<ExitCode> {
   const [folder = ""] = operands;

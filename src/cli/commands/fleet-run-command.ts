@@ -33,19 +33,22 @@ import { noter } from "../output/terminal.js";
 
 type Flags = CommandSettings<"fleet run">;
 
-/** What is left of the deadline for ending launchers, reading the results and judging them: at most, and as a share. */
+/**
+ * Part of the deadline for ending launchers, reading the results and judging them: at most this long, and at most this
+ * share.
+ */
 const mostReserveMs = 15_000;
 const reserveShare = 0.25;
 
-/** The deadline where nobody says. */
+/** Deadline without --deadline. */
 const usualDeadlineNs = 300e9;
 
-/** What a node takes beside its deadline: to be started, and to end. */
+/** Time of a node beyond its own deadline: for its start and its end. */
 const nodeMarginNs = 60e9;
 
 /**
- * `pinbench fleet run`: starts one process a node, waits for them within the deadline, and prints what `pinbench fleet`
- * prints of the folder. Returns its exit code, or that of a signal; throws PinbenchError.
+ * `pinbench fleet run`: starts one process per node, waits for them within the deadline, and prints the report of
+ * `pinbench fleet` on the folder. Returns its exit code, or that of a signal; throws PinbenchError.
  */
 export async function fleetRunCommand(flags: Flags, invocation: Invocation): Promise<ExitCode> {
   const note = noter(flags);
@@ -104,14 +107,14 @@ interface Confirmation {
   untilMs: number;
 }
 
-/** The fleet judged again, after fresh processes have measured on its suspects; as it was where there is no time for that. */
+/** The fleet judged again, after fresh processes have measured its suspects; unchanged if there is no time for that. */
 async function confirmed(
   fleet: FleetDocument,
   { folder, planFor, order, untilMs }: Confirmation,
   flags: Flags,
   watched: Watched,
 ): Promise<FleetDocument> {
-  // Names that nodes give themselves may be anything, and go into a launcher's line of shell.
+  // Nodes may call themselves anything, and these names go into a launcher's shell command.
   const suspects = fleet.suspects.filter((host) => plainHost.test(host));
   const others = fleet.suspects.filter((host) => !plainHost.test(host));
   if (others.length > 0)
@@ -131,7 +134,7 @@ async function confirmed(
   return (await judgeResults([folder], flags)).document;
 }
 
-/** Runs a fleet with its progress on stderr, and says what its launcher complained of. */
+/** Runs a fleet with progress on stderr, and reports the launcher's complaints. */
 async function launch(
   options: ConstructorParameters<typeof FleetLaunch>[0],
   { interruption, line, note }: Watched,
@@ -150,7 +153,7 @@ async function launch(
   note(`${measured} of ${counted(rows.length, "node")} measured${again}${others(rows)}.`);
 }
 
-/** Nobody knows of any node: the folder is as if it had not been asked for. Rejects with the reason. */
+/** No node has started: removes the folder again. Rejects with the reason. */
 async function giveUp(folder: string, complaints: readonly string[]): Promise<never> {
   await rm(join(folder, manifestName), { force: true }).catch(() => undefined);
   await removeEmptyFolders([folder]);
@@ -160,7 +163,7 @@ async function giveUp(folder: string, complaints: readonly string[]): Promise<ne
   });
 }
 
-/** ", 1 failed, 2 missing"; empty where all have measured. */
+/** ", 1 failed, 2 missing"; empty if all nodes have measured. */
 function others(rows: readonly LaunchedNode[]): string {
   const states = ["failed", "wrong data", "late", "missing"] as const;
   const words = { failed: "failed", "wrong data": "with wrong data", late: "late", missing: "missing" };
@@ -171,7 +174,7 @@ function others(rows: readonly LaunchedNode[]): string {
     .join("");
 }
 
-/** Names in a line of progress: more are only counted. */
+/** Most names in a line of progress; the rest is counted. */
 const mostNamed = 4;
 
 function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: string) {
@@ -212,7 +215,7 @@ function holdsSomething(folder: string): PinbenchError {
   });
 }
 
-/** The label by which a reader of the results knows the node. */
+/** Readers of the results identify the node by this label. */
 function refuseNodeLabel(labels: Labels): void {
   if (!("node" in labels)) return;
   throw new PinbenchError("usage", "--label node=… is set by fleet run itself.", {
@@ -225,7 +228,7 @@ function withPreset(settings: RunSettings): RunSettings {
   return { ...settings, preset: "fleet" };
 }
 
-/** Makes the plan for a folder: for all nodes, or for these. */
+/** Makes the plan of a launch for a folder: for all nodes, or for these. */
 type Planner = (folder: string, hosts: readonly string[] | null) => Promise<LaunchPlan>;
 
 async function planner(flags: Flags, nodes: number | string | null): Promise<Planner> {

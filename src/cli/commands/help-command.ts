@@ -8,8 +8,8 @@ import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
 /**
- * `pinbench help`: the help of the program or of a command, or with `terms` what the words of the tables mean. Throws a
- * usage error for a topic that there is not.
+ * `pinbench help`: prints the help of the program or of a command, or with `terms` the meaning of the tables' words.
+ * Throws a usage error for an unknown topic.
  */
 export async function helpCommand(
   flags: CommandSettings<"help">,

@@ -14,7 +14,7 @@ import type { Invocation } from "../asked-settings.js";
 import { keepInputs } from "../output/output-paths.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
-/** `pinbench import nvbandwidth FILE`: reads, writes one document, says on stderr what it is not. */
+/** `pinbench import nvbandwidth FILE`: reads it, writes one document, and lists on stderr what was left out. */
 export async function importNvbandwidthCommand(
   flags: CommandSettings<"import nvbandwidth">,
   { operands: [path = ""] }: Invocation,
@@ -39,7 +39,10 @@ export async function importNvbandwidthCommand(
   return ExitCode.ok;
 }
 
-/** Found before anything is imported: what cannot be written, is no JSON, or is the only copy of the old baseline. */
+/**
+ * Before anything is imported, refuses an output that cannot be written, is not JSON, or is the only copy of the old
+ * baseline.
+ */
 async function checkOutput(output: string, path: string): Promise<void> {
   if (formatOfPath(documentFormats.result, output) !== "json") {
     throw new PinbenchError("usage", `${output} names another format, and an import writes JSON.`, {
@@ -51,7 +54,7 @@ async function checkOutput(output: string, path: string): Promise<void> {
 }
 
 function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Imported): string[] {
-  const notes = [`the time of the run is the file's, ${document.run.startedAt}: nvbandwidth records none.`];
+  const notes = [`the run's time is that of the file, ${document.run.startedAt}: nvbandwidth records none.`];
   if (isBufferSizeAssumed) {
     const size = formatSize(bufferSizeBytes);
     notes.push(

@@ -11,7 +11,7 @@ import { aborted } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { noter } from "../output/terminal.js";
 
-/** How long an interrupted command waits for the driver's call in flight before it reports what it has. */
+/** How long an interrupted command waits for the driver call in flight before it reports its results. */
 const patienceMs = 1000;
 
 /** `pinbench pin`: returns the exit code; throws PinbenchError. */
@@ -26,7 +26,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
       const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);
       const pinning = new PinMemory({ ...turn, labels, signal, openNeighbour });
       const measuring = pinning.measure();
-      // One call of the driver may take seconds. Until it returns the process stays, and its memory is given back.
+      // A driver call may take seconds. The process lives until it returns, and then frees its memory.
       await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
       const document = pinning.document();
       const { status, error } = document;
@@ -44,7 +44,7 @@ function hasFindings({ pools }: Pinning): boolean {
   return pools.some(({ outcome }) => outcome !== "omitted");
 }
 
-/** What is refused is an answer, unless everything is. */
+/** A refused pool is a result, unless all are refused. */
 function exitCodeOf({ error, pools }: Pinning): ExitCode {
   const isAnswered = error === null && pools.some(({ outcome }) => outcome === "measured");
   return isAnswered ? ExitCode.ok : ExitCode.measurement;

@@ -40,13 +40,13 @@ export async function reportCommand(
   const documents: FoundDocument[] = [];
   for (const path of operands) documents.push(...(await readDocuments(path)));
 
-  // What compares results is loaded for two documents alone.
+  // The code that compares results is loaded only for two documents.
   const difference =
     documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
   const draw = (format: string) => drawPictures(documents, format, flags.chart, difference);
   await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
-  // What goes to stdout itself must not have a line of ours behind it.
+  // A document on stdout must not be followed by a line of ours.
   if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));
   if (shown !== undefined) {
     const obstacle = await showInBrowser(shown.path);
@@ -57,8 +57,8 @@ export async function reportCommand(
 }
 
 /**
- * A user who names no file must not lose one that happens to have the usual name, nor write where a link of that name leads,
- * which may be another user's in a folder that is shared.
+ * If the user names no file, an existing file of the usual name must not be lost, and a link of that name must not be
+ * followed: in a shared folder it may be another user's.
  */
 async function keepForeignPage(): Promise<void> {
   if ((await lstat(usualPath).catch(() => null))?.isSymbolicLink()) {
@@ -77,15 +77,15 @@ async function keepForeignPage(): Promise<void> {
   });
 }
 
-/** The desktop's way to open a file with whatever is meant for it (freedesktop.org's xdg-utils). */
+/** Opens a file with the desktop's program for it (xdg-utils of freedesktop.org). */
 const opener = "xdg-open";
 
 /**
- * Has the desktop show a file, and does not wait for it. Resolves with why it cannot, as a clause; null where the opener
+ * Has the desktop show a file, without waiting. Resolves with the reason of a failure, as a clause; null if the opener
  * was started.
  */
 async function showInBrowser(path: string): Promise<string | null> {
-  // As an absolute path: one that begins with a hyphen would be taken for a flag.
+  // An absolute path, because one that begins with a hyphen would be taken for a flag.
   const child = spawn(opener, [resolve(path)], { detached: true, stdio: "ignore" });
   try {
     await once(child, "spawn");
@@ -96,7 +96,7 @@ async function showInBrowser(path: string): Promise<string | null> {
   return null;
 }
 
-/** `pinbench show`: prints documents as the commands did that made them. Returns the exit code; throws PinbenchError. */
+/** `pinbench show`: prints documents like the commands that made them. Returns the exit code; throws PinbenchError. */
 export async function showCommand(
   flags: CommandSettings<"show">,
   { operands }: Invocation,

@@ -33,7 +33,7 @@ import {
 import { outputScreen, stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
-/** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
+/** `pinbench run`: from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   const outputs = outputFiles(documentFormats.result, flags);
@@ -54,7 +54,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const interruption = new Interruption();
   let sharing: DeviceSharing | null = null;
   try {
-    // Only then is anything said of the whole time: what the progress line shows as left is soon known from the run itself.
+    // Only then is the whole time estimated: otherwise the run itself soon shows the time left.
     const isTimed = flags.dryRun || settings.budgetNs !== null;
     // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
     const prepared = await interruption.unlessAborted(
@@ -82,7 +82,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       return interruption.exitCode ?? ExitCode.interrupted;
     }
     const { quiet, progress, processes } = flags;
-    // Pages and pictures are drawn at the end alone: nobody looks at them meanwhile.
+    // Pages and pictures are drawn only at the end: nobody looks at them during the run.
     const shown = {
       outputs: outputs.filter(({ format }) => !isPicture(format)),
       screen: outputScreen(flags),
@@ -97,7 +97,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
         return deliver(draw, { format, files: outputs }, flags);
       }
       sayNothingMeasured(flags.output);
-      // A program that reads stdout is told in its own format; a table for people would be empty.
+      // A program on stdout gets JSON; an empty table for people would say nothing.
       return deliver(draw, { format: format === "json" ? format : null, files: [] }, flags);
     });
   } finally {
@@ -107,7 +107,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
 }
 
 /**
- * `pinbench measure`, which other pinbench processes start: measures the settings that stdin has as JSON, and prints the
+ * `pinbench measure`, which other pinbench processes start: measures the settings in the JSON on stdin, and prints the
  * document. Returns the exit code; throws PinbenchError.
  */
 export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
@@ -115,7 +115,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   const prepared = await prepareRun(settings);
   const interruption = new Interruption();
   const shown = { outputs: [], screen: fileScreen(), quiet: true, progress: false, processes: 1 };
-  // Whoever started this process has announced itself for it.
+  // The parent process has announced itself to other users of the devices.
   const sharing = shareDevices(prepared, { command: "measure", ownerPid: process.ppid });
   try {
     await sharing?.begin();
@@ -128,8 +128,8 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
 }
 
 /**
- * Measures, in this process where one is asked for and else in fresh ones; hands the document over, and says on stderr
- * what failed. Returns the exit code.
+ * Measures in this process, or with several processes in fresh ones; delivers the document, and reports failures on
+ * stderr. Returns the exit code.
  */
 async function carryOut(
   prepared: PreparedRun & { sharing: DeviceSharing | null; labels?: Labels },
@@ -145,14 +145,14 @@ async function carryOut(
   if (run instanceof Run) await showRun(run, plan, { ...shown, signal });
   else await showProcesses(run, { plan, processes }, { ...shown, signal });
   const document = run.document();
-  // Others need not wait for whoever reads the result.
+  // Others must not wait until the result has been read.
   await prepared.sharing?.release();
   await handOver(document).finally(() => reportFailures(document, shown.screen));
   if (!shown.quiet) await adviseDoctor(document);
   return interruption.exitCode ?? exitCodeOf(document);
 }
 
-/** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */
+/** A plan is no result: it has no rows for a spreadsheet, and its file could be mistaken for a result. */
 function refuseForDryRun(
   { plot }: { plot: boolean },
   format: FormatOf<"result">,
@@ -175,14 +175,14 @@ function refuseForDryRun(
   }
 }
 
-/** Whether a document says more than its plan did: a figure, or that a measurement failed. */
+/** Whether a document contains more than its plan: a figure, or a failed measurement. */
 function hasFindings({ cells }: ResultDocument): boolean {
   return cells.some(
     ({ stats, outcome }) => stats.length > 0 || outcome === "failed" || outcome === "mismatch",
   );
 }
 
-/** What went wrong is said on stderr too: stdout may have gone to a file or a program. */
+/** Failures are also reported on stderr, because stdout may go to a file or a program. */
 function reportFailures({ run, cells }: ResultDocument, screen: Screen): void {
   const nameOf = cellNames(
     cells.map(({ id }) => id),

@@ -28,8 +28,8 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
   const { call, operands } = invocation;
   if (operands.length > 0) {
     if (!call.argv.includes("--")) {
-      // Flags of the command would be taken for those of pinbench.
-      throw new PinbenchError("usage", `What is ${operands[0]}?`, {
+      // pinbench would take the command's flags for its own.
+      throw new PinbenchError("usage", `"${operands[0]}" is not an option of pinbench tune.`, {
         hint: `Write the training command after --: pinbench tune -- ${operands.join(" ")}.`,
       });
     }
@@ -59,7 +59,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
       onOpen: (opened) => backendNotes(opened).forEach(noter(flags)),
     });
     const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
-    // A grid takes as long as it takes.
+    // A grid has no time limit.
     const endNs = flags.exhaustive ? null : nowNs() + budgetNs;
     tuning = await tuneLoader(
       probe,
@@ -79,7 +79,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
   } finally {
     line.clear();
     const closing = probe?.close();
-    // What was found must not wait for a device that hangs.
+    // The results must not wait for a hanging device.
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
@@ -94,7 +94,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
   return tuningExitCode(tuning);
 }
 
-/** What the user's own program uses is its own affair. */
+/** pinbench does not check which devices the user's own program uses. */
 function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: string): void {
   if (!wait && waitAtMostNs === null) return;
   throw new PinbenchError("usage", `${wait ? "--wait" : "--wait-at-most"} has no effect ${where}.`, {
@@ -102,7 +102,7 @@ function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: s
   });
 }
 
-/** The search ends before its budget does where it has found what it looks for. */
+/** The search ends before its budget if it is done. */
 function progress(setting: LoaderSetting, best: Measured | null, endNs: number | null): ProgressState {
   return {
     leftNs: endNs === null ? null : endNs - nowNs(),

@@ -21,8 +21,8 @@ import { type WatchedCall, watchedCalls } from "../../settings/choices.js";
 import { killAfterPatience } from "../interruption.js";
 
 /**
- * `pinbench worker`, which other pinbench processes start: a worker with a context of its own on a device. It answers the
- * calls that come over its IPC channel until that closes, which says that nobody is there to ask any more.
+ * `pinbench worker`, which other pinbench processes start: a worker with its own context on a device. It answers the
+ * calls on its IPC channel until the channel closes because its parent has ended.
  */
 export async function workerCommand(): Promise<ExitCode> {
   if (process.send === undefined) {
@@ -30,7 +30,7 @@ export async function workerCommand(): Promise<ExitCode> {
       hint: "Write pinbench run --worker-kind process.",
     });
   }
-  // Ctrl-C at a terminal, and its closing, reach all processes. Whoever asks this one says what becomes of it.
+  // Ctrl-C and a closing terminal reach all processes. The parent decides how this one ends.
   for (const signal of endingSignals) process.on(signal, () => undefined);
   const worker = new Worker();
   const isOver = new Promise<void>((resolve) => {
@@ -50,15 +50,15 @@ export async function workerCommand(): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
-/** A process that nobody hears any more is about to end. */
+/** If nobody listens any more, the process is about to end. */
 function send(answer: WorkerAnswer): void {
   if (process.connected) process.send?.(answer, () => undefined);
 }
 
-/** Watched calls are answered for so long before anybody hears that they are made. */
+/** Watched calls run for this long before their start is reported. */
 const beforehandMs = 10;
 
-/** The session of this process, and who meets in it. */
+/** The session of this process, and its rendezvous. */
 class Worker {
   #session: NativeSession | null = null;
   #openRendezvous: ((path: string) => NativeRendezvous) | null = null;
@@ -114,7 +114,7 @@ class Worker {
     this.#openRendezvous = (path) => loaded.addon.openRendezvous(path);
     const { driver } = await openBackend(backend, loaded);
     this.#session = await driver.openSession(session);
-    // Before there was a session there was nothing to abort.
+    // Without a session there was nothing to abort.
     if (this.#isAborted) this.#session.abort();
     return this.#session.opening;
   }
@@ -128,7 +128,7 @@ class Worker {
     return this.#opened.measure({ ...request, company: { rendezvous, flow } });
   }
 
-  /** Without NVML, whose call is left out, the others do. Resolves when all have been answered some times. */
+  /** Without NVML its call is left out. Resolves when all calls have been answered some times. */
   async #watch(): Promise<undefined> {
     const session = this.#opened;
     for (const call of watchedCalls) {
@@ -157,7 +157,7 @@ class Worker {
   }
 }
 
-/** It becomes part of a longer sentence. */
+/** The sentence becomes part of a longer one. */
 function withoutFullStop(error: SentError): SentError {
   return { ...error, message: error.message.replace(/\.$/, "") };
 }

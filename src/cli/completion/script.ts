@@ -5,7 +5,7 @@ import { writeStdout } from "../output/terminal.js";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** A shell that there is a script for. */
+/** A shell with a completion script. */
 type Shell = keyof typeof scripts;
 
 /** The script that completes the program's commands, flags and values in a shell. */
@@ -15,7 +15,7 @@ function completionScript(shell: Shell, program: Command): string {
 
 const bashKey = ({ path }: CommandNode) => path.map((name) => `/${name}`).join("");
 
-/** Words for `compgen -W`; they hold no characters that bash would take for its own. */
+/** Words for `compgen -W`; they contain no characters that are special in bash. */
 const bashWords = (node: CommandNode) =>
   [
     ...node.commands.map(({ path }) => path.at(-1)!),
@@ -62,20 +62,20 @@ function bashValueCases(command: string, { names, value }: Flag): string[] {
   return [value.isFile ? `${pattern}) compopt -o default; return ;;` : `${pattern}) return ;;`];
 }
 
-/** Commands that take files offer flags only once a dash was typed. */
+/** Commands that take files offer flags only after a dash. */
 function bashFilesCase(nodes: CommandNode[]): string {
   const withFiles = nodes.filter(({ takesFiles }) => takesFiles).map((node) => `"${bashKey(node)}"`);
   if (withFiles.length === 0) return "*) ;;";
   return `${withFiles.join(" | ")}) if [[ $current != -* ]]; then compopt -o default; return; fi ;;`;
 }
 
-/** Inside single quotes, and inside the brackets and between the colons of _arguments. */
+/** Text inside single quotes, and inside brackets and between colons of _arguments. */
 const zshQuoted = (text: string) => text.replaceAll("'", "'\\''");
 const zshEscaped = (text: string) => zshQuoted(text.replaceAll(/[\\[\]:]/g, (sign) => `\\${sign}`));
 
 const zshFunctionName = ({ path }: CommandNode) => ["_pinbench", ...path].join("_");
 
-/** A function for each command, with the descriptions that the help has. */
+/** A function for each command, with the descriptions of the help. */
 function zshScript(root: CommandNode): string {
   return `#compdef pinbench
 # Completes pinbench in zsh: eval "$(pinbench completion zsh)" after compinit
@@ -97,7 +97,7 @@ function zshFunction(node: CommandNode): string {
     ({ path, description }) => `'${zshEscaped(path.at(-1)!)}:${zshQuoted(description)}'`,
   );
   const branches = node.commands.map((one) => `        ${one.path.at(-1)}) ${zshFunctionName(one)} ;;\n`);
-  // Of a command that takes files itself, and has others below it.
+  // For a command that takes files itself, and also has subcommands.
   const files = node.takesFiles ? "; _files" : "";
   if (node.takesFiles) branches.push("        *) _files ;;\n");
   return `${node.commands.map(zshFunction).join("")}${zshFunctionName(node)}() {
@@ -129,7 +129,7 @@ function zshAction({ choices, isFile }: NonNullable<Flag["value"]>): string {
 
 const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-/** One line for each command and flag, each under the condition that its command was typed. */
+/** One line for each command and flag, with the condition that its command was typed. */
 function fishScript(root: CommandNode): string {
   const lines = [
     "# Completes pinbench in fish: pinbench completion fish > ~/.config/fish/completions/pinbench.fish",
@@ -150,7 +150,7 @@ function fishScript(root: CommandNode): string {
 
 function fishCondition({ path, commands }: CommandNode): string {
   const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
-  // Its own commands, once typed, have flags of their own.
+  // Subcommands have flags of their own.
   const names = commands.map((one) => one.path.at(-1));
   if (names.length > 0) seen.push(`not __fish_seen_subcommand_from ${names.join(" ")}`);
   return fishQuoted(seen.join("; and ") || "true");
@@ -164,19 +164,19 @@ function fishFlag({ names, description, value }: Flag): string {
   return [...parts, `-d ${fishQuoted(description)}`].join(" ");
 }
 
-/** A command as a shell completes it. Read from commander's definitions, so the scripts have every command and flag. */
+/** A command for completion, read from commander's definitions, so that no command or flag is missing. */
 interface CommandNode {
-  /** Names from the program down, such as ["import", "nvbandwidth"]; empty for the program itself. */
+  /** Names from the program down, such as ["import", "nvbandwidth"]; empty for the program. */
   path: string[];
   description: string;
   flags: Flag[];
   commands: CommandNode[];
   takesFiles: boolean;
-  /** What its argument may be, where that is a fixed set. */
+  /** The choices of its argument, if these are fixed. */
   words: readonly string[];
 }
 
-/** A flag as a shell completes it. */
+/** A flag for completion. */
 export interface Flag {
   names: string[];
   description: string;
@@ -185,7 +185,7 @@ export interface Flag {
   value: { choices: readonly string[]; isFile: boolean; name: string } | null;
 }
 
-/** The completions of a command, which has the names `path` below the program, and of all commands below it. */
+/** The completions of the command with the names `path`, and of all its subcommands. */
 function commandTree(command: Command, path: string[] = []): CommandNode {
   const help = command.createHelp();
   const [argument] = command.registeredArguments;
@@ -203,7 +203,7 @@ function commandTree(command: Command, path: string[] = []): CommandNode {
   };
 }
 
-/** The command and all below it, each before those that it has. */
+/** The command and all its subcommands, parents first. */
 function allCommands(node: CommandNode): CommandNode[] {
   return [node, ...node.commands.flatMap(allCommands)];
 }
@@ -227,7 +227,7 @@ function flagValue(option: Option): Flag["value"] {
   };
 }
 
-/** `pinbench completion`: prints what a shell is to read. */
+/** `pinbench completion`: prints the script for a shell. */
 export async function completionCommand(
   _: object,
   { operands: [shell] }: Invocation,

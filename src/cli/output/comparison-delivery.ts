@@ -16,10 +16,10 @@ import { keepInputs } from "./output-paths.js";
 import { type DisplayFlags, outputScreen } from "./screens.js";
 import { noter } from "./terminal.js";
 
-/** What `compare` and `check` have in common: how to judge, and where to. */
+/** The common flags of `compare` and `check`: the rule, and the outputs. */
 type JudgingFlags = CommandSettings<"compare">;
 
-/** By what to judge: flags win over the configuration. */
+/** The rule: flags override the configuration. */
 export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule {
   return {
     significance: flags.significance ?? configuration.significance ?? defaultSignificance,
@@ -29,15 +29,15 @@ export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule 
   };
 }
 
-/** A flag for all cells wins over all that the configuration says of some of them. */
+/** A flag for all cells overrides the configuration's thresholds of some. */
 function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration): Thresholds {
   const isForAll = flags.thresholds.some((part) => part.default !== undefined);
   return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
 }
 
 /**
- * Throws a usage error for a pattern of `--threshold` that none of the cells with these ids is like; `where` says whose
- * cells these are. One of the configuration is told alone: it may be for other comparisons.
+ * Throws a usage error for a pattern of `--threshold` that matches no cell of these ids; `where` names their source. A
+ * pattern of the configuration only gets a note, because it may be for other comparisons.
  */
 export function checkThresholdPatterns(
   flags: JudgingFlags,
@@ -56,7 +56,9 @@ export function checkThresholdPatterns(
   );
 }
 
-/** Where a comparison is to go, checked before anything is measured; `inputs` are what is read, which no output may be. */
+/**
+ * The outputs of a comparison, checked before measuring; `inputs` are files that are read, which no output may replace.
+ */
 export async function comparisonOutputs(
   flags: JudgingFlags,
   inputs: readonly string[],
@@ -68,7 +70,7 @@ export async function comparisonOutputs(
   return { format, files };
 }
 
-/** Prints and writes a comparison, and returns the exit code that follows from it. */
+/** Prints and writes a comparison; returns its exit code. */
 export async function deliverComparison(
   comparison: Comparison,
   { format, files }: Destinations<FormatOf<"comparison">>,
@@ -89,7 +91,7 @@ const exitCodes = {
   inconclusive: ExitCode.inconclusive,
 } as const satisfies Record<Comparison["outcome"], ExitCode>;
 
-/** A step of GitHub Actions may append Markdown to this file; it is shown on the run's page. */
+/** A step of GitHub Actions may append Markdown to this file, which is shown on the run's page. */
 async function writeStepSummary(
   draw: Awaited<ReturnType<typeof documentDrawer>>,
   flags: DisplayFlags,

@@ -10,16 +10,16 @@ import { chartChoices, checkChartName, type Formats, formatOfPath } from "../../
 import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
-/** What says which files a command writes. */
+/** The flags for output files. */
 interface OutputFlags {
   output: readonly string[];
-  /** Which chart an .svg file is to have; null if none is named. Absent from commands whose documents have no charts. */
+  /** The chart of an .svg file; null if none is named. Absent from commands whose documents have no charts. */
   chart?: string | null;
 }
 
 /**
- * The files of `--output` with the formats that their names ask for. Throws a usage error where --chart and
- * these do not belong together: found before anything is measured.
+ * The files of `--output` with their formats, from their names. Throws a usage error, before measuring, if --chart does
+ * not fit them.
  */
 export function outputFiles<Some extends Formats>(
   formats: Some,
@@ -41,19 +41,19 @@ export function outputFiles<Some extends Formats>(
   return files;
 }
 
-/** Whether a format is a page or a picture, for which much more is loaded. */
+/** Whether a format is a page or a picture, which need much more code. */
 export function isPicture(format: string): boolean {
   return format === "html" || format === "svg";
 }
 
-/** What a command says of how its document is shown, beside the screen. */
+/** How a command shows its document, besides the screen. */
 interface ShowOptions<Document> {
   showsAll?: boolean;
-  /** The kind where it is another one than the document's usual one. */
+  /** The kind, if it is not the document's usual one. */
   kind?: DocumentKind<Document>;
 }
 
-/** What renders a document in whatever format is asked for. */
+/** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
   { chart = null, plot = false }: Partial<OutputFlags> & { plot?: boolean },
@@ -70,7 +70,7 @@ export async function documentDrawer<Known extends KnownDocument>(
   };
 }
 
-/** All charts and tables of documents as a page, or one of their charts. Rejects as chartOfDocuments() does. */
+/** All charts and tables of documents as a page, or one of their charts. Rejects like chartOfDocuments(). */
 export async function drawPictures(
   documents: readonly FoundDocument[],
   format: string,
@@ -83,7 +83,7 @@ export async function drawPictures(
     : chartOfDocuments(documents, chart ?? "");
 }
 
-/** Throws a usage error where none of the formats, that of stdout first, has tables to draw below. */
+/** Throws a usage error if none of the formats, stdout's first, has tables above a plot. */
 export function refusePlotsNowhere(formats: readonly string[], hint: string): void {
   if (formats.includes("table")) return;
   throw new PinbenchError("usage", `--plot draws below the tables, and --format ${formats[0]} has none.`, {
@@ -92,8 +92,8 @@ export function refusePlotsNowhere(formats: readonly string[], hint: string): vo
 }
 
 /**
- * Draws a result's figures against size, or a tuning's rates against workers; nothing of other documents. What draws is
- * loaded when there is something to draw: the scales of its axes take some 20 ms.
+ * Plots a result's figures by size, or a tuning's rates by workers; other documents have no plot. The drawing code is
+ * loaded on demand, because its axes take some 20 ms.
  */
 async function drawPlots({ kind, document }: KnownDocument, screen: Screen): Promise<string[][]> {
   const { terminalPlots } = await import("../../draw/terminal/terminal-plot.js");
@@ -118,16 +118,16 @@ export interface Output<Format> {
 
 /** Where a command's document goes. */
 export interface Destinations<Format> {
-  /** What stdout gets; null where it is to stay empty. */
+  /** The format on stdout; null for nothing. */
   format: Format | null;
   files: readonly Output<Format>[];
-  /** What else is to be written, in its own way. */
+  /** Further outputs, written in their own way. */
   besides?: readonly (() => Promise<void>)[];
 }
 
 /**
- * Hands a document over: stdout first, then every file, whatever became of the others, since a measurement cannot be
- * had again. Then throws the first error, having reported the rest.
+ * Delivers a document: stdout first, then every file, even if one fails, because a measurement cannot be repeated. Then
+ * throws the first error, after reporting the others.
  */
 export async function deliver<Format>(
   render: (format: Format, screen: Screen) => string | Promise<string>,
@@ -153,7 +153,7 @@ export async function deliver<Format>(
 
 const longMs = 2000;
 
-/** Says on stderr if writing takes long: nothing else would show why a command does not end. */
+/** Prints a note on stderr if writing takes long: nothing else would show why the command does not end. */
 async function sayingIfLong(path: string, writing: Promise<void>): Promise<void> {
   const say = noter({ quiet: false });
   const timer = setTimeout(() => say(`still writing ${path}: a named pipe waits for a reader.`), longMs);
@@ -161,8 +161,8 @@ async function sayingIfLong(path: string, writing: Promise<void>): Promise<void>
 }
 
 /**
- * Says on stderr where a run's copies are slower than those of healthy machines. What knows that is loaded only where NVML
- * told of a link.
+ * Prints a note on stderr if a run's copies are slower than those of healthy machines. The reference is loaded only if
+ * NVML reported a link.
  */
 export async function adviseDoctor(document: ResultDocument): Promise<void> {
   if (document.devices.every(({ link }) => link === null)) return;

@@ -16,18 +16,18 @@ import { type Destinations, deliver, documentDrawer, outputFiles } from "./docum
 import { keepInputs } from "./output-paths.js";
 import { noter } from "./terminal.js";
 
-/** What all commands that end with a fleet's report have in common: where it goes. */
+/** The common output flags of all commands that end with a fleet's report. */
 type FleetReportFlags = Pick<
   CommandSettings<"fleet">,
   "format" | "json" | "output" | "chart" | "quiet" | "ids" | "plain" | "ascii" | "color" | "debug"
 >;
 
-/** Where a fleet's report is to go. */
+/** The outputs of a fleet's report. */
 export type FleetOutputs = Destinations<FormatOf<"fleet">>;
 
 /**
- * Where a report is to go, checked before anything is measured or read; `inputs` are what is read, which no output may be.
- * Rejects with a usage or an "output" PinbenchError.
+ * The outputs of a report, checked before measuring or reading; `inputs` are files that are read, which no output may
+ * replace. Rejects with a usage or an "output" PinbenchError.
  */
 export async function fleetOutputs(
   flags: FleetReportFlags,
@@ -40,12 +40,12 @@ export async function fleetOutputs(
   return { format, files };
 }
 
-/** `"kind": "fleet"` near the beginning, where pinbench writes it: to tell by it, a result need not be read as JSON twice. */
+/** `"kind": "fleet"` near the beginning, where pinbench writes it: with this, results need not be parsed twice. */
 const beginsAsFleet = /^[^[]{0,200}"kind":\s*"fleet"/;
 
 /**
- * What `fleet --json` printed before, where that is all that is given; null for anything else. Rejects with a usage error
- * where it is not as it was written, and where flags ask for it to be judged anew: it has no more than was told.
+ * The document of an earlier `fleet --json`, if the paths are only that; null otherwise. Rejects with a usage error if
+ * it was edited, or if flags ask for a new judgement, which needs the nodes' results.
  */
 export async function savedFleet(
   paths: readonly string[],
@@ -65,7 +65,7 @@ export async function savedFleet(
   });
 }
 
-/** Prints and writes what there is to say of a fleet, and returns the exit code that follows from it. */
+/** Prints and writes a fleet's report; returns its exit code. */
 export async function deliverFleet(
   document: FleetDocument,
   outputs: FleetOutputs,
@@ -76,7 +76,7 @@ export async function deliverFleet(
   const known = isForSlurm ? await slurmNodes() : null;
   const draw = await documentDrawer({ kind: "fleet", document }, flags, { kind: fleetKindFor(known) });
   await deliver(draw, outputs, flags);
-  // A list of nodes has no place for comments: that one is missing must not go unnoticed.
+  // A list of nodes has no room for comments, so a missing node is reported on stderr.
   const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
   for (const { host, reason } of unlisted)
     noter(flags)(`left out of the list of nodes, as ${reason}: ${host}`);
@@ -84,15 +84,15 @@ export async function deliverFleet(
 }
 
 /**
- * 1 where any node or GPU is slow, or a part of a group or a slot is and its figures do not tell which; else 4 where any node has no
- * figures that count; else 0.
+ * 1 if any node or GPU is slow, or if a part of a group or a slot is slow and its figures do not show which; otherwise
+ * 4 if any node has no figures that count; otherwise 0.
  */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   if (outliers.length > 0 || groups.some(isSlowSomewhere)) return ExitCode.regression;
   return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
 }
 
-/** Of two nodes one is always the slower, and their own spread is not known: that is told, and no finding. */
+/** One of two nodes is always the slower one, and their spread is unknown: that is reported, but is no finding. */
 function isSlowSomewhere({ nodes, slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
   return (slowPart !== null && nodes > 2) || slowPlaces.length > 0;
 }

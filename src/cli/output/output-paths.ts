@@ -7,9 +7,8 @@ import { notEmpty } from "../../results/files/run-folder.js";
 import { checkWritable } from "../../results/files/store.js";
 
 /**
- * A folder for new runs must be empty, or not there yet: nothing but `check --update` ever replaces a baseline.
- * Finds out before measuring whether it can be written, and leaves nothing behind. `isNotEmpty` is the error for one that
- * holds something.
+ * A folder for new runs must be empty or missing, because only `check --update` may replace a baseline. Checks before
+ * measuring that it can be written, and leaves nothing behind. `isNotEmpty` is the error for one with content.
  */
 export async function checkNewFolder(
   path: string,
@@ -33,8 +32,8 @@ export async function checkNewFolder(
 }
 
 /**
- * An output must not be what a command reads, nor lie in a folder that it reads: it would be overwritten, or taken for
- * a run the next time. Rejects with an "output" PinbenchError.
+ * An output must not be an input, nor lie in an input folder: it would overwrite it, or be read as a run the next time.
+ * Rejects with an "output" PinbenchError.
  */
 export async function keepInputs(outputs: readonly string[], inputs: readonly string[]): Promise<void> {
   const kept = await Promise.all(inputs.map((input) => real(input)));
@@ -51,7 +50,7 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
 
 const mostLinks = 40;
 
-/** Without symbolic links, also through one whose target is not there, and in folders that are still to be made. */
+/** Resolves symbolic links, also those with a missing target, and in folders that do not exist yet. */
 async function real(path: string, linksLeft = mostLinks): Promise<string> {
   const absolute = resolve(path);
   const parent = dirname(absolute);

@@ -3,39 +3,39 @@ import { noter, shownText } from "./terminal.js";
 /** Redrawing more often would only flicker. */
 const redrawMs = 100;
 
-/** Time goes by also where nothing else happens. */
+/** The elapsed time changes even if nothing else does. */
 const tickMs = 1000;
 
-/** How often a log gets a line, and the shortest command that writes any: readers of a log want few lines. */
+/** Interval of lines in a log, and the shortest command that writes any: readers of a log want few lines. */
 const logEveryMs = 30_000;
 
-/** Where the terminal does not tell its width, which it may say is 0. */
+/** Columns if the terminal does not report its width, or reports 0. */
 const usualColumns = 80;
 
-/** No line of a log is cut short. */
+/** Lines of a log are not cut. */
 const logColumns = 1000;
 
 const clearLine = "\r\u001b[2K";
 const clearTwoLines = `${clearLine}\u001b[1A\u001b[2K`;
 
-/** Makes a line of at most this many columns from what is known at that moment. */
+/** Makes a line of at most this many columns from the current state. */
 export type LineText = (columns: number) => string;
 
 /**
- * How far a command has come, on stderr: one live line, and one above it with what it has found, on a terminal; a line every 30 s where stderr is a log, or a terminal
- * that obeys no commands (TERM=dumb). Nothing at all with --quiet or --no-progress.
+ * Progress on stderr. On a terminal it is one live line, and above it a line with the results so far; in a log, or on a
+ * terminal without commands (TERM=dumb), a line every 30 s. Nothing with --quiet or --no-progress.
  */
 export class ProgressLine {
-  /** Whether anything may be shown, so that it is worth its making. */
+  /** Whether anything may be shown, so that making it is worthwhile. */
   readonly isShown: boolean;
   readonly #isLive: boolean;
   readonly #note = noter({ quiet: false });
   #text: LineText | null = null;
-  /** Above it on a terminal; null for nothing. */
+  /** The line above it on a terminal; null for none. */
   #found: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #drawnMs: number;
-  /** Lines that are drawn: none, one, or two. */
+  /** Number of drawn lines: 0, 1 or 2. */
   #drawnLines = 0;
 
   constructor({ quiet, progress }: { quiet: boolean; progress: boolean }) {
@@ -44,7 +44,7 @@ export class ProgressLine {
     this.#drawnMs = this.#isLive ? Number.NEGATIVE_INFINITY : performance.now();
   }
 
-  /** Shows this from now on, and again every second; on a terminal below `found`, what is found so far. */
+  /** Shows this from now on, and refreshes it every second; on a terminal below `found`, the results so far. */
   update(text: LineText, found: string | null = null): void {
     if (!this.isShown) return;
     this.#text = text;
@@ -53,7 +53,7 @@ export class ProgressLine {
     this.#draw();
   }
 
-  /** Takes the line away, until the next update. */
+  /** Removes the line until the next update. */
   clear(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -62,7 +62,7 @@ export class ProgressLine {
     this.#drawnLines = 0;
   }
 
-  /** What takes away the lines that are drawn. */
+  /** The terminal commands that remove the drawn lines. */
   #cleared(): string {
     return this.#drawnLines > 1 ? clearTwoLines : clearLine;
   }
@@ -77,14 +77,14 @@ export class ProgressLine {
     }
     const columns = (process.stderr.columns || usualColumns) - 1;
     const lines = [...(this.#found === null ? [] : [this.#found]), this.#text(columns)];
-    // A sign that ASCII spells makes the line longer.
+    // A sign that ASCII spells out makes the line longer.
     const drawn = lines.map((line) => shownText(line).slice(0, columns)).join("\n");
     process.stderr.write(this.#cleared() + drawn);
     this.#drawnLines = lines.length;
   }
 }
 
-/** Now on the clock by which commands reckon what is left: steady, in nanoseconds. */
+/** The steady clock by which commands compute the time left, in nanoseconds. */
 export function nowNs(): number {
   return performance.now() * 1e6;
 }

@@ -3,7 +3,7 @@ import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } fro
 import { fileScreen, type Screen, usualColumns } from "../../draw/screen.js";
 import { columnsOf, showsUnicode } from "./terminal.js";
 
-/** The flags that say how texts are shown; a command that has nothing to name or no tables lacks some. */
+/** The flags for showing texts; some commands lack some of them. */
 export interface DisplayFlags {
   color: boolean;
   ascii: boolean;
@@ -12,17 +12,17 @@ export interface DisplayFlags {
   verbose?: boolean;
 }
 
-/** What stdout shows. */
+/** The screen of stdout. */
 export function stdoutScreen(flags: DisplayFlags): Screen {
   return streamScreen(process.stdout, supportsColor, flags);
 }
 
-/** What stderr shows, for a report that goes there. */
+/** The screen of stderr, for a report that goes there. */
 export function stderrScreen(flags: DisplayFlags): Screen {
   return streamScreen(process.stderr, supportsColorStderr, flags);
 }
 
-/** The screen of files: the writer's locale and terminal are not the reader's. */
+/** The screen of files: their reader may have another locale and terminal. */
 export function outputScreen({ ascii, plain = false, ids = false }: DisplayFlags): Screen {
   return fileScreen({ isAscii: ascii, isPlain: plain, showsIds: ids });
 }
@@ -34,7 +34,7 @@ function streamScreen(
 ): Screen {
   return {
     ...outputScreen(flags),
-    // Rows for awk are all of them.
+    // Rows for awk must be complete.
     isVerbose: flags.verbose !== false || flags.plain === true,
     columns: columnsOf(stream, usualColumns),
     chalk: new Chalk({ level: colourLevel(colours, flags) }),
@@ -43,8 +43,8 @@ function streamScreen(
 }
 
 /**
- * No colours with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR has the last word, as
- * chalk reads it.
+ * No colours with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR overrides all, as in
+ * chalk.
  */
 function colourLevel(supported: { level: number } | false, { color }: DisplayFlags): ColorSupportLevel {
   const { NO_COLOR, FORCE_COLOR } = process.env;

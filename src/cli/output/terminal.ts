@@ -11,20 +11,19 @@ import { cannotWrite, writeToStream } from "../../results/files/output-stream.js
  */
 
 /**
- * Keeps Node from ending the process with a stack when a stream cannot be written. A reader that closes the pipe early
- * (`pinbench run | head -1`) has what it wants; what else is wrong with stdout, writeStdout reports.
+ * Keeps Node from ending the process with a stack trace if a stream cannot be written. A reader that closes the pipe
+ * early (`pinbench run | head -1`) has all it wants; writeStdout reports other errors of stdout.
  */
 export function surviveStreamErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
-/** Of stdin, stdout and stderr, those that were a terminal at first. */
+/** Those of stdin, stdout and stderr that were terminals at the start. */
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /**
- * Node aborts, with a core dump, where a terminal that it was started at is gone when it ends, as it cannot restore its
- * modes. From this call on, such a process ends by SIGHUP instead, which says what has happened; only then, when all is
- * written.
+ * If its terminal has gone when it ends, Node aborts with a core dump, because it cannot restore the terminal's modes.
+ * After this call such a process ends by SIGHUP instead, once everything is written.
  */
 export function surviveClosedTerminal(): void {
   process.off("exit", endWithTerminal);
@@ -33,22 +32,22 @@ export function surviveClosedTerminal(): void {
 
 function endWithTerminal(): void {
   if (terminals.every((descriptor) => isatty(descriptor))) return;
-  // Without a listener it is the system that acts on it, at once.
+  // Without a listener, the signal ends the process at once.
   process.removeAllListeners("SIGHUP");
   process.kill(process.pid, "SIGHUP");
 }
 
 /**
- * Writes data to stdout and waits until it is handed over. Rejects with an "output" PinbenchError. Goes past
- * process.stdout, which takes a write that a full disk has cut short for a whole one.
+ * Writes data to stdout and waits until it is written. Rejects with an "output" PinbenchError. Bypasses process.stdout,
+ * which treats a write that a full disk has cut short as complete.
  */
 export async function writeStdout(text: string): Promise<void> {
-  // As it was at first: one that has closed is no terminal any more.
+  // At the start: a terminal that has closed is no terminal any more.
   const isTerminal = process.stdout.isTTY === true;
   try {
     await writeToStream("/dev/stdout", text);
   } catch (cause) {
-    // A terminal that has closed is a reader that is gone.
+    // A closed terminal is like a reader that has gone.
     if (isTerminal && errorCode(cause) === "EIO") return;
     throw new PinbenchError("output", cannotWrite("stdout", cause).message, {
       hint: "Redirect it to another place.",
@@ -58,44 +57,44 @@ export async function writeStdout(text: string): Promise<void> {
 }
 
 /**
- * Whether a locale of these variables can show more than ASCII. As systemd does, one that nobody has set is taken to be a
- * container's or a job's, whose readers know UTF-8; "C" and "POSIX" are taken at their word.
+ * Whether the locale in these variables can show more than ASCII. As in systemd, an unset one counts as that of a
+ * container or a job, whose readers use UTF-8; "C" and "POSIX" mean ASCII.
  */
 export function showsUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || "";
   return locale === "" || /utf-?8/i.test(locale);
 }
 
-/** Fewest columns that texts are laid out for; a narrower terminal breaks lines itself. */
+/** Fewest columns of the layout; a narrower terminal breaks lines itself. */
 const fewestColumns = 40;
 
-/** How wide a stream is: as its terminal is; else as COLUMNS says, as it does in a shell; else as usual. */
+/** Width of a stream: its terminal's; otherwise COLUMNS, as in a shell; otherwise the usual one. */
 export function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">, usual: number): number {
   const ofTerminal = isTTY ? columns : 0;
   const said = /^\d{1,5}$/.test(process.env.COLUMNS ?? "") ? Number(process.env.COLUMNS) : 0;
-  // A terminal may say that it has none.
+  // A terminal may report 0 columns.
   return Math.max(fewestColumns, ofTerminal || said || usual);
 }
 
-/** What help and all that goes to stderr is put through: in ASCII alone where that was asked for, or nothing else can be shown. */
+/** Converts help and all output on stderr: to ASCII if that was asked for, or if nothing else can be shown. */
 let shown = (text: string): string => text;
 
-/** Says once, before anything is written, whether --ascii was given. */
+/** Must be called once before anything is written, with the value of --ascii. */
 export function beginTerminal({ ascii }: { ascii: boolean }): void {
   shown = ascii || !showsUnicode(process.env) ? asciiText : (text) => text;
 }
 
-/** The text as stderr can show it: in ASCII alone where that is all it can. */
+/** The text as stderr can show it: in ASCII if necessary. */
 export function shownText(text: string): string {
   return shown(text);
 }
 
-/** Writes to stderr, in ASCII where that is all it can show. */
+/** Writes to stderr, in ASCII if necessary. */
 function writeStderr(text: string): void {
   process.stderr.write(shown(text));
 }
 
-/** Writes sentences to stderr; lines that its terminal has no room for go on below, indented. */
+/** Writes sentences to stderr; lines that are too long for its terminal continue below, indented. */
 function writeMessage(text: string): void {
   const columns = process.stderr.isTTY === true ? columnsOf(process.stderr, 80) : Number.POSITIVE_INFINITY;
   const lines = shown(text)
@@ -104,7 +103,7 @@ function writeMessage(text: string): void {
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** Without what tables are drawn with, which a short message need not load. */
+/** Does not load the code for tables, which a short message does not need. */
 function brokenAtBlanks(text: string, columns: number): string[] {
   const lines: string[] = [];
   let rest = text;
@@ -124,17 +123,17 @@ export function writeHelp(text: string): void {
   process.stdout.write(shown(text));
 }
 
-/** Writes lines to stderr that are no errors; none at all with --quiet. */
+/** Writes notes to stderr; none with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
     if (!quiet) writeMessage(`pinbench: ${printableText(text)}`);
   };
 }
 
-/** Says on stderr what went wrong, in one sentence and what to do about it; returns the exit code. */
+/** Reports an error on stderr: one sentence, and a hint what to do. Returns the exit code. */
 export function reportError(error: unknown, options: { debug: boolean; command?: string }): number {
   if (isCommanderError(error)) {
-    // Help and version are "errors" of commander's with exit code 0; they have been printed already.
+    // Help and version are "errors" of commander with exit code 0, and have been printed already.
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
       const lines = error.message.replace(/^error: /, "").split("\n");
@@ -154,7 +153,7 @@ export function reportError(error: unknown, options: { debug: boolean; command?:
   return known?.exitCode ?? ExitCode.measurement;
 }
 
-/** What commander says, and how it reads here: flags without their short forms and values. */
+/** Messages of commander, and our wording: flags without short forms and values. */
 const ourWords: readonly (readonly [RegExp, string])[] = [
   [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
   [/^unknown option '(.*?)'(?=\. Did you mean|$)/s, 'there is no flag "$1"'],
@@ -179,19 +178,19 @@ function inOurWords(message: string): string {
   return ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), message);
 }
 
-/** By its code, so that commands that parse nothing need not load commander. */
+/** Recognised by its code, so that commands that parse nothing need not load commander. */
 function isCommanderError(error: unknown): error is CommanderError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }
 
-/** What is printed of an error that nobody has foreseen. */
+/** The message for an unexpected error. */
 function ourFault(error: unknown): PinbenchError {
   const message = error instanceof Error ? error.message : String(error);
   const hint = "This is a fault in pinbench; --debug shows where.";
   return new PinbenchError("measurement", message, { hint });
 }
 
-/** One line, unless there are details: these are lines of their own, and the hint is too. */
+/** One line, unless there are details: then these and the hint have lines of their own. */
 function writeError({ sentence, details, hint }: PinbenchError): void {
   const shown = printableText(sentence);
   const hints = hint === null ? [] : details.length === 0 ? [hint] : hint.split("\n");

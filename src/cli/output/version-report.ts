@@ -4,31 +4,31 @@ import { loadAddon } from "../../native/load.js";
 import { describeFailed, neededGlibc, systemGlibc } from "../../native/load-failure.js";
 import { packageCommit } from "../../package-facts.js";
 
-/** `pinbench --version --json`: what a report of a fault has to say about the program and where it runs. */
+/** `pinbench --version --json`: the facts on the program and its machine that a bug report needs. */
 export interface VersionReport {
   version: string;
-  /** What it was built from, and when that was committed; null where the build knew no commit. */
+  /** The commit of the build and its date; null if the build did not know it. */
   commit: string | null;
   commitDate: string | null;
   node: string;
   platform: string;
-  /** Null where the C library is another one. */
+  /** Null if the C library is another one. */
   glibc: string | null;
-  /** Null where none loads. */
+  /** Null if none loads. */
   addon:
     | ({
         path: string;
         source: string;
         neededGlibc: string | null;
-        /** Null where it does not lie beside the addon. */
+        /** Null if it is missing next to the addon. */
         emulatedDriver: string | null;
       } & BuildInfo)
     | null;
-  /** Modules that come first, are there and do not load; where none does, the whole error. */
+  /** Modules with priority that exist but do not load; if none loads, the whole error. */
   notUsed: string[];
 }
 
-/** What this program is and where it runs; opens no driver. Never throws. */
+/** The facts on this program and its machine; opens no driver. Never throws. */
 export function versionReport(version: string): VersionReport {
   const system = {
     version,

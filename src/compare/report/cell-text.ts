@@ -135,7 +135,7 @@ const severity: Readonly<Record<Verdict, number>> = {
   uneven: 1,
   missing: 2,
   "not comparable": 2,
-  "cannot be told": 3,
+  inconclusive: 3,
   faster: 4,
   new: 5,
   "not slower": 6,

@@ -93,7 +93,7 @@ const verdictKinds: readonly (ForestKind & { name: Verdict })[] = [
   { name: "probably slower", style: 5 },
   { name: "unsteady", style: 4 },
   { name: "uneven", style: 7 },
-  { name: "cannot be told", style: 3, isOpen: true },
+  { name: "inconclusive", style: 3, isOpen: true },
   { name: "not comparable", style: 6, isOpen: true },
   { name: "not slower", style: 0 },
   { name: "faster", style: 2 },

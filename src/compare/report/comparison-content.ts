@@ -181,7 +181,7 @@ export function cellsToShow(comparison: Comparison, showsAll: boolean): CellComp
   };
   const isNotable = (cell: CellComparison) =>
     cell.verdict !== "not slower" &&
-    (cell.verdict !== "cannot be told" || !isInGroup(cell) || lost(cell) >= cell.threshold);
+    (cell.verdict !== "inconclusive" || !isInGroup(cell) || lost(cell) >= cell.threshold);
   const failing = ordered.filter((cell) => isFailing(cell, rule));
   const others = ordered.filter((cell) => !isFailing(cell, rule) && isNotable(cell));
   return [...failing.slice(0, mostRows.failing), ...others.slice(0, mostRows.others)];

@@ -50,7 +50,7 @@ export function githubReport(
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
     command(level, `pinbench ${comparison.command}`, outcome),
   ];
-  const warnings = (["unsteady", "uneven", "missing", "not comparable", "cannot be told"] as const).flatMap(
+  const warnings = (["unsteady", "uneven", "missing", "not comparable", "inconclusive"] as const).flatMap(
     (verdict) => verdictWarning(comparison, verdict, nameOf),
   );
   const errors = failuresOf(comparison, nameOf).map((failure) => failureError(failure, nameOf));

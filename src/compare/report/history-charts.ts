@@ -111,7 +111,7 @@ function describe(course: Course, checks: number): string {
     .filter(({ kind }) => kind !== "newest")
     .map(({ place, size, cause }) => `${place}: ${size}${cause === "" ? "" : `; ${cause}`}`);
   const spread =
-    noise === null ? "" : ` Beside that, checks differ by ${formatChangeTick(noise).replace("+", "")}.`;
+    noise === null ? "" : ` Apart from that, checks differ by ${formatChangeTick(noise).replace("+", "")}.`;
   const newest = newestText(course);
   const end = newest === null ? "" : ` ${capital(newest)}.`;
   return `${counted(checks, "check")}: ${listed(found) || "no step and no drift"}.${end}${spread}`;

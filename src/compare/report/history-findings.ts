@@ -151,7 +151,7 @@ function patternText(pattern: NonNullable<Course["pattern"]>, { points }: Course
     case "alternation":
       return `two levels take turns, the lower one in ${pattern.checksLow} of ${counted(points.length, "check")}`;
     case "cycle":
-      return `the same course every ${pattern.period} checks, lowest against highest`;
+      return `a pattern that repeats every ${pattern.period} checks, lowest against highest`;
   }
 }
 

@@ -153,7 +153,7 @@ function notesOf(history: HistoryDocument): Note[] {
   return [
     ...(courses.length === 0 ? [] : [note(legend, "muted")]),
     ...(isTooShort
-      ? [note(`with fewer than ${fewestForSteps} checks, a step can hardly be told from noise`)]
+      ? [note(`with fewer than ${fewestForSteps} checks, a step is hard to distinguish from noise`)]
       : []),
     ...notes.map((text) => note(`note: ${text}`)),
   ];

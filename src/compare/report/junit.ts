@@ -101,7 +101,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures
         type: verdict,
         message: figures,
       };
-    case "cannot be told":
+    case "inconclusive":
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "missing":
       // Left out on purpose unless the measurement failed.

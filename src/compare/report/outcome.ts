@@ -22,7 +22,7 @@ export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   unsteady: "single runs far slower, and not less often than in the baseline",
   uneven: "slow copies take more of the time than in the baseline",
   missing: "in the baseline, without a figure in the candidate",
-  "cannot be told": "a loss of the cell's threshold could be neither shown nor ruled out",
+  inconclusive: "a loss of the cell's threshold could be neither shown nor ruled out",
   "not comparable": "measured under conditions that differ",
   "not slower": "a loss of the cell's threshold is ruled out",
   faster: "shown to be faster, by the cell's threshold or more",
@@ -38,7 +38,7 @@ export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   unsteady: "warning",
   uneven: "warning",
   missing: "warning",
-  "cannot be told": "warning",
+  inconclusive: "warning",
   "not comparable": "warning",
   "not slower": "muted",
   faster: "plain",
@@ -161,7 +161,7 @@ function describeObstacle(comparison: Comparison): string {
   return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
 }
 
-/** The number of cells by verdict: "3 cannot be told, 57 not slower". */
+/** The number of cells by verdict: "3 inconclusive, 57 not slower". */
 function tally({ counts }: Comparison): string {
   return verdictOrder
     .filter((verdict) => counts[verdict] > 0)

@@ -44,10 +44,10 @@ import {
 } from "./platform-causes.js";
 import { type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share-loss.js";
 
-/** Looks for a cause in an examination: a finding for each device or machine that has it. Pure. */
+/** Looks for a cause: returns a finding for each device or machine with it. Pure. */
 type Cause = (examination: Examination) => Suspect[];
 
-/** Causes by name, reported wherever they are found; docs/doctor.md has a line for each. */
+/** Causes that are reported wherever they are found, by name; docs/doctor.md has a line for each. */
 export const causes: Readonly<Record<string, Cause>> = {
   "link-narrow": linkNarrow,
   "slot-narrow": slotNarrow,
@@ -90,8 +90,8 @@ export const causes: Readonly<Record<string, Cause>> = {
 };
 
 /**
- * Settings that no experiment tells from others, the likeliest first. One is named, for devices that are slow while nothing
- * else explains it: the next comes once that has been tried.
+ * Settings that no experiment can distinguish, the likeliest first. One of them is named for devices that are slow for
+ * no other reason; after it has been tried, the next one.
  */
 export const suspicions: Readonly<Record<string, Cause>> = {
   "relaxed-ordering-off": relaxedOrderingOff,
@@ -101,7 +101,7 @@ export const suspicions: Readonly<Record<string, Cause>> = {
   "numa-balancing": numaBalancing,
 };
 
-/** All that is found, with what it costs, and what is left of each device's loss. */
+/** All findings with their costs, and the unexplained rest of each device's loss. */
 export function findCauses(examination: Examination): SharedLoss {
   const found = Object.values(causes).flatMap((find) => find(examination));
   const shared = shareLoss(examination, found);
@@ -117,7 +117,7 @@ export function findCauses(examination: Examination): SharedLoss {
 
 const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];
 
-/** Ordered as a diagnosis has them; findings that are alike in both stay in their order. */
+/** Sorted as in a diagnosis; equal findings keep their order. */
 export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings: readonly Some[]): Some[] {
   const costOf = ({ cost }: Some) => cost?.gigabytesPerSecond ?? 0;
   return [...findings].sort(
@@ -126,8 +126,8 @@ export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings
 }
 
 /**
- * What automation should do with a node: by cause, where it costs bandwidth here and where it does not. All others are
- * settings, or explain something: nothing is to be done with the node.
+ * What automation should do with a node: by cause, if it costs bandwidth here, and otherwise. The other causes are
+ * settings, or explain something: they need no action on the node.
  */
 const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Action]>> = {
   "wrong-data": ["isolate", "isolate"],
@@ -149,7 +149,7 @@ const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Actio
   "memory-short": ["monitor", "monitor"],
 };
 
-/** What to do with a node of which that was found. */
+/** The action for a node with this finding. */
 export function actionOf({ cause, weight }: Pick<Finding, "cause" | "weight">): Action {
   return actions[cause]?.[weight === "costs" ? 0 : 1] ?? "none";
 }

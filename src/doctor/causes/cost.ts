@@ -2,7 +2,7 @@ import type { Cost } from "../diagnosis.js";
 import { betterRates, type DeviceExamination, type Rates, shortfallGBps } from "../examination.js";
 import { linksOf } from "./path-links.js";
 
-/** The directions that a device's link carries. */
+/** The directions over a device's link. */
 export const linkDirections = ["h2d", "d2h"] as const;
 export type LinkDirection = (typeof linkDirections)[number];
 
@@ -11,20 +11,20 @@ export const directionName: Readonly<Record<LinkDirection, string>> = {
   d2h: "from the device",
 };
 
-/** What a device's copies are called where nothing else is said of them. */
+/** The usual name of a device in sentences. */
 export function nameOf({ facts }: DeviceExamination): string {
   return `device ${facts.ordinal} (${facts.name})`;
 }
 
-/** Rates of one machine's nodes that differ by less may do so by chance, or where a reference's tolerance is narrower, by that. */
+/** Smaller relative differences between NUMA nodes may be chance; the tolerance of a reference may be narrower. */
 const nodeTolerance = 0.1;
 
-/** What is lost in each direction, in GB/s; null or 0 where nothing is, or where it is not known. */
+/** Losses by direction, in GB/s; 0 or null for no loss, or if unknown. */
 export type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
 
 /**
- * The losses as one cost: of both directions, with the lesser loss, where the other loses at most twice as much; else of the
- * direction that loses more. Null where nothing is lost.
+ * The losses as one cost: the smaller loss for both directions, if the larger one is at most twice that; otherwise the
+ * larger loss for its direction. Null without a loss.
  */
 export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copies"] = "pinned"): Cost | null {
   const [toDevice, fromDevice] = [losses.h2d ?? 0, losses.d2h ?? 0];
@@ -35,8 +35,8 @@ export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copie
 }
 
 /**
- * What a direction loses to `gain` times what is expected, in GB/s; null within the reference's tolerance, and where it is
- * not known.
+ * The loss of a direction against `gain` times the expected rate, in GB/s; null within the reference's tolerance, or if
+ * unknown.
  */
 export function lossOf(
   { expected, measured, reference = null }: DeviceExamination,
@@ -47,10 +47,10 @@ export function lossOf(
   return shortfallGBps({ expected: { ...expected, [direction]: wanted }, measured, reference }, direction);
 }
 
-/** A NUMA node with which copies are faster. */
+/** A NUMA node with faster copies. */
 export interface FasterNode {
   node: number;
-  /** By how many GB/s, each direction at least 0. */
+  /** The gain in GB/s, at least 0 for each direction. */
   gains: Readonly<Record<LinkDirection, number>>;
 }
 
@@ -78,8 +78,8 @@ export function findFasterNode({
 }
 
 /**
- * How far pinned copies are below what a healthy machine reaches, beyond what the link as it is, or another NUMA node,
- * explains already; null for a direction where they are not, or where it is not known.
+ * How far pinned copies are below a healthy machine's rate, beyond what the present link or another NUMA node already
+ * explains; null for a direction without a loss, or if unknown.
  */
 function unexplainedLosses(device: DeviceExamination): Losses {
   const { asIs, expectedFor } = linksOf(device);
@@ -101,13 +101,13 @@ function unexplainedLosses(device: DeviceExamination): Losses {
   return { h2d: lossIn("h2d"), d2h: lossIn("d2h") };
 }
 
-/** Whether copies are slower than the link as it is, and another NUMA node, explain. */
+/** Whether copies are slower than the present link and another NUMA node explain. */
 export function isSlow(device: DeviceExamination): boolean {
   const { h2d, d2h } = unexplainedLosses(device);
   return Math.max(h2d ?? 0, d2h ?? 0) > 0;
 }
 
-/** Whether it is known that copies reach, in each direction that was measured, what a healthy machine does. */
+/** Whether copies are known to reach a healthy machine's rate in each measured direction. */
 export function reachesExpectation(device: DeviceExamination): boolean {
   const known = linkDirections.filter(
     (direction) => device.expected[direction] !== null && device.measured.pinned[direction] !== null,
@@ -115,13 +115,13 @@ export function reachesExpectation(device: DeviceExamination): boolean {
   return known.length > 0 && known.every((direction) => shortfallGBps(device, direction) === null);
 }
 
-/** A rate for people, rounded down, so that none looks better than it is: "27.3 GB/s", "0.98 GB/s". */
+/** A rate for people, rounded down so that none looks better than it is: "27.3 GB/s", "0.98 GB/s". */
 export function gigabytes(rateGBps: number): string {
   const scale = rateGBps >= 10 ? 10 : 100;
   return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(Math.log10(scale))} GB/s`;
 }
 
-/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; what is not known is left out. */
+/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; unknown ones are left out. */
 export function ratesText({ h2d, d2h }: Pick<Rates, LinkDirection>): string {
   const parts = [
     h2d === null ? null : `${gigabytes(h2d)} to the device`,

@@ -4,8 +4,8 @@ import { isSlow } from "./cost.js";
 import type { Suspect } from "./share-loss.js";
 
 /**
- * A copy of 4 KiB takes some 10 us, and up to 30 more after a rest on any machine, as caches have forgotten it: what is
- * beyond that is worth a line, and where nothing is seen that sleeps, only what is far beyond.
+ * Reported above this. A copy of 4 KiB takes some 10 us, and up to 30 us more after a rest on any machine, because
+ * caches are cold. If nothing is known to sleep, only much more is reported.
  */
 const leastAddedUs = 50;
 const leastUnseenUs = 300;
@@ -14,8 +14,8 @@ const leastUnseenUs = 300;
 const deepStateUs = 20;
 
 /**
- * A copy after a rest takes far longer than one without: what the processor shares (clocks, caches, the way to memory), or
- * the link, has to wake up first. The core that copies is awake when the clock starts.
+ * A copy after a rest takes far longer than one without: shared parts of the processor (clocks, caches, the way to
+ * memory) or the link have to wake up first. The copying core itself is awake when the clock starts.
  */
 export function wakesSlowly({ machine, devices }: Examination): Suspect[] {
   const deep = machine.cpu.idleStates.filter(
@@ -72,15 +72,15 @@ function settingsText({ host, platform }: MachineFacts): string[] {
   return settings.length === 0 ? [] : [settings.join("; ")];
 }
 
-/** "12.4 us", to a tenth, rounded up. */
+/** "12.4 us": to a tenth, rounded up. */
 function microseconds(us: number): string {
   return `${(Math.ceil(us * 10 * (1 - 1e-12)) / 10).toFixed(1)} us`;
 }
 
-/** Drivers with which "powersave" follows the load, as "schedutil" does with others. */
+/** Drivers whose "powersave" follows the load, like "schedutil" with other drivers. */
 const followingDrivers = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
-/** The CPUs' frequency is kept low. A setting alone: said where copies are slow. */
+/** The governor keeps the CPUs' frequency low. It is only a setting, so it is reported only if copies are slow. */
 export function governorSaves({ machine, devices }: Examination): Suspect[] {
   const { governor } = machine.host;
   const { frequencyDriver } = machine.cpu;
@@ -102,10 +102,10 @@ export function governorSaves({ machine, devices }: Examination): Suspect[] {
   ];
 }
 
-/** Number of cores that is enough for copies of several workers. */
+/** Fewer cores than this are too few for copies of several workers. */
 const fewCores = 4;
 
-/** The process may use few CPUs, of which some are threads of one core. */
+/** The process may use only few CPUs, some of which are threads of one core. */
 export function coresShared({ machine }: Examination): Suspect[] {
   const { cpusAllowed } = machine.host;
   const { allowedCores, online } = machine.cpu;
@@ -126,10 +126,10 @@ export function coresShared({ machine }: Examination): Suspect[] {
   ];
 }
 
-/** Quota in CPUs below which a copying thread is stopped in each period. */
+/** Below this quota, in CPUs, a copying thread is stopped in each period. */
 const fewCpus = 2;
 
-/** The control group gives the process less CPU time than a copying thread and Node's own take. */
+/** The control group gives the process less CPU time than a copying thread and Node need. */
 export function cpuQuotaLow({ machine: { host } }: Examination): Suspect[] {
   if (host.cpuQuota === null || host.cpuQuota >= fewCpus) return [];
   return [
@@ -146,11 +146,11 @@ export function cpuQuotaLow({ machine: { host } }: Examination): Suspect[] {
   ];
 }
 
-/** Shares of CPU time above which others are in the way of copies. */
+/** Larger shares of CPU time used by others disturb copies. */
 const muchStolen = 0.02;
 const muchUsedByOthers = 0.5;
 
-/** Other programs, or other guests of the host, had the CPUs while copies were measured. */
+/** Other programs, or other guests of the host, used the CPUs during the copies. */
 export function cpusTaken({ machine: { activity } }: Examination): Suspect[] {
   const stolen = activity?.load.stealShare ?? 0;
   const others = activity?.load.otherCpuShare ?? 0;

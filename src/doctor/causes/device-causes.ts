@@ -5,13 +5,13 @@ import { isVirtualGpu } from "../expectation.js";
 import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
 import { type Claim, claimOf, type Suspect } from "./share-loss.js";
 
-/** Below these a device is idle, but for what NVML's own sampling shows. */
+/** Utilisation below which a device counts as idle: NVML's own sampling causes some. */
 const idleComputePercent = 5;
 const idleLinkShare = 0.01;
 /** Where the link is not known: of generation 4 x16. */
 const usualLimitGBps = 31.5;
 
-/** Another process uses the device, or its link. One that only has it open costs nothing. */
+/** Another process uses the device or its link. One that only has it open costs nothing. */
 export function deviceShared({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const others = device.others ?? [];
@@ -81,7 +81,7 @@ export function slowAtFirst({ devices }: Examination): Suspect[] {
   });
 }
 
-/** A list of more is no reading. */
+/** Longer lists are not readable. */
 const mostProcesses = 5;
 
 function busyText(device: DeviceExamination): string[] {
@@ -108,7 +108,7 @@ function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
   ];
 }
 
-/** Reasons, in NVML's words, for which a device runs slower than it wants to; idling and settings are none. */
+/** NVML's reasons for lower clocks that indicate a fault; idling and settings do not. */
 const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-thermal-slowdown", "it is too hot"],
   ["sw-thermal-slowdown", "it is too hot"],
@@ -117,7 +117,7 @@ const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-slowdown", "of heat or power"],
 ]);
 
-/** The device lowers its clocks under the load of copies alone. */
+/** The device lowers its clocks although only copies run. */
 export function clocksHeld({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const health = device.health.underLoad;
@@ -127,7 +127,7 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
     const slow = isSlow(device);
     const isPower = /power/.test(first[0]);
     const clock = health.link?.smClockMHz ?? null;
-    // Copies are slower by no more than clocks are, and by how much those are, NVML tells.
+    // Copies slow down at most as much as the clocks, whose loss NVML reports.
     const left = clock === null || !health.maxSmClockMHz ? 1 : Math.min(1, clock / health.maxSmClockMHz);
     return [
       {
@@ -156,10 +156,13 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Of the highest clock; what is below it under load is no rounding. */
+/** Share of the highest clock; less under load is no rounding error. */
 const lowClockShare = 0.9;
 
-/** The memory's clock stays low while copies run, as after nvidia-smi --lock-memory-clocks: kernels and copies within the device are slower. */
+/**
+ * The memory clock stays low during copies, as after nvidia-smi --lock-memory-clocks: kernels and copies within the
+ * device are slower.
+ */
 export function memoryClockLow({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const health = device.health.underLoad;
@@ -183,7 +186,7 @@ export function memoryClockLow({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Errors of the device's memory: it is to be reset, or replaced. */
+/** Errors of the device's memory: it needs a reset or a replacement. */
 export function memoryErrors({ devices }: Examination): Suspect[] {
   return devices.flatMap(({ facts, health: { before, after } }): Suspect[] => {
     const health = after ?? before;
@@ -210,10 +213,10 @@ export function memoryErrors({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Kinds that a program's own fault can cause: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
+/** Kinds that a program can cause itself: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
 const programsOwnXids: ReadonlySet<number> = new Set([13, 31, 43, 45]);
 
-/** Errors that the driver wrote to the kernel's log since boot, but for those of programs. */
+/** Errors that the driver has logged since boot, except those of programs. */
 export function xidErrors({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap(({ facts }): Suspect[] => {
     const errors = (machine.xidErrors ?? []).filter(
@@ -239,10 +242,10 @@ export function xidErrors({ machine, devices }: Examination): Suspect[] {
   });
 }
 
-/** Of a line of the log. */
+/** Longest part of a log line that is shown. */
 const mostCharacters = 120;
 
-/** GPUs that the driver was told to leave out: CUDA does not list them. */
+/** GPUs that the driver is configured to leave out: CUDA does not list them. */
 export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] {
   if (platform.excludedGpus.length === 0) return [];
   return [
@@ -250,7 +253,7 @@ export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] 
       cause: "gpus-excluded",
       device: null,
       weight: "risk",
-      summary: `The driver was told to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
+      summary: `The driver is configured to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
       evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
       cost: null,
       fix: "If that is not meant, take NVreg_ExcludedGpus out of the driver's options (/etc/modprobe.d).",

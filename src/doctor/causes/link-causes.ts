@@ -4,9 +4,9 @@ import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedT
 import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
- * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends could have. Where
- * several do, the slowest is the one that counts: one finding tells of all. A device that made no copies may have lowered
- * its link for rest. A guest does not see the slot: clouds have cards that are wired with fewer lanes than they have.
+ * A link of the path with fewer lanes or a lower generation, during copies, than both its ends support. If there are
+ * several, one finding names all, and the slowest counts. A device without copies may have lowered its link to rest. A
+ * guest does not see the slot, and clouds have cards wired with fewer lanes than they support.
  */
 export function linkNarrow({ devices, machine }: Examination): Suspect[] {
   const isGuest = machine.host.virtualization !== null;
@@ -26,8 +26,8 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           device: device.facts.ordinal,
           weight: "costs",
           summary: slowest.isDevices
-            ? `The device's PCIe link runs at ${now} while copies are made; ${isGuest ? "the card" : "card and slot"} could have ${best}.`
-            : `A link between the device and the CPU runs at ${now}; both its ends could have ${best}.`,
+            ? `The device's PCIe link runs at ${now} while copies are made; ${isGuest ? "the card supports" : "card and slot support"} ${best}.`
+            : `A link between the device and the CPU runs at ${now}; both its ends support ${best}.`,
           evidence: narrow.map(({ below, above, now, best }) =>
             above === null
               ? `${below}: ${speedText(now)} of ${speedText(best)}`
@@ -38,10 +38,10 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           // Of kinds that nobody recorded it may be how the host's maker wired them.
           ...(isGuest && device.reference?.isOfKind === false && { action: "monitor" as const }),
           fix: isGuest
-            ? "See on the host, or ask its maintainer, whether the slot has no more, or the link came up with less than it can."
+            ? "On the host, find out whether the slot is the limit, or the link came up slower than it can; or ask its maintainer."
             : slowest.isDevices
               ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
-              : "Have the board between card and CPU looked at (riser, backplane or switch): its link came up with less than it can.",
+              : "Have the board between card and CPU checked (riser, backplane or switch): its link came up slower than it can.",
           sureness: isGuest ? "likely" : "certain",
         },
       ];
@@ -58,8 +58,8 @@ function isTrainedDown({ now, best }: PathLink): boolean {
 }
 
 /**
- * A slot, or a bridge further up, that can do less than the card. Fewer lanes cost bandwidth that another slot may give
- * back; an older generation is what the machine is. Not told beside a link that has trained down further.
+ * A slot, or a bridge above it, that supports less than the card. Fewer lanes cost bandwidth that another slot may give
+ * back; an older generation cannot be changed. Not reported if a link has trained down further.
  */
 export function slotNarrow({ devices }: Examination): Suspect[] {
   return devices
@@ -76,10 +76,10 @@ export function slotNarrow({ devices }: Examination): Suspect[] {
           cause: "slot-narrow",
           device: device.facts.ordinal,
           weight: hasFewerLanes ? "costs" : "explains",
-          summary: `The card could have ${speedText(cardSpeed)}, its ${place} no more than ${speedText(narrowest.best)}.`,
+          summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
           evidence: [evidenceOfSlot(narrowest, path)],
           cost: null,
-          // An expectation is for the slot as it is, and not for a bridge above it.
+          // The expectation is for this slot; it does not know the bridges above it.
           ...(hasFewerLanes
             ? { claim: claimOf(best / card, "limit") }
             : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
@@ -97,16 +97,16 @@ function evidenceOfSlot({ below, above, best }: PathLink, { cardSpeed }: PathLin
   return `${where}: ${speedText(best)} at most; the card alone: ${speedText(cardSpeed)}`;
 }
 
-/** So many errors during an examination are no chance: most links of healthy machines have none in days. */
+/** More errors during an examination are not chance: most links of healthy machines have none in days. */
 const mostChanceErrors = 10;
 
 /**
- * What one error costs at most, in symbols of each lane: the sender waits for its replay timer (REPLAY_TIMER Limits of the
- * PCI Express Base Specification, section 3.6.2.1: 31 000 symbol times), and sends again what it has sent meanwhile.
+ * Largest cost of one error, in symbols of each lane: the sender waits for its replay timer (31 000 symbol times,
+ * REPLAY_TIMER Limits in section 3.6.2.1 of the PCI Express Base Specification), and repeats what it sent meanwhile.
  */
 const mostSymbolsOfError = 2 * 31_000;
 
-/** Packets that were sent again, or errors that the ports corrected, while copies ran. */
+/** Packets were sent again, or ports corrected errors, during copies. */
 export function linkErrors({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const replays = replaysOf(device);
@@ -136,7 +136,10 @@ export function linkErrors({ devices }: Examination): Suspect[] {
   });
 }
 
-/** The share of a rate that this number of errors leaves, by the bytes that the link carried meanwhile; null if these are not known. */
+/**
+ * The share of the rate that this number of errors leaves, given the bytes that the link carried; null if these are
+ * unknown.
+ */
 function leftByErrors({ health, copied }: DeviceExamination, errors: number): number | null {
   const width = health.underLoad?.link?.width ?? null;
   if (copied === undefined || width === null) return null;

@@ -4,10 +4,10 @@ import type { DeviceMeasurements, Examination } from "../examination.js";
 import { costOf, linkDirections, ratesText } from "./cost.js";
 import type { Suspect } from "./share-loss.js";
 
-/** Smallest loss of copies from registered memory, against pinned memory, that is not chance. */
+/** Smaller losses of copies from registered memory, compared with pinned memory, may be chance. */
 const registeredTolerance = 0.1;
 
-/** How much slower copies from registered memory are than from pinned memory; null within chance. */
+/** How much slower copies from registered memory are than from pinned memory; null if it may be chance. */
 export function registeredLosses({ pinned, registered }: DeviceMeasurements): Cost | null {
   const losses = linkDirections.map((direction) => {
     const [own, other] = [pinned[direction], registered.rates[direction]];
@@ -17,7 +17,7 @@ export function registeredLosses({ pinned, registered }: DeviceMeasurements): Co
   return costOf(Object.fromEntries(losses), "measured", "registered");
 }
 
-/** Memory that programs allocate themselves is in small pages only, and the copies from it are slower for it. */
+/** Memory that programs allocate themselves has only small pages, and copies from it are slower for that. */
 export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
   if (machine.host.transparentHugePages !== "never") return [];
   return devices.flatMap(({ facts, measured }): Suspect[] => {
@@ -42,10 +42,10 @@ export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
   });
 }
 
-/** A limit of locked memory above this is none that a buffer of 64 MiB would meet. */
+/** A buffer of 64 MiB does not reach a limit of locked memory above this. */
 const lowMemlockBytes = 1024 * MiB;
 
-/** The driver does not pin memory that a program allocated. Confidential machines and WSL say so by themselves. */
+/** The driver refuses to pin memory that a program allocated. Confidential machines and WSL have their own findings. */
 export function registeringRefused({ machine, devices }: Examination): Suspect[] {
   const { host, memory, platform } = machine;
   return devices.flatMap(({ facts, health, measured: { registered } }): Suspect[] => {
@@ -80,10 +80,10 @@ export function registeringRefused({ machine, devices }: Examination): Suspect[]
   });
 }
 
-/** Less than this leaves no room for the pinned buffers of a job. */
+/** Less than this leaves no room for a job's pinned buffers. */
 const littleMemoryBytes = 4096 * MiB;
 
-/** The control group's limit leaves little memory, of which pinned buffers are a part. */
+/** The control group's limit leaves little memory, and pinned buffers count in it. */
 export function memoryLimitLow({ machine: { host } }: Examination): Suspect[] {
   const { cgroupMemoryLimitBytes: limitBytes, memoryAvailableBytes: leftBytes } = host;
   if (limitBytes === null || limitBytes >= host.memoryTotalBytes || leftBytes >= littleMemoryBytes) return [];
@@ -103,10 +103,10 @@ export function memoryLimitLow({ machine: { host } }: Examination): Suspect[] {
   ];
 }
 
-/** Containers have 64 MiB by default; batches of a few workers take more than this. */
+/** Containers have 64 MiB by default; batches of a few workers need more than this. */
 const smallSharedMemoryBytes = 1024 * MiB;
 
-/** Workers of a data loader hand batches over in /dev/shm, and end with a bus error when it is full. */
+/** Workers of a data loader pass batches through /dev/shm, and die of a bus error if it is full. */
 export function sharedMemorySmall({ machine: { memory } }: Examination): Suspect[] {
   const { sharedMemoryBytes } = memory;
   if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return [];
@@ -124,14 +124,14 @@ export function sharedMemorySmall({ machine: { memory } }: Examination): Suspect
   ];
 }
 
-/** Pages of 4 KiB; that many moved while copies ran, 4 MiB, are more than leftovers. */
+/** Pages of 4 KiB. More than these 4 MiB moved during copies are no leftovers. */
 const mostChancePages = 1024;
-/** Of the time, some task of the machine waited for memory. */
+/** Share of the time in which some task waited for memory. */
 const muchWaiting = 0.02;
-/** Of the memory; less left while swap is in use is a machine at its limit. */
+/** Share of the memory; less than this left, with swap in use, is a machine at its limit. */
 const littleLeftShare = 0.05;
 
-/** The machine has too little memory for what runs on it: it swaps, or programs wait for memory. */
+/** The machine has too little memory for its programs: it swaps, or programs wait for memory. */
 export function memoryShort({ machine: { activity, host, memory } }: Examination): Suspect[] {
   const pages = activity?.swappedPages ?? 0;
   const waiting = activity?.load.memoryPressureShare ?? 0;
@@ -162,10 +162,10 @@ export function memoryShort({ machine: { activity, host, memory } }: Examination
   ];
 }
 
-/** Of the machine's memory; a pool that is so large is missed elsewhere. */
+/** Share of the machine's memory from which a pool leaves too little for others. */
 const largePoolShare = 0.5;
 
-/** Most memory is kept for huge pages that nobody uses. */
+/** Most memory is reserved for huge pages that nobody uses. */
 export function hugePoolLarge({ machine: { host, memory } }: Examination): Suspect[] {
   const { hugePoolBytes, hugePoolFreeBytes } = memory;
   if (hugePoolBytes === null || hugePoolFreeBytes === null) return [];

@@ -4,8 +4,8 @@ import { findFasterNode, isSlow, type LinkDirection, ratesText } from "./cost.js
 import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
- * Memory and CPUs are not those next to the device: another node was measured to be faster, or the process may not use
- * the CPUs of the device's node.
+ * The memory and CPUs in use are not nearest to the device: another node was faster, or the process may not use the
+ * CPUs of the device's node.
  */
 export function numaFar({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device) => fasterNode(machine, device) ?? nodeNotAllowed(machine, device) ?? []);
@@ -70,7 +70,7 @@ function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Suspe
   };
 }
 
-/** A processor that is divided into several nodes: each has a part of the memory's channels. */
+/** A processor is divided into several nodes, each with a part of the memory channels. */
 export function subNuma({ machine }: Examination): Suspect[] {
   const packages = machine.nodes.flatMap(({ physicalPackage }) => physicalPackage ?? []);
   const perPackage = Math.max(0, ...packages.map((one) => packages.filter((other) => other === one).length));
@@ -92,7 +92,10 @@ export function subNuma({ machine }: Examination): Suspect[] {
   ];
 }
 
-/** Pages are unmapped from time to time to see who uses them. Every distribution has it on: said where copies are slow. */
+/**
+ * The kernel unmaps pages from time to time to see who uses them. It is on in every distribution, so it is reported
+ * only if copies are slow.
+ */
 export function numaBalancing({ machine, devices }: Examination): Suspect[] {
   if (machine.numaBalancing !== true || machine.nodes.length < 2 || !devices.some(isSlow)) return [];
   return [

@@ -6,7 +6,7 @@ import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Suspect } from "./share-loss.js";
 
 /**
- * What a packet carries besides its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
+ * Size of a packet without its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
  * addresses) and 4 of CRC (PCI Express Base Specification, chapters 2 and 3).
  */
 const packetOverheadBytes = 24;
@@ -15,12 +15,12 @@ function payloadShare(payloadBytes: number): number {
   return payloadBytes / (payloadBytes + packetOverheadBytes);
 }
 
-/** Packets that carry less than all ports of the path could. */
+/** Packets carry less than all ports of the path support. */
 export function payloadSmall({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
     const [own] = device.path.ports;
-    // A port that is not seen, as none above the device is in a virtual machine, may be what holds the others down.
+    // A hidden port, such as all above the device in a virtual machine, may limit the others.
     if (own?.settings == null || settings.length < Math.max(2, device.path.ports.length)) return [];
     const { maxPayloadBytes } = own.settings;
     const supported = Math.min(...settings.map((port) => port.maxPayloadSupportedBytes));
@@ -32,7 +32,7 @@ export function payloadSmall({ devices }: Examination): Suspect[] {
         cause: "payload-small",
         device: device.facts.ordinal,
         weight: slow ? "costs" : "risk",
-        summary: `Packets carry at most ${maxPayloadBytes} bytes, where all ports of the path could do ${supported}.`,
+        summary: `Packets carry at most ${maxPayloadBytes} bytes, and all ports of the path support ${supported}.`,
         evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
         cost: null,
         ...(slow && { claim: claimOf(1 / gain, "limit") }),
@@ -43,10 +43,10 @@ export function payloadSmall({ devices }: Examination): Suspect[] {
   });
 }
 
-/** Reads below this size leave a fast link waiting for the next one; firmware mostly sets it. */
+/** Smaller reads leave a fast link waiting for the next one; usually the firmware sets this size. */
 const usualReadRequestBytes = 512;
 
-/** The device asks for host memory in small pieces. */
+/** The device reads host memory in small pieces. */
 export function readRequestSmall({ devices }: Examination): Suspect[] {
   return forOwnPort(devices, ({ facts }, { name, settings }) =>
     settings === null || settings.maxReadRequestBytes >= usualReadRequestBytes
@@ -64,7 +64,7 @@ export function readRequestSmall({ devices }: Examination): Suspect[] {
   );
 }
 
-/** The device may not let its writes overtake each other. */
+/** The device may not reorder its writes. */
 export function relaxedOrderingOff({ devices }: Examination): Suspect[] {
   return forOwnPort(devices, ({ facts }, { name, settings }) =>
     settings === null || settings.relaxedOrdering
@@ -82,7 +82,7 @@ export function relaxedOrderingOff({ devices }: Examination): Suspect[] {
   );
 }
 
-/** The IOMMU looks up each address that the device uses. */
+/** The IOMMU translates each address that the device uses. */
 export function iommuTranslates({ devices, machine }: Examination): Suspect[] {
   return forOwnPort(devices, ({ facts, path: { iommuType } }) =>
     iommuType === null || !iommuType.startsWith("DMA")
@@ -105,7 +105,7 @@ export function iommuTranslates({ devices, machine }: Examination): Suspect[] {
   );
 }
 
-/** A finding for each device whose copies are slow, or of which it is not known; null for those with nothing to say. */
+/** A finding for each device whose copies are slow, or of unknown speed; null for devices without the cause. */
 function forOwnPort(
   devices: readonly DeviceExamination[],
   findingOf: (device: DeviceExamination, own: PciPort) => Suspect | null,
@@ -117,7 +117,7 @@ function forOwnPort(
   });
 }
 
-/** Copies from one device to another go up to the CPU, and through the IOMMU, though a switch joins both. */
+/** Copies between devices go up to the CPU and through the IOMMU, although a switch joins both. */
 export function peersRedirected({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const [, ...bridges] = device.path.ports;
@@ -152,24 +152,24 @@ function isBelow({ path }: DeviceExamination, bridge: string): boolean {
   return path.ports.slice(1).some(({ name }) => name === bridge);
 }
 
-/** Below this share of the device's memory, others have to move the window through which they see it. */
+/** Below this share of the device's memory, the window through which others see it has to be moved. */
 const smallWindowShare = 0.5;
 
-/** The CPU and other devices see a part of the device's memory at a time. */
+/** The CPU and other devices see only a part of the device's memory at a time. */
 export function windowSmall({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const health = device.health.before ?? device.health.underLoad;
     const bytes = health?.bar1TotalBytes || device.path.largestBarBytes;
     const memory = device.facts.totalMemoryBytes;
     const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
-    // A part of a device has a part of the window.
+    // An instance of a divided device has only a part of the window.
     const needsNone = health?.migEnabled === true || copiesPastPcie(device);
     if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return [];
     return [
       {
         cause: "window-small",
         device: device.facts.ordinal,
-        // Plain copies do not use it; other devices do.
+        // Plain copies do not use the window; other devices do.
         weight: devices.length > 1 ? "risk" : "explains",
         summary: `Other devices can access only ${sizeText(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
         evidence: [`window: ${sizeText(bytes)}; memory: ${sizeText(memory)}`],

@@ -2,47 +2,47 @@ import { linkLimitGBps } from "../../results/device-facts.js";
 import type { DeviceExamination, DeviceMeasurements } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 
-/** One link of a device's path, with what it has now and what both its ends could have together. */
+/** One link of a device's path: its present speed, and the best that both ends support. */
 export interface PathLink {
-  /** "0000:01:00.0" of the end that is nearer to the device. */
+  /** Address of the end nearer to the device: "0000:01:00.0". */
   below: string;
-  /** The end that is nearer to the CPU; null where sysfs does not show it. */
+  /** The end nearer to the CPU; null if sysfs does not show it. */
   above: string | null;
   isDevices: boolean;
   now: LinkSpeed;
   best: LinkSpeed;
 }
 
-/** PCIe generation and width, each null where it is not known. */
+/** PCIe generation and width; each null if unknown. */
 export interface LinkSpeed {
   generation: number | null;
   width: number | null;
 }
 
-/** A device's links, with limits in GB/s, each null where it is not known. */
+/** A device's links with their limits in GB/s; each null if unknown. */
 export interface PathLinks {
   links: readonly PathLink[];
-  /** The least of all links as they are, and as they could be. */
+  /** The lowest limit of all links, at present and at best. */
   asIs: number | null;
   best: number | null;
-  /** What card and slot could do together, whatever lies above the slot: what an expectation is for. */
+  /** The limit of card and slot together, whatever lies above the slot: an expectation is for this. */
   expectedFor: number | null;
-  /** Of the card in the best slot. */
+  /** The card's limit in the best slot. */
   card: number | null;
   cardSpeed: LinkSpeed;
-  /** What is said of links, and is left out here, as copies were faster than it allows: "0000:15:00.0: gen1 x1". */
+  /** Reported links that are ignored because copies were faster than they allow: "0000:15:00.0: gen1 x1". */
   refuted: readonly string[];
 }
 
-/** Copies do not use PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
+/** Whether copies bypass PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
 export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts" | "health">): boolean {
   return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
 }
 
-/** Largest error of a clock; copies faster than a link by more show that the link is another one. */
+/** Largest clock error, as a factor: copies faster than a link by more show that its reported speed is wrong. */
 const mostOfLimit = 1.05;
 
-/** Whether copies were faster than such a link can carry, so that it cannot be theirs. */
+/** Whether copies were faster than this link speed allows, so that it cannot be the real one. */
 export function isRefuted(speed: LinkSpeed, { pinned, nodes }: MeasuredRates): boolean {
   const rates = [pinned, ...nodes.map(({ rates }) => rates)].flatMap(({ h2d, d2h }) => [h2d ?? 0, d2h ?? 0]);
   return Math.max(...rates) > (limitOf(speed) ?? Number.POSITIVE_INFINITY) * mostOfLimit;
@@ -51,9 +51,9 @@ export function isRefuted(speed: LinkSpeed, { pinned, nodes }: MeasuredRates): b
 type MeasuredRates = Pick<DeviceMeasurements, "pinned" | "nodes">;
 
 /**
- * A device's links, from its own up to the root port. What NVML says of the device's own, under load, goes before what
- * sysfs does: at rest, devices lower its speed. Hypervisors make bridges up, with links that carry nothing: what the
- * measured rates refute is left out.
+ * A device's links, from its own up to the root port. For the device's own link, NVML's speed under load overrides that
+ * of sysfs, because devices lower it at rest. Hypervisors invent bridges whose links carry nothing: links that the
+ * measured rates refute are left out.
  */
 export function linksOf({
   health,
@@ -72,7 +72,7 @@ export function linksOf({
     below: device?.name ?? "the device",
     above: ports[1]?.name ?? null,
     isDevices: true,
-    // The port above tells the same of this link, and its own best is the slot's.
+    // The port above reports the same link, and its own best speed is that of the slot.
     now: {
       generation: underLoad?.generation ?? null,
       width: underLoad?.width ?? lesser(device?.width, ports[1]?.width),
@@ -89,7 +89,7 @@ export function linksOf({
   }));
   const cardSpeed = ifPossible("the card", {
     generation: health.underLoad?.cardMaxGeneration ?? device?.maxGeneration ?? null,
-    // NVML has only what card and slot can do together.
+    // NVML only knows the best of card and slot together.
     width: device?.maxWidth ?? underLoad?.maxWidth ?? null,
   });
   return {
@@ -109,8 +109,8 @@ export function linksOf({
 }
 
 /**
- * Above the device's own link, which ends at the first port above it, each switch has an upstream port whose link leads to
- * the next one's downstream port or to the root port. In between, within the switch, there is no link.
+ * Above the device's own link, which ends at the first port above it, each switch has an upstream port. Its link leads
+ * to the downstream port of the next switch, or to the root port. There is no link within a switch.
  */
 function linksAbove(ports: readonly PciPort[]): PathLink[] {
   const links: PathLink[] = [];
@@ -133,13 +133,13 @@ function linksAbove(ports: readonly PciPort[]): PathLink[] {
   return links;
 }
 
-/** The lesser of two that may not be known; null where neither is. */
+/** The smaller of two values, either of which may be unknown; null if both are. */
 function lesser(a: number | null | undefined, b: number | null | undefined): number | null {
   if (a == null || b == null) return a ?? b ?? null;
   return Math.min(a, b);
 }
 
-/** What a link of that speed carries, in GB/s; null where it is not known. */
+/** The rate that a link of this speed carries, in GB/s; null if unknown. */
 export function limitOf({ generation, width }: LinkSpeed): number | null {
   return linkLimitGBps(generation, width);
 }
@@ -149,7 +149,7 @@ function leastLimit(speeds: readonly LinkSpeed[]): number | null {
   return limits.length === 0 ? null : Math.min(...limits);
 }
 
-/** "gen5 x16"; what is not known is left out. */
+/** "gen5 x16"; unknown parts are left out. */
 export function speedText({ generation, width }: LinkSpeed): string {
   return [generation === null ? null : `gen${generation}`, width === null ? null : `x${width}`]
     .filter((part) => part !== null)

@@ -13,7 +13,7 @@ import {
 import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Suspect } from "./share-loss.js";
 
-/** A virtual machine shows a guest little of the machine that it runs on. */
+/** A virtual machine hides most of the host from the guest. */
 export function virtualMachine({ machine, devices }: Examination): Suspect[] {
   const { virtualization } = machine.host;
   if (virtualization === null || virtualization === "wsl2") return [];
@@ -39,7 +39,7 @@ export function virtualMachine({ machine, devices }: Examination): Suspect[] {
   ];
 }
 
-/** Windows pins and copies for Linux: some things are slower, and less can be pinned. */
+/** Windows pins and copies for Linux: some operations are slower, and less memory can be pinned. */
 export function wsl({ machine, devices }: Examination): Suspect[] {
   if (machine.host.virtualization !== "wsl2") return [];
   const refused = devices.flatMap(({ measured: { registered } }) => registered.refused ?? []);
@@ -61,7 +61,7 @@ export function wsl({ machine, devices }: Examination): Suspect[] {
   ];
 }
 
-/** Share of the rate of pinned copies from which on pageable ones count as equally fast. */
+/** Pageable copies from this share of the pinned rate on count as equally fast. */
 const nearPinned = 0.8;
 
 function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExamination): boolean {
@@ -73,7 +73,7 @@ function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExaminatio
   );
 }
 
-/** All copies are encrypted, and go through buffers that host and device may both read: pinning gains nothing. */
+/** All copies are encrypted, and pass through buffers that host and device may both read: pinning gains nothing. */
 export function confidentialComputing({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const { health, facts, measured } = device;
@@ -112,10 +112,10 @@ export function confidentialComputing({ machine, devices }: Examination): Suspec
   });
 }
 
-/** Share of a copy's time from which on a call counts as waiting for the copy. */
+/** A call that takes this share of its copy's time counts as waiting for it. */
 const waitingShare = 0.5;
 
-/** Calls that should only begin a pinned copy wait until it is made: programs cannot do anything else meanwhile. */
+/** Calls that should only start a pinned copy wait until it is done, so programs cannot work meanwhile. */
 export function copiesWait({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const { hostShare, pinned } = device.measured;
@@ -150,7 +150,7 @@ function isConfidential({ health }: DeviceExamination, { platform }: MachineFact
   return says || platform.confidentialGuest !== null;
 }
 
-/** CPU and GPU share one memory by NVLink-C2C. */
+/** CPU and GPU share memory through NVLink-C2C. */
 export function grace({ machine, devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const links = (device.health.before ?? device.health.underLoad)?.c2cLinks ?? 0;
@@ -176,8 +176,8 @@ export function grace({ machine, devices }: Examination): Suspect[] {
 }
 
 /**
- * The first driver that each compute capability was released with: of the CUDA version that introduced it (NVIDIA's CUDA
- * Toolkit Release Notes, "CUDA Toolkit and Corresponding Driver Versions").
+ * The first driver for each compute capability: that of the CUDA version which introduced it (NVIDIA's CUDA Toolkit
+ * Release Notes, "CUDA Toolkit and Corresponding Driver Versions").
  */
 const firstDrivers: readonly { capability: string; driver: string }[] = [
   { capability: "7.5", driver: "410.48" },
@@ -189,7 +189,7 @@ const firstDrivers: readonly { capability: string; driver: string }[] = [
   { capability: "12.0", driver: "570.26" },
 ];
 
-/** The driver is older than the card: it runs it as one that it knows. */
+/** The driver is older than the card, and runs it as an older one. */
 export function driverOld({ machine: { platform }, devices }: Examination): Suspect[] {
   const { driverVersion } = platform;
   if (driverVersion === null) return [];
@@ -219,7 +219,7 @@ function isOlder(version: string, than: string): boolean {
   return major < thanMajor || (major === thanMajor && minor < thanMinor);
 }
 
-/** Less of its own rate than this is left to a device while all copy. */
+/** A device that keeps less of its own rate than this while all copy shares its way to the CPU. */
 const sharedShare = 0.9;
 
 /** Of its own rate, what a direction keeps while the other one copies too: all, on a link that has a way for each. */
@@ -238,7 +238,7 @@ export function lostBothWays({
   return least !== undefined && least.kept < leastKeptBothWays ? least : null;
 }
 
-/** Copies in one direction take their time from those in the other one, as behind some switches and in some virtual machines. */
+/** Copies in one direction slow down those in the other, as behind some switches and in some virtual machines. */
 export function bothWaysShared({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const lost = lostBothWays(device.measured);
@@ -275,7 +275,7 @@ export function uplinkShared({ devices }: Examination): Suspect[] {
   const isAbove = (device: DeviceExamination, name: string) =>
     device.path.ports.slice(1).some((port) => port.name === name);
   return devices.flatMap((device): Suspect[] => {
-    // Of the bridges that lead to others too, the lowest is the switch that they share.
+    // The lowest bridge that also leads to other devices is the switch that they share.
     const shared = device.path.ports
       .slice(1)
       .find(({ name }) => devices.some((other) => other !== device && isAbove(other, name)));
@@ -305,7 +305,7 @@ export function uplinkShared({ devices }: Examination): Suspect[] {
   });
 }
 
-/** There is no GPU in this: whatever was measured describes the host. */
+/** There is no GPU: all figures describe the host. */
 export function emulatedDevice({ emulated }: Examination): Suspect[] {
   if (!emulated) return [];
   return [
@@ -322,7 +322,7 @@ export function emulatedDevice({ emulated }: Examination): Suspect[] {
   ];
 }
 
-/** This build has no kernels, as where it was compiled without nvcc, or the driver does not take them. */
+/** This build has no kernels because it was compiled without nvcc, or the driver does not accept them. */
 export function kernelsMissing({ emulated, kernelsOff }: Examination): Suspect[] {
   if (kernelsOff === null || emulated) return [];
   return [

@@ -3,24 +3,24 @@ import type { DeviceExamination, Examination } from "../examination.js";
 import { costOf, findFasterNode, type LinkDirection, linkDirections, lossOf } from "./cost.js";
 import { linksOf } from "./path-links.js";
 
-/** What a cause leaves of the rate of plain pinned copies by itself: 0.25 is a quarter; 0 if nothing bounds what it costs. */
+/** The share of the pinned rate that a cause leaves by itself: 0.25 is a quarter; 0 if its cost has no bound. */
 type LeftShares = Readonly<Record<LinkDirection, number>>;
 
 /**
- * What bounds a cause's cost, the best known first: an experiment without the cause; the limit of a link; what a mechanism
- * takes at most; and nothing, where a cause may be behind whatever no other cause explains.
+ * Sources of the bound on a cause's cost, the most certain first: an experiment without the cause; the limit of a link;
+ * the most that a mechanism costs; or none, if the cause may explain everything that no other one explains.
  */
 const bounds = ["measured", "limit", "at most", "open"] as const;
 
-/** The most that a cause can cost plain pinned copies. */
+/** The largest possible cost of a cause for plain pinned copies. */
 export interface Claim {
   leaves: LeftShares;
   bound: (typeof bounds)[number];
 }
 
 /**
- * A cause before all causes share what is lost. `cost` is that of other copies than plain pinned ones. A claim that gets no
- * share makes a weight of "costs" a risk.
+ * A cause before the loss is divided. `cost` is that of other copies than plain pinned ones. A claim without a share of
+ * the loss turns the weight "costs" into a risk.
  */
 export interface Suspect extends Found {
   claim?: Claim;
@@ -35,21 +35,21 @@ interface Loss {
   keptShare: number;
 }
 
-/** Causes with their costs, and what is left of each device's loss, by its ordinal. */
+/** Causes with their costs, and the unexplained loss of each device by its ordinal. */
 export interface SharedLoss {
   findings: Found[];
   losses: ReadonlyMap<number, Readonly<Record<LinkDirection, Loss | null>>>;
 }
 
-/** A cost below this share of the rate that was found is none. */
+/** A cost below this share of the measured rate is not reported. */
 const leastCostShare = 0.01;
 
 /**
- * Divides what each device's plain pinned copies lose among its causes, so that costs add up to at most the loss. Causes
- * slow copies down one after the other, as factors. A factor's part of the loss is that of its logarithm in the logarithm of
- * the whole: the additive LMDI decomposition (Ang, "The LMDI approach to decomposition analysis: a practical guide", Energy
- * Policy 33, 2005), which leaves no rest for what factors do together. Causes take their part in the order of what bounds
- * them, each at most what is left; what is left in the end is not explained.
+ * Divides the loss of each device's plain pinned copies among its causes, so that the costs add up to at most the loss.
+ * Causes slow copies down one after the other, as factors. A factor's part of the loss is the share of its logarithm in
+ * that of the whole: the additive LMDI decomposition (Ang, "The LMDI approach to decomposition analysis: a practical
+ * guide", Energy Policy 33, 2005), which leaves no rest for combined effects. Causes take their parts in the order of
+ * `bounds`, each at most what is left; the rest is unexplained.
  */
 export function shareLoss(
   { devices }: Pick<Examination, "devices">,
@@ -94,8 +94,8 @@ export function shareLoss(
 }
 
 /**
- * What a direction loses to what a healthy machine reaches, with the lanes that a fuller slot would have, or to what another
- * node was measured to reach; if neither is known, to what the causes with a known limit allow. Null without a loss.
+ * The loss of a direction: against a healthy machine's rate, with the lanes of a wider slot, or against a faster NUMA
+ * node; if neither is known, against the rate that causes with a known limit allow. Null without a loss.
  */
 function lossIn(device: DeviceExamination, direction: LinkDirection, own: readonly Suspect[]): Loss | null {
   const found = device.measured.pinned[direction];
@@ -118,12 +118,12 @@ function lossIn(device: DeviceExamination, direction: LinkDirection, own: readon
   return wanted > found ? { wanted, found, explained: 0, keptShare: found / wanted } : null;
 }
 
-/** A claim of the same share in both directions, such as of a link that is half as wide. */
+/** A claim with the same share in both directions, such as for a link of half the width. */
 export function claimOf(leaves: number, bound: Claim["bound"]): Claim {
   return { leaves: { h2d: leaves, d2h: leaves }, bound };
 }
 
-/** What no cause explains of a device's loss, by direction, beyond what may be chance; null where nothing is left. */
+/** The part of a device's loss that no cause explains, by direction, beyond chance; null if there is none. */
 export function unexplainedOf(
   { losses }: SharedLoss,
   { facts, expected, reference }: DeviceExamination,

@@ -4,8 +4,8 @@ import type { DeviceExamination, Examination } from "../examination.js";
 import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./cost.js";
 
 /**
- * Single copies that take many times as long: medians are as they should be, and a program gets less. Copies of an emulated
- * device without a link are the CPU's own, which other programs interrupt.
+ * Single copies that take many times as long: the median is normal, but a program gets less. Copies of an emulated
+ * device without a link are made by the CPU, which other programs interrupt.
  */
 export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Found[] {
   const { measured, facts, expected } = device;
@@ -37,8 +37,8 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
 }
 
 /**
- * Slow copies of a device that another process was seen to use are what that process costs: copies wait for its own.
- * `rest` are those of devices that nobody else used.
+ * Slow copies of a device that another process used are a cost of that process: copies wait for its copies. `rest` are
+ * those of devices that nobody else used.
  */
 export function blameSharing(
   findings: readonly Found[],

@@ -6,24 +6,24 @@ import type { HostRecord, LoadRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
 import { readXidErrors, type XidError } from "./xid-log.js";
 
-/** What /proc and /sys tell of a machine that may cost bandwidth; null where the kernel or a container does not tell. */
+/** Facts from /proc and /sys on what may cost bandwidth; null if the kernel or a container hides them. */
 export interface MachineFacts {
   host: HostRecord;
   cpu: CpuFacts;
   nodes: readonly NumaNodeFacts[];
-  /** The kernel moves pages to the node that uses them, and unmaps them from time to time to see which that is. */
+  /** The kernel moves pages to the node that uses them, and unmaps them from time to time to find that node. */
   numaBalancing: boolean | null;
   memory: MemoryFacts;
   platform: PlatformFacts;
-  /** Of this boot, of all GPUs; null where the log may not be read. */
+  /** For all GPUs since boot; null if the log is not readable. */
   xidErrors: readonly XidError[] | null;
-  /** What the machine did while it was examined; null where `before` was not given. */
+  /** The machine's activity during the examination; null without `before`. */
   activity: MachineActivity | null;
 }
 
 /**
- * Reads all of it, below a root that tests replace; to be called after the last copy, with what readMachineCounters() gave
- * before the first. Never throws, and nothing of it needs root.
+ * Reads all of it, below a root that tests replace. Call it after the last copy, with the result of
+ * readMachineCounters() from before the first. Never throws, and needs no root.
  */
 export function readMachineFacts(root = "/", before: MachineCounters | null = null): MachineFacts {
   const host = hostRecord(root);
@@ -40,32 +40,36 @@ export function readMachineFacts(root = "/", before: MachineCounters | null = nu
   };
 }
 
-/** What kind of machine this is, and what the kernel and NVIDIA's driver were told; null where it is not known. */
+/** The kind of machine, and the settings of the kernel and NVIDIA's driver; null if unknown. */
 interface PlatformFacts {
-  /** How a confidential virtual machine is kept from its host: "AMD SEV-SNP", "Intel TDX"; null for any other machine. */
+  /**
+   * How a confidential virtual machine is protected from its host: "AMD SEV-SNP", "Intel TDX"; null for any other
+   * machine.
+   */
   confidentialGuest: string | null;
-  /** Memory that copies of a confidential machine go through (swiotlb); null where the kernel does not tell this user. */
+  /** Memory for the copies of a confidential machine (swiotlb); null if the kernel hides it from this user. */
   bounceBufferBytes: number | null;
-  /** The CPU is NVIDIA Grace, which reaches its GPU by NVLink-C2C. */
+  /** Whether the CPU is NVIDIA Grace, which reaches its GPU through NVLink-C2C. */
   graceCpu: boolean;
-  /** Of the kernel's command line, what concerns PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
+  /** The kernel's arguments on PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
   kernelArguments: readonly string[];
-  /** The policy for power management of links in force: "default", "performance", "powersave", "powersupersave". */
+  /** The active policy for power management of links: "default", "performance", "powersave", "powersupersave". */
   aspmPolicy: string | null;
-  /** Of NVIDIA's kernel module: "580.159.04". */
+  /** Version of NVIDIA's kernel module: "580.159.04". */
   driverVersion: string | null;
-  /** GPUs that the driver was told to leave out, by their names in sysfs. */
+  /** GPUs that the driver is configured to leave out, by their names in sysfs. */
   excludedGpus: readonly string[];
 }
 
-/** Reads what kind of machine this is. */
+/** Reads the kind of machine. */
 function readPlatformFacts(root: string): PlatformFacts {
   const cpu = readStart(root, "proc/cpuinfo", 16 * 1024);
   const slots = readCount(root, "sys/kernel/debug/swiotlb/io_tlb_nslabs");
   return {
     confidentialGuest: readConfidentialGuest(cpu, root),
     bounceBufferBytes: slots === null ? null : slots * swiotlbSlotBytes,
-    // Neoverse V2, of Arm (implementer 0x41): Grace. Amazon's Graviton 4 has the same cores, and no NVIDIA driver for C2C.
+    // Neoverse V2 by Arm (implementer 0x41) is Grace. Amazon's Graviton 4 has the same cores, but no NVIDIA driver for
+    // C2C.
     graceCpu:
       fieldOf(cpu, "CPU implementer") === "0x41" &&
       fieldOf(cpu, "CPU part") === "0xd4f" &&
@@ -79,14 +83,14 @@ function readPlatformFacts(root: string): PlatformFacts {
   };
 }
 
-/** Of a slot of the kernel's bounce buffers (IO_TLB_SIZE). */
+/** Bytes of a slot of the kernel's bounce buffers (IO_TLB_SIZE). */
 const swiotlbSlotBytes = 2048;
 
 const concerning = /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+(?:\.\w+)?)=/;
 
 /**
- * The devices through which a guest asks for its attestation (the kernel's Documentation/virt/coco); flags of AMD's CPUs
- * alone say that their hosts could have such guests.
+ * The devices through which a guest gets its attestation (Documentation/virt/coco of the kernel). Flags of AMD's CPUs
+ * do not decide: hosts of such guests have them too.
  */
 function readConfidentialGuest(cpu: string | null, root: string): string | null {
   if (exists(root, "dev/sev-guest")) return "AMD SEV-SNP";
@@ -101,7 +105,7 @@ function readDriverVersion(root: string): string | null {
   return /^NVRM version: .*?\b(\d{3,4}\.\d{1,3}(?:\.\d{1,3})?)\b/.exec(line)?.[1] ?? null;
 }
 
-/** Each GPU has a folder named by its place, with lines such as "GPU Excluded: No". */
+/** Each GPU has a folder named by its address, with lines such as "GPU Excluded: No". */
 function readExcludedGpus(root: string): string[] {
   return listNames(root, "proc/driver/nvidia/gpus").flatMap((folder) => {
     const name = sysfsPciName(folder);
@@ -110,7 +114,7 @@ function readExcludedGpus(root: string): string[] {
   });
 }
 
-/** What could not be read, and why, a line each; equal ones of several devices are one. */
+/** Facts that could not be read, with the reason, a line each; equal ones of several devices appear once. */
 export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): string[] {
   const lines: string[] = [];
   const notSeen = (isUnseen: boolean, line: string) => {
@@ -135,7 +139,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
   );
   notSeen(
     machine.nodes.length > 1 && known.some(({ numaNode }) => numaNode === null),
-    "NUMA node of the device: the firmware does not tell",
+    "NUMA node of the device: the firmware does not report it",
   );
   notSeen(host.governor === null, "CPU frequencies: the kernel does not set them here");
   notSeen(cpu.idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here");
@@ -143,44 +147,44 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
     machine.activity !== null && machine.activity.load.memoryPressureShare === null,
     "waiting for memory: the kernel does not count it (PSI)",
   );
-  notSeen(memory.swapUsedBytes === null, "swap: /proc/meminfo does not tell");
+  notSeen(memory.swapUsedBytes === null, "swap: /proc/meminfo does not show it");
   notSeen(machine.xidErrors === null, "Xid errors: this user may not read the kernel's log");
   return lines;
 }
 
-/** A state that a CPU may sleep in while it has nothing to do (the kernel's Documentation/admin-guide/pm/cpuidle.rst). */
+/** A sleep state of an idle CPU (the kernel's Documentation/admin-guide/pm/cpuidle.rst). */
 interface IdleState {
-  /** As the driver names it: "POLL", "C1", "C6". */
+  /** The driver's name for it: "POLL", "C1", "C6". */
   name: string;
-  /** What waking from it takes at most. */
+  /** Longest time to wake from it. */
   exitLatencyUs: number;
   disabled: boolean;
-  /** Time that the CPU has spent in it since boot. */
+  /** Time the CPU has spent in it since boot. */
   timeUs: number | null;
 }
 
-/** What the CPUs that this process may use do when there is little to do, and what they share. */
+/** Facts on the CPUs that this process may use: their idle states, and what they share. */
 interface CpuFacts {
-  /** Cores that the allowed CPUs are threads of; null where sysfs does not tell. */
+  /** Number of cores of the allowed CPUs; null if sysfs hides it. */
   allowedCores: number | null;
-  /** CPUs that the machine has online; null where it is not told. */
+  /** Number of online CPUs; null if unknown. */
   online: number | null;
-  /** What sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null where nothing here does. */
+  /** The driver that sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null without one. */
   frequencyDriver: string | null;
-  /** Of the first allowed CPU, from the lightest to the deepest; empty where the kernel does not tell. */
+  /** For the first allowed CPU, from the lightest to the deepest; empty if the kernel hides them. */
   idleStates: readonly IdleState[];
 }
 
-/** Nodes of a machine's memory, and the CPUs next to them. */
+/** A NUMA node and the CPUs next to its memory. */
 interface NumaNodeFacts {
   node: number;
-  /** None for a node of memory alone. */
+  /** Empty for a node with memory only. */
   cpus: readonly number[];
-  /** The processor that its CPUs are part of; null without any, or where it is not told. */
+  /** The processor of its CPUs; null without CPUs, or if unknown. */
   physicalPackage: number | null;
 }
 
-/** Reads what holds for these CPUs, those that the process may use. */
+/** Reads the facts on these CPUs, which the process may use. */
 function readCpuFacts(allowed: readonly number[], root: string): CpuFacts {
   const [first = 0] = allowed;
   return {
@@ -220,7 +224,7 @@ function readIdleStates(cpu: number, root: string): IdleState[] {
     .sort((a, b) => a.exitLatencyUs - b.exitLatencyUs);
 }
 
-/** The nodes that are online, ascending. */
+/** The online nodes, ascending. */
 function readNumaNodes(root: string): NumaNodeFacts[] {
   return numaNodes(root).map((node) => {
     const cpus = cpusOfNode(node, root) ?? [];
@@ -232,19 +236,21 @@ function readNumaNodes(root: string): NumaNodeFacts[] {
   });
 }
 
-/** What bounds the memory that programs can have; null where the kernel does not tell. */
+/** Limits on the memory of programs; null if the kernel hides them. */
 interface MemoryFacts {
-  /** Reserved for huge pages that programs ask for (hugetlb): nobody else has this memory. */
+  /** Reserved for huge pages that programs request (hugetlb); no other program can use this memory. */
   hugePoolBytes: number | null;
   hugePoolFreeBytes: number | null;
   swapUsedBytes: number | null;
-  /** What /dev/shm, which the workers of a data loader hand batches over in, may hold; null without a limit of its own. */
+  /**
+   * Size limit of /dev/shm, through which the workers of a data loader pass batches; null without a limit of its own.
+   */
   sharedMemoryBytes: number | null;
-  /** The kernel gives no more memory than it has (vm.overcommit_memory is 2). */
+  /** Whether the kernel never promises more memory than it has (vm.overcommit_memory is 2). */
   strictOvercommit: boolean | null;
 }
 
-/** Reads what bounds memory, at this moment. */
+/** Reads the limits on memory at this moment. */
 function readMemoryFacts(root: string): MemoryFacts {
   const info = readText(root, "proc/meminfo");
   const bytesOf = (key: string) => kibibytes(/^(\d+) kB$/.exec(fieldOf(info, key) ?? "")?.[1]);
@@ -270,8 +276,8 @@ function product(a: number | null, b: number | null): number | null {
 }
 
 /**
- * The size that the file system at /dev/shm was mounted with (proc_pid_mountinfo(5)): the last mount there is what
- * programs see. Docker's is 64 MiB; without a size the kernel takes half of the memory.
+ * The size with which the file system at /dev/shm was mounted (proc_pid_mountinfo(5)): programs see the last mount
+ * there. Docker's has 64 MiB; without a size the kernel takes half of the memory.
  */
 function readSharedMemoryBytes(root: string): number | null {
   const mount = (readText(root, "proc/self/mountinfo") ?? "")
@@ -280,20 +286,20 @@ function readSharedMemoryBytes(root: string): number | null {
   return kibibytes(/ - tmpfs .*\bsize=(\d+)k/.exec(mount ?? "")?.[1]);
 }
 
-/** What the kernel has counted up to a moment; two of them tell what happened in between. */
+/** The kernel's counters at one moment; two of them show what happened in between. */
 export interface MachineCounters {
   load: LoadReading;
-  /** Pages moved to and from swap since boot; null where the kernel does not tell. */
+  /** Pages moved to and from swap since boot; null if the kernel does not count them. */
   swappedPages: number | null;
 }
 
-/** What the whole machine did between two readings; shares are of the time, from 0 to 1. */
+/** The activity of the whole machine between two readings; shares of the time are from 0 to 1. */
 interface MachineActivity {
   load: LoadRecord;
   swappedPages: number | null;
 }
 
-/** Reads the counters; to be called before the first copy. Never throws. */
+/** Reads the counters; call it before the first copy. Never throws. */
 export function readMachineCounters(root = "/"): MachineCounters {
   const counters = readText(root, "proc/vmstat");
   const pages = (key: string) => countIn(new RegExp(`^${key} (\\d+)$`, "m").exec(counters ?? "")?.[1]);
@@ -301,7 +307,7 @@ export function readMachineCounters(root = "/"): MachineCounters {
   return { load: readLoad(root), swappedPages: into === null || out === null ? null : into + out };
 }
 
-/** What happened from one reading to a later one. */
+/** The activity from one reading to a later one. */
 export function activityBetween(before: MachineCounters, after: MachineCounters): MachineActivity {
   const [from, to] = [before.swappedPages, after.swappedPages];
   return {

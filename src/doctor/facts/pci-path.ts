@@ -3,8 +3,8 @@ import { virtualization } from "../../host/system.js";
 import { numaNodeOfPciDevice, sysfsPciName, upstreamPath } from "../../host/topology.js";
 
 /**
- * What sysfs tells of a PCI device and of the bridges between it and the CPU. Below `root`, which tests replace; null
- * where the kernel, a container or a virtual machine does not tell.
+ * Facts from sysfs on a PCI device and the bridges between it and the CPU, below `root`, which tests replace; null if
+ * the kernel, a container or a virtual machine hides them.
  */
 
 /** A port: of the device itself, or of a bridge above it. */
@@ -12,50 +12,50 @@ export interface PciPort {
   /** "0000:01:00.0". */
   name: string;
   /**
-   * PCIe generation and width that its link has at the moment (a device at rest may lower the generation), and the port's
-   * own best. A device's and a switch's upstream port's link is the one above, a root port's and a downstream port's that below.
+   * PCIe generation and width of its link at the moment (a resting device may lower the generation), and the port's own
+   * best. For a device or an upstream port it is the link above, for a root port or a downstream port the link below.
    */
   generation: number | null;
   maxGeneration: number | null;
   width: number | null;
   maxWidth: number | null;
-  /** Null where the kernel does not show them to this user, or where the port is of conventional PCI. */
+  /** Null if the kernel hides them from this user, or for a port of conventional PCI. */
   settings: PortSettings | null;
-  /** The kernel shows this user the first registers alone: `settings` are there, but not seen. */
+  /** Whether the kernel shows this user only the first registers: `settings` exist, but are hidden. */
   hidesSettings: boolean;
-  /** States of power management that the link may enter by itself; null where neither sysfs nor `settings` tells. */
+  /** States of power management that the link may enter by itself; null if neither sysfs nor `settings` shows them. */
   aspm: readonly AspmState[] | null;
-  /** Since boot, as Advanced Error Reporting counts them; null where the port or the kernel does not. */
+  /** Since boot, as counted by Advanced Error Reporting; null if the port or the kernel does not count. */
   errors: PortErrors | null;
 }
 
-/** Errors that a port saw: corrected ones cost time, the others data or the link. */
+/** Errors that a port saw: corrected ones cost time, the others cost data or the link. */
 export interface PortErrors {
   correctable: number;
   nonFatal: number;
   fatal: number;
 }
 
-/** A device, and its way to the CPU. */
+/** A device and its way to the CPU. */
 export interface PciPath {
   /**
-   * From the device up to the root port; empty where sysfs does not have the device. In a virtual machine only the device:
-   * the bridges that a guest sees are made up, with links and counters of their own.
+   * From the device up to the root port; empty if the device is missing in sysfs. In a virtual machine only the device:
+   * the bridges that a guest sees are emulated, with links and counters of their own.
    */
   ports: readonly PciPort[];
-  /** Node that the device is attached to; null where the firmware does not tell. */
+  /** The node that the device is attached to; null if the firmware does not report it. */
   numaNode: number | null;
-  /** The largest window through which others reach the device's memory (BAR1 of NVIDIA's GPUs); null where not told. */
+  /** The largest window into the device's memory (BAR1 of NVIDIA's GPUs); null if unknown. */
   largestBarBytes: number | null;
-  /** How the IOMMU treats its accesses: "identity" or "DMA", "DMA-FQ" (translated); null without one. */
+  /** How the IOMMU treats its accesses: "identity", or "DMA", "DMA-FQ" (translated); null without one. */
   iommuType: string | null;
 }
 
-/** Reads a device's path. `pciBusId` is the driver's or NVML's. Never throws, and nothing of it needs root. */
+/** Reads a device's path. `pciBusId` is that of the driver or NVML. Never throws, and needs no root. */
 export function readPciPath(pciBusId: string, root = "/"): PciPath {
   const name = sysfsPciName(pciBusId);
   const isThere = name !== null && exists(root, folderOf(name));
-  // The host bridge, which comes first, is no port.
+  // The host bridge, which comes first, is not a port.
   const bridges =
     isThere && virtualization(root) === null ? (upstreamPath(pciBusId, root) ?? []).slice(1).reverse() : [];
   return {
@@ -67,8 +67,8 @@ export function readPciPath(pciBusId: string, root = "/"): PciPath {
 }
 
 /**
- * Corrected errors that the ports of a path counted from one reading to another; null where no port counts them. What
- * started anew meanwhile counts as 0.
+ * Corrected errors that the ports of a path counted between two readings; null if no port counts. A counter that was
+ * reset in between counts as 0.
  */
 export function correctedBetween(before: PciPath, after: PciPath): number | null {
   const counted = after.ports.flatMap(({ name, errors }) => {
@@ -80,10 +80,10 @@ export function correctedBetween(before: PciPath, after: PciPath): number | null
 
 const folderOf = (name: string) => `sys/bus/pci/devices/${name}`;
 
-/** No function has more: with the extended capabilities, PCI_CFG_SPACE_EXP_SIZE. */
+/** Largest configuration space, with the extended capabilities: PCI_CFG_SPACE_EXP_SIZE. */
 const configBytes = 4096;
 
-/** What users without CAP_SYS_ADMIN in the first user namespace, and so root in containers, read of it. */
+/** The part shown to users without CAP_SYS_ADMIN in the first user namespace, so also to root in containers. */
 const shownToAllBytes = 64;
 
 function readPort(name: string, root: string): PciPort {
@@ -103,7 +103,9 @@ function readPort(name: string, root: string): PciPort {
   };
 }
 
-/** Transfers a second and lane in GT/s, by generation from 1 on (PCI Express Base Specification, Link Capabilities). */
+/**
+ * Transfers per second and lane in GT/s, by generation from 1 on (PCI Express Base Specification, Link Capabilities).
+ */
 const gigatransfers = [2.5, 5, 8, 16, 32, 64];
 
 /** The generation of "32.0 GT/s PCIe", "8 GT/s" (older kernels); null for "Unknown". */
@@ -113,14 +115,14 @@ function generationOf(speed: string | null): number | null {
   return index < 0 ? null : index + 1;
 }
 
-/** Widths that links have; kernels say 0, 63 or 255 where there is none. */
+/** Possible widths of links; kernels report 0, 63 or 255 without a link. */
 const widths: readonly (number | null)[] = [1, 2, 4, 8, 12, 16, 32];
 
 function widthOf(width: number | null): number | null {
   return widths.includes(width) ? width : null;
 }
 
-/** Kernels from 5.5 on have a file for each state that a device's link could enter: "1" where it may. */
+/** Kernels from 5.5 on have a file for each state that a device's link supports: "1" if it may enter it. */
 function readAspm(folder: string, root: string): AspmState[] | null {
   const files = { L0s: "l0s_aspm", L1: "l1_aspm" } as const;
   const states = (["L0s", "L1"] as const).map((state) => ({
@@ -132,8 +134,8 @@ function readAspm(folder: string, root: string): AspmState[] | null {
 }
 
 /**
- * Lines of "BadTLP 2", the last of which is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer). Requests
- * that a device does not support are left out: firmware and kernels make some whenever they look for what is there.
+ * Lines such as "BadTLP 2"; the last one is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer).
+ * Unsupported requests are left out: firmware and kernels cause some while they enumerate devices.
  */
 function readErrors(folder: string, root: string): PortErrors | null {
   const count = (file: string, line: string) => {
@@ -151,10 +153,10 @@ function readErrors(folder: string, root: string): PortErrors | null {
   return { correctable, nonFatal: uncorrected("nonfatal"), fatal: uncorrected("fatal") };
 }
 
-/** More than any window has; a line of garbage is none. */
+/** Larger than any window, so that garbage is not taken for one. */
 const mostBarBytes = 2 ** 52;
 
-/** Lines of "0xSTART 0xEND 0xFLAGS", one a BAR (all 0 where there is none), then the ROM and a bridge's windows. */
+/** Lines of "0xSTART 0xEND 0xFLAGS", one for each BAR (all 0 for none), then the ROM and a bridge's windows. */
 function largestBarBytes(name: string, root: string): number | null {
   const bars = (readText(root, `${folderOf(name)}/resource`) ?? "").split("\n").slice(0, 6);
   const sizes = bars.flatMap((line) => {
@@ -168,26 +170,26 @@ function largestBarBytes(name: string, root: string): number | null {
 }
 
 /**
- * What a PCI function's configuration space says of how it uses its link. Registers, bits and encodings are those of the
- * PCI Express Base Specification (chapter 7, "Software Initialization and Configuration"), under the names that Linux'
- * include/uapi/linux/pci_regs.h has for them.
+ * How a PCI function uses its link, from its configuration space. Registers, bits and encodings are those of the PCI
+ * Express Base Specification (chapter 7, "Software Initialization and Configuration"), with the names of Linux'
+ * include/uapi/linux/pci_regs.h.
  */
 
-/** How a port may send and is asked to behave; a field is null where the function does not have the register. */
+/** Capabilities and settings of a port; a field is null if the function lacks the register. */
 interface PortSettings {
-  /** What stands at this port: Device/Port Type of the PCI Express capability; null for types that no GPU is behind. */
+  /** Device/Port Type of the PCI Express capability; null for types without a GPU behind them. */
   kind: "endpoint" | "root port" | "upstream port" | "downstream port" | null;
-  /** The most data that one packet carries: as set, and as the port could. */
+  /** Most data of one packet: as set, and as the port supports. */
   maxPayloadBytes: number;
   maxPayloadSupportedBytes: number;
-  /** The most data that one read asks for. */
+  /** Most data that one read requests. */
   maxReadRequestBytes: number;
   relaxedOrdering: boolean;
-  /** States that the link may fall into on its own while nothing is sent. */
+  /** States that the link may enter by itself while idle. */
   aspm: readonly AspmState[];
   /**
-   * Packets from one device below this port to another are sent up to the root first (ACS P2P request or completion
-   * redirect); null where it has no ACS, or where configuration space ends before the extended capabilities.
+   * Whether packets between devices below this port are first sent up to the root (ACS P2P request or completion
+   * redirect); null if it has no ACS, or if configuration space ends before the extended capabilities.
    */
   redirectsPeers: boolean | null;
 }
@@ -195,7 +197,7 @@ interface PortSettings {
 /** States of Active State Power Management. */
 type AspmState = "L0s" | "L1";
 
-/** Before this lie the registers that all functions have, and that every user may read. */
+/** Registers of all functions, readable for every user, lie before this offset. */
 const headerBytes = 0x40;
 const statusOffset = 0x06;
 const statusHasCapabilities = 0x10;
@@ -204,14 +206,14 @@ const firstCapabilityPointer = 0x34;
 const pciExpressId = 0x10;
 const pciExpressBytes = 0x14;
 
-/** Extended capabilities begin where the space of conventional PCI ends. */
+/** Extended capabilities begin at the end of conventional PCI's space. */
 const extendedStart = 0x100;
 const accessControlId = 0x000d;
 const accessControlBytes = 8;
 /** PCI_ACS_RR and PCI_ACS_CR. */
 const redirectBits = 0x04 | 0x08;
 
-/** A list that is longer leads in a circle. */
+/** A longer list is circular. */
 const mostCapabilities = 512;
 
 const kinds: ReadonlyMap<number, PortSettings["kind"]> = new Map([
@@ -223,8 +225,8 @@ const kinds: ReadonlyMap<number, PortSettings["kind"]> = new Map([
 ]);
 
 /**
- * The settings in a function's configuration space, as /sys/bus/pci/devices/…/config has it. Null where it ends before
- * the PCI Express capability, as it does for all users but root, or has none.
+ * The settings in a function's configuration space, from /sys/bus/pci/devices/…/config. Null if it has no PCI Express
+ * capability, or ends before it, as for all users but root.
  */
 export function parsePciConfig(bytes: Buffer): PortSettings | null {
   const capability = findPciExpress(bytes);
@@ -244,12 +246,12 @@ export function parsePciConfig(bytes: Buffer): PortSettings | null {
   };
 }
 
-/** Three bits stand for 128 to 4096 bytes; 6 and 7 are reserved, and read as the largest. */
+/** Three bits for 128 to 4096 bytes; 6 and 7 are reserved, and read as the largest. */
 function sizeOf(bits: number): number {
   return 128 << Math.min(bits & 0x7, 5);
 }
 
-/** Where the PCI Express capability begins. */
+/** Offset of the PCI Express capability. */
 function findPciExpress(bytes: Buffer): number | null {
   if (bytes.length <= headerBytes) return null;
   if ((bytes.readUInt16LE(statusOffset) & statusHasCapabilities) === 0) return null;

@@ -3,29 +3,29 @@ import { join } from "node:path";
 import { readBytes, readText } from "../../host/files.js";
 import { sysfsPciName } from "../../host/topology.js";
 
-/** An error that NVIDIA's driver wrote to the kernel's log. */
+/** An error that NVIDIA's driver logged to the kernel's log. */
 export interface XidError {
   /** The GPU's name in sysfs. */
   pciName: string;
-  /** Its kind, by NVIDIA's document "XID Errors". */
+  /** Its number in NVIDIA's document "XID Errors". */
   xid: number;
-  /** What the driver says of it. */
+  /** The driver's message. */
   text: string;
 }
 
-/** Files that system loggers write the kernel's messages to, on Debian's and Red Hat's relatives. */
+/** The files with kernel messages of system loggers, on Debian, Red Hat and similar systems. */
 const logFiles = ["var/log/kern.log", "var/log/messages", "var/log/syslog"];
 
-/** Of a log file, only its end is read: this boot's errors are there, or too long ago to matter. */
+/** Only the end of a log file is read: older errors than that do not matter. */
 const tailBytes = 256 * 1024;
 
-/** The errors of this boot, the oldest first; null where this user may read neither the kernel's log nor a file of it. */
+/** The errors of this boot, the oldest first; null if this user can read neither the kernel's log nor a log file. */
 export function readXidErrors(root: string): XidError[] | null {
   const lines = readLines(root);
   return lines === null ? null : findXidErrors(lines);
 }
 
-/** What NVIDIA's driver and the PCIe ports wrote to the log of this boot, the last lines of it; null as above. */
+/** The last log lines of NVIDIA's driver and the PCIe ports since boot; null as above. */
 export function readDriverLog(root: string): string[] | null {
   const lines = readLines(root)?.filter((line) => /NVRM|nvidia|\bAER\b|pcieport|IOMMU|swiotlb/i.test(line));
   return lines?.slice(-mostErrors) ?? null;
@@ -42,8 +42,8 @@ function readLines(root: string): string[] | null {
 }
 
 /**
- * All that the kernel still has of this boot, in records of "6,1234,5678901,-;TEXT" (its Documentation/ABI/testing/dev-kmsg).
- * Each read gives one record, and the last would wait for the next to come if it were not told otherwise.
+ * All records of this boot that the kernel still has: "6,1234,5678901,-;TEXT" (Documentation/ABI/testing/dev-kmsg).
+ * Each read returns one record; without O_NONBLOCK the last would wait for the next record.
  */
 function readKernelLog(root: string): string | null {
   let file: number;
@@ -55,14 +55,14 @@ function readKernelLog(root: string): string | null {
   try {
     const record = Buffer.alloc(8 * 1024);
     const records: string[] = [];
-    // The kernel's buffer is some MiB at most.
+    // The kernel's buffer has at most some MiB.
     for (let tries = 0; tries < 65_536; ++tries) {
       try {
         const bytes = readSync(file, record, 0, record.length, null);
         if (bytes === 0) break;
         records.push(record.toString("utf8", 0, bytes));
       } catch (error) {
-        // EPIPE: this record was written over meanwhile, and the next read gives what is there now.
+        // EPIPE: this record was overwritten meanwhile, and the next read returns the next existing one.
         if ((error as NodeJS.ErrnoException).code === "EPIPE") continue;
         if ((error as NodeJS.ErrnoException).code === "EAGAIN") break;
         return null;
@@ -74,7 +74,7 @@ function readKernelLog(root: string): string | null {
   }
 }
 
-/** Lines after the kernel's first one of this boot, or where that is not among them, those with a later time. */
+/** Lines after the kernel's first one of this boot, or, if that is not among them, those with a later time. */
 function linesOfThisBoot(lines: readonly string[], root: string): string[] {
   const start = lines.findLastIndex((line) => /\bkernel: .*\bLinux version \d/.test(line));
   if (start >= 0) return lines.slice(start);
@@ -84,8 +84,8 @@ function linesOfThisBoot(lines: readonly string[], root: string): string[] {
 }
 
 /**
- * When a line was written, in milliseconds since 1970: it begins with "2026-11-22T19:31:22.123456+00:00", or with
- * "Nov 22 19:31:22", which is of the last year that makes it no later than a day from now. Null for other lines.
+ * The time of a line, in milliseconds since 1970. Lines begin with "2026-11-22T19:31:22.123456+00:00", or with "Nov 22
+ * 19:31:22" in the last year that puts it no later than a day from now. Null for other lines.
  */
 function timeOf(line: string, nowMs: number): number | null {
   const [iso] = /^\d{4}-\d\d-\d\dT\S+/.exec(line) ?? [];
@@ -101,7 +101,7 @@ function timeOf(line: string, nowMs: number): number | null {
 const xidLine =
   /NVRM: Xid \((?:PCI:)?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})(?:\.\d)?\): (\d{1,4}),?\s*(.*)$/i;
 
-/** A log of a machine that fails over and over is not kept whole. */
+/** Limits the log of a machine that fails over and over. */
 const mostErrors = 1000;
 
 function findXidErrors(lines: readonly string[]): XidError[] {

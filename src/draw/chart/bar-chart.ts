@@ -5,19 +5,19 @@ import type { Drawing } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
-/** Pixels of a row, of the bar in it, and of what follows a group and the last row. */
+/** Pixels of a row, of its bar, and below a group and the last row. */
 const rowHeight = 19;
 const barHeight = 12;
 const afterGroup = 7;
 const axisHeight = 40;
-/** Between the names, the bars and what is written behind them. */
+/** Pixels between names, bars and figures. */
 const gap = 8;
-/** However long names and texts are, the bars have room to differ. */
+/** Limits that leave the bars room to differ, however long names and texts are. */
 const [mostNamePixels, mostTextPixels] = [240, 240];
-/** What is cut off at an edge cannot be read: names and texts have room for letters that are wider than most. */
+/** Factor for letters that are wider than average, because a text that is cut off at an edge is unreadable. */
 const roomForWideLetters = 1.12;
 
-/** A group below the other: its name, and its bars with their names before and their figures behind them. */
+/** Groups below each other: the name, and the bars with their names on the left and figures on the right. */
 export function drawBars({ value, groups }: BarChart): Drawing {
   const bars = groups.flatMap((group) => group.bars);
   const widest = (texts: readonly string[]) =>

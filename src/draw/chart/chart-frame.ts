@@ -2,28 +2,28 @@ import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from "d3-scale";
 import type { Axis } from "./chart.js";
 import { element, type Markup } from "./markup.js";
 
-/** Pixels of the picture's own grid; a page shows it as large as there is room. */
+/** Pixels of the picture's own grid; a page scales it to the available room. */
 export const chartWidth = 560;
 const plotHeight = 250;
 export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
-/** About how many marks an upright axis has, and the room of its label beside what stands at these. */
+/** Approximate number of marks of an upright axis, and the room for its label and the marks' names. */
 const upTicks = 5;
 const besideTicks = 32;
-/** Between the names of two marks at least; signs and digits are wider than most letters. */
+/** Smallest gap between the names of two marks; signs and digits are wider than most letters. */
 const betweenTicks = 12;
 /**
- * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page-media.css shows
- * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
+ * Average width of a sans-serif letter at 16 px: the drawing code has no fonts to measure. On narrow screens
+ * page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px and more room.
  */
 const letterWidth = 8.6;
 
-/** How wide a text is, about. */
+/** Approximate width of a text. */
 export function textPixels(text: string): number {
   return text.length * letterWidth;
 }
 
-/** Where the values of a chart lie in its picture. */
+/** The mapping from the values of a chart to its picture. */
 export interface Frame {
   x: ScaleContinuousNumeric<number, number>;
   y: ScaleContinuousNumeric<number, number>;
@@ -31,7 +31,7 @@ export interface Frame {
   right: number;
   top: number;
   bottom: number;
-  /** Of the whole picture. */
+  /** Height of the whole picture. */
   height: number;
 }
 
@@ -56,10 +56,10 @@ export function frameOf(
   };
 }
 
-/** Of what an axis spans: so far from its ends points keep, or their marks would lie on the frame. */
+/** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
 const roomAtEnds = 0.04;
 
-/** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
+/** The scale of an axis with room for marks at its ends; one from 0 begins at 0. */
 export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const scale = scaleOf(axis, values);
   if (axis.scale === "log" || values.length === 0) return scale;
@@ -69,7 +69,10 @@ export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuo
   return scale.domain([low === 0 ? 0 : Math.min(low, least - edge), Math.max(high, most + edge)]);
 }
 
-/** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
+/**
+ * A scale from the smallest value to the largest. A linear axis ends at a round number, a logarithmic one somewhat
+ * outside.
+ */
 export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
   const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
@@ -82,12 +85,12 @@ export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousN
   return axis.ticks === undefined ? scale.nice() : scale;
 }
 
-/** Whether an axis can show a value: a logarithmic one has no 0, and nothing below. */
+/** Whether an axis can show a value: a logarithmic one cannot show 0 and below. */
 export function hasPlace(axis: Axis, value: number): boolean {
   return axis.scale === "linear" || value > 0;
 }
 
-/** The least of some values and the greatest, of however many: Math.min(...values) takes what a stack holds. */
+/** The smallest and the largest of any number of values: Math.min(...values) is limited by the stack. */
 export function extremesOf(values: readonly number[]): [least: number, greatest: number] {
   return values.reduce<[number, number]>(
     ([least, greatest], value) => [Math.min(least, value), Math.max(greatest, value)],
@@ -95,7 +98,7 @@ export function extremesOf(values: readonly number[]): [least: number, greatest:
   );
 }
 
-/** The grid, what its lines stand for, and what the axes count. */
+/** The grid with the names of its lines and of the axes. */
 export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
   return [
@@ -116,7 +119,7 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   ];
 }
 
-/** The axis below a chart: its upright lines, what they stand for, and what it counts. */
+/** The axis below a chart: its upright lines with their names, and its own name. */
 export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
   return [
@@ -145,7 +148,10 @@ export function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number
 /** Marks of a logarithmic axis: powers of ten, and their multiples by 2 and 5 if there are fewer than this. */
 const fewestLogTicks = 3;
 
-/** The marks of an axis below a chart whose names do not overlap: round numbers further apart, or not all that are given. */
+/**
+ * The marks of an axis below a chart whose names do not overlap: round numbers further apart, or some of the given
+ * ones.
+ */
 export function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>, most = 8): number[] {
   if (axis.ticks === undefined && axis.scale === "linear") {
     for (let about = most; about > 1; --about) {

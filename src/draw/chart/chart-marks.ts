@@ -5,7 +5,7 @@ import { chartWidth, type Frame, lineHeight, textPixels } from "./chart-frame.js
 import { curveStyle, styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
-/** The content of a picture, or of a part of it, and how high it is. */
+/** The content of a picture or of a part of it, and its height. */
 export interface Drawing {
   height: number;
   content: Markup[];
@@ -14,22 +14,22 @@ export interface Drawing {
 /** Square pixels of a point's mark. */
 const markArea = 42;
 
-/** The outline of a style's mark around 0. */
+/** The path of a style's mark around the origin. */
 export function markPath(style: number): string {
   return rounded(symbol(curveStyle(style).mark, markArea)());
 }
 
-/** The outline of a style's mark around a place, with this area in square pixels; a part of a path. */
+/** The path of a style's mark around a point, with this area in square pixels. */
 export function markAt(style: number, area: number, x: number, y: number): string {
   const at = (dx: number, dy: number) => `${tenths(x + dx)} ${tenths(y + dy)}`;
   const steps: string[] = [];
-  // What d3's symbols draw with: a part of a canvas' context, whose arcs are full circles here.
+  // The part of a canvas' context that d3's symbols use; all arcs are full circles.
   const context = {
     moveTo: (dx: number, dy: number) => steps.push(`M${at(dx, dy)}`),
     lineTo: (dx: number, dy: number) => steps.push(`L${at(dx, dy)}`),
     rect: (dx: number, dy: number, width: number, height: number) =>
       steps.push(`M${at(dx, dy)}h${tenths(width)}v${tenths(height)}h${tenths(-width)}z`),
-    // The pen is at the right end already.
+    // The pen is already at the right end.
     arc: (_x: number, _y: number, radius: number) => {
       const half = (side: 1 | -1) =>
         `a${tenths(radius)} ${tenths(radius)} 0 1 1 ${tenths(side * 2 * radius)} 0`;
@@ -46,15 +46,15 @@ function tenths(pixels: number): number {
   return Math.round(pixels * 10) / 10;
 }
 
-/** A path as d3 makes it, whose numbers have up to 17 digits: one decimal of a pixel is enough for an eye. */
+/** A path of d3, with its numbers of up to 17 digits rounded to one decimal of a pixel. */
 export function rounded(path: string | null): string {
   return (path ?? "").replace(/\d+\.\d+(e-?\d+)?/g, (number) => String(Math.round(Number(number) * 10) / 10));
 }
 
-/** What a legend tells of: a curve, or what marks of one kind stand for. */
+/** An entry of a legend: a curve, or a kind of marks. */
 export interface LegendEntry {
   name: string;
-  /** Which of `curveStyles` it has. */
+  /** Index of its style in `curveStyles`. */
   style: number;
   /** Whether a line joins its points. */
   isJoined?: boolean;
@@ -65,7 +65,7 @@ export interface LegendEntry {
 
 const sampleWidth = 30;
 
-/** A line of each entry's style with its mark, and its name, side by side in as many rows as they need. */
+/** Entries side by side, in as many rows as needed: a line of the style with its mark, and the name. */
 export function legendOf(entries: readonly LegendEntry[]): Drawing {
   if (entries.length === 0) return { height: 0, content: [] };
   let [left, row] = [0, 0];
@@ -112,22 +112,22 @@ export function legendOf(entries: readonly LegendEntry[]): Drawing {
   return { height: (row + 1) * lineHeight, content };
 }
 
-/** So many labels of upright rules stand below each other before the next one stands at the top again. */
+/** Number of rows for the labels of upright rules; the next label is in the first row again. */
 const mostLabelRows = 6;
 
-/** The room that the labels of upright rules take above the frame. */
+/** The height of the labels of upright rules above the frame. */
 export function ruleLabelHeight(rules: readonly Rule[]): number {
   return lineHeight * Math.min(mostLabelRows, rules.filter(({ axis }) => axis === "x").length);
 }
 
-/** A rule as a line, and what it stands for: of a level one at its end, of an upright one above the frame. */
+/** A rule as a line with its label: a level one at its end, an upright one above the frame. */
 interface DrawnRule {
   line: Markup;
-  /** To be drawn over the curves, of which it keeps its ground clear. */
+  /** Drawn over the curves, with a clear background. */
   label: Markup;
 }
 
-/** Lines across the chart with their labels. */
+/** Lines across the chart, with their labels. */
 export function drawRules(frame: Frame, rules: readonly Rule[]): DrawnRule[] {
   const upright = rules.filter(({ axis }) => axis === "x").sort((a, b) => a.value - b.value);
   const firstRow = frame.top - ruleLabelHeight(rules) + lineHeight / 2;
@@ -137,7 +137,7 @@ export function drawRules(frame: Frame, rules: readonly Rule[]): DrawnRule[] {
   });
 }
 
-/** Between a line and what stands beside it. */
+/** Pixels between a line and its label. */
 const ruleGap = 5;
 
 function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
@@ -149,7 +149,7 @@ function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
   };
 }
 
-/** The label stands at the right of its line, or at the left where only there is room; hovering shows what is cut off. */
+/** The label is to the right of its line, or to the left if only that has room; hovering shows what is cut off. */
 function uprightRule(frame: Frame, { value, label }: Rule, y: number): DrawnRule {
   const x = frame.x(value);
   const most = Math.floor(chartWidth / textPixels("x"));

@@ -1,18 +1,18 @@
 /*
- * What a picture shows, before it is drawn: made of documents by the features, drawn by the files beside this one.
+ * The content of a picture: made from documents by the features, drawn by the neighbouring files.
  */
 
-/** One of these, each with a name of its own in a page. */
+/** Any chart; names are unique within a page. */
 export type Chart = CurveChart | BarChart | ForestChart | StripChart;
 
-/** What all charts have. */
+/** The common fields of all charts. */
 interface ChartText {
-  /** What `--chart` calls it: lower case words joined by hyphens, such as "h2d-by-size". */
+  /** Its name for `--chart`: lower case words joined by hyphens, such as "h2d-by-size". */
   name: string;
   title: string;
   /** A sentence or two on what the chart shows, for readers who cannot see it. */
   description: string;
-  /** A page shows it when it is asked for: one that few readers need. */
+  /** A page shows it only on request, because few readers need it. */
   isFolded?: true;
 }
 
@@ -25,69 +25,69 @@ export interface CurveChart extends ChartText {
   rules: readonly Rule[];
 }
 
-/** Relative changes, a row each, in the order in which they are to stand. */
+/** Relative changes, one row each, in the given order. */
 export interface ForestChart extends ChartText {
   kind: "forest";
   x: Axis;
-  /** What rows may be, such as verdicts; `ForestRow.kind` is a place in this list. */
+  /** The kinds of rows, such as verdicts; `ForestRow.kind` is an index into this list. */
   kinds: readonly ForestKind[];
   rows: readonly ForestRow[];
-  /** What the dashed lines are at the `limits` of the rows; null where no row has any. */
+  /** The meaning of the dashed lines at the rows' `limits`; null if no row has any. */
   limitName: string | null;
 }
 
-/** What rows have in common that look alike. */
+/** The common look of some rows. */
 export interface ForestKind {
   name: string;
-  /** Which of `curveStyles` its marks have. */
+  /** Index of its marks' style in `curveStyles`. */
   style: number;
-  /** Drawn hollow: not decided. */
+  /** Drawn hollow: undecided. */
   isOpen?: boolean;
 }
 
 /** One change, in the units of the axis. */
 export interface ForestRow {
-  /** What changed, at the left. */
+  /** What changed; shown on the left. */
   label: string;
   kind: number;
   value: number;
   /** The ends of its interval; null without one. */
   low: number | null;
   high: number | null;
-  /** From where on it counts, such as -0.05 and 0.05. */
+  /** The changes from which on it counts, such as -0.05 and 0.05. */
   limits: readonly number[];
-  /** The change as it is written at the right: "−9.8 %". */
+  /** The change as shown on the right: "−9.8 %". */
   figure: string;
-  /** What is read of it, its kind aside: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
+  /** Its text for readers, without the kind: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
   text: string;
 }
 
-/** How one direction of a chart is divided. */
+/** One axis of a chart. */
 export interface Axis {
-  /** What is counted, with its unit: "GB/s". */
+  /** The quantity with its unit: "GB/s". */
   label: string;
   scale: "linear" | "log";
-  /** Values that are to lie on it besides those of the points: a linear axis of rates has 0. */
+  /** Values that must lie on it besides the points: a linear axis of rates has 0. */
   includes?: readonly number[];
-  /** Where it is marked; absent for round numbers. */
+  /** Its marks; absent for round numbers. */
   ticks?: readonly number[];
-  /** Counts: nothing between two whole numbers is marked. */
+  /** For counts: only whole numbers are marked. */
   isWhole?: boolean;
   format: (value: number) => string;
 }
 
-/** Points that belong together, such as those of one memory kind. */
+/** Points that belong together, such as those of one kind of memory. */
 export interface Curve {
   name: string;
-  /** Which of `curveStyles` it has: the same thing looks the same in all charts. */
+  /** Index of its style in `curveStyles`: the same thing looks the same in all charts. */
   style: number;
-  /** False for samples and the like, which no line joins. */
+  /** False for points such as samples, which no line joins. */
   isJoined: boolean;
-  /** Points of which nobody reads single ones: one path draws them all, and none has its text. */
+  /** Many points that are not read one by one: one path draws all, without their texts. */
   isDense?: boolean;
-  /** Drawn as columns so wide, in the unit of the x axis, each from 0 up to its point: a histogram. */
+  /** Width of its columns in the unit of the x axis, for a histogram: each column reaches from 0 to its point. */
   columnWidth?: number;
-  /** A line alone, such as one that was fitted: its points are no figures to read. */
+  /** Only a line, such as a fitted one: its points are no figures to read. */
   hasNoMarks?: boolean;
   points: readonly ChartPoint[];
 }
@@ -96,29 +96,29 @@ export interface Curve {
 export interface ChartPoint {
   x: number;
   y: number;
-  /** The ends of its interval, or of what else the chart's title says of the shade; null without one. */
+  /** The ends of its interval, or of the range that the chart's title names; null without one. */
   low: number | null;
   high: number | null;
-  /** What is read of it, the name of its curve aside: "64 MiB: 55.4 GB/s ±0.2 %". */
+  /** Its text for readers, without the curve's name: "64 MiB: 55.4 GB/s ±0.2 %". */
   text: string;
-  /** Drawn hollow: asked for and not measured, or not sure. */
+  /** Drawn hollow: requested but not measured, or uncertain. */
   isOpen?: boolean;
-  /** No line joins it to the others of its curve: what lies between does not lie between their figures. */
+  /** No line joins it to the other points, because values in between do not follow from them. */
   isApart?: boolean;
 }
 
-/** Level bars below each other, from 0 to a figure each: a few cases that have names, such as alone and at once. */
+/** Horizontal bars from 0 to a figure each: for a few named cases, such as alone and at once. */
 export interface BarChart extends ChartText {
   kind: "bars";
-  /** What the lengths count; linear, from 0. */
+  /** The quantity of the lengths; linear, from 0. */
   value: Axis;
   groups: readonly BarGroup[];
 }
 
-/** Bars to be held against each other, below a line with their common name. */
+/** Bars to compare, below their common name. */
 export interface BarGroup {
   name: string;
-  /** Which of `curveStyles` gives the colour. */
+  /** Index of its colour in `curveStyles`. */
   style: number;
   bars: readonly Bar[];
 }
@@ -130,36 +130,36 @@ export interface Bar {
   /** The ends of its interval; null without one. */
   low: number | null;
   high: number | null;
-  /** What is written behind it: "54.9, 99 % of alone". */
+  /** The text to the right of it: "54.9, 99 % of alone". */
   text: string;
-  /** What the other bars are held against: drawn as an outline. */
+  /** Drawn as an outline, because the other bars are compared with it. */
   isReference?: boolean;
 }
 
-/** Many like things in each of several rows, a dot each, so that the few which lie apart are seen. */
+/** Several rows of many similar things, a dot each, so that the few outliers are visible. */
 export interface StripChart extends ChartText {
   kind: "strips";
   x: Axis;
   rows: readonly StripRow[];
-  /** What the dots are, and what those that are marked. */
+  /** Legend labels of plain and of marked dots. */
   dotsName: string;
   marksName: string;
-  /** Level with all rows: what their dots are held against, and where from on one counts as apart. */
+  /** Lines across all rows: the value that dots are compared with, and the threshold for outliers. */
   rules: readonly Rule[];
 }
 
 /** A row of dots, in the units of the axis. */
 export interface StripRow {
-  /** What was measured, at the left. */
+  /** The measured quantity; shown on the left. */
   label: string;
-  /** What stands at the right, such as the figure that the dots are shares of. */
+  /** The text on the right, such as the figure that the dots are relative to. */
   figure: string;
   dots: readonly number[];
-  /** Those that are to be told apart, and what is read of each. */
+  /** The marked dots, with their texts for readers. */
   marks: readonly StripMark[];
 }
 
-/** A dot to be told apart: what stands beside it, and what is read of it, which begins with that. */
+/** A marked dot: its label, and its text for readers, which begins with the label. */
 export interface StripMark {
   value: number;
   name: string;
@@ -168,7 +168,7 @@ export interface StripMark {
 
 /** A line across the whole chart, such as the link's limit. */
 export interface Rule {
-  /** The axis that the value lies on: a rule of y is level. */
+  /** The axis of the value: a rule of y is horizontal. */
   axis: "x" | "y";
   value: number;
   label: string;

@@ -24,7 +24,7 @@ export function drawCurves(chart: CurveChart): Drawing {
   );
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
   const onAxis = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
-  // A single cloud or histogram is what the title says it is.
+  // For a single cloud or histogram, the title is enough.
   const isAlone = curves.length === 1 && (curves[0]!.isDense || curves[0]!.columnWidth !== undefined);
   const legend = legendOf(isAlone ? [] : curves.map(legendEntry));
   const frame = frameOf(legend.height + ruleLabelHeight(rules), x, [...xs, ...onAxis("x")], y, [
@@ -44,7 +44,7 @@ export function drawCurves(chart: CurveChart): Drawing {
   };
 }
 
-/** The curve from left to right, without what a logarithmic axis has no place for: 0 and less. */
+/** The curve from left to right, without values that a logarithmic axis cannot show: 0 and less. */
 function drawable(curve: Curve, x: Axis, y: Axis): Curve {
   const points = curve.points
     .filter((point) => hasPlace(x, point.x) && hasPlace(y, point.y))
@@ -77,8 +77,8 @@ function curveOf(curve: Curve, index: number, frame: Frame): Markup {
 }
 
 /**
- * A band where neighbours of a joined curve have intervals, and an upright line for every other interval: a band ends
- * at a point that has one, and never suggests one where there is none.
+ * A band between joined neighbours with intervals, and an upright line for every other interval. A band ends at the
+ * last point that has one, so it never suggests an interval without data.
  */
 function intervalsOf({ isJoined, points }: Curve, frame: Frame): Markup[] {
   const band = area<ChartPoint>()
@@ -93,7 +93,7 @@ function intervalsOf({ isJoined, points }: Curve, frame: Frame): Markup[] {
   });
 }
 
-/** The points that have intervals; neighbours are in one list where they are joined. */
+/** Lists of points with intervals; joined neighbours are in one list. */
 function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): ChartPoint[][] {
   const runs: ChartPoint[][] = [];
   points.forEach((point, index) => {
@@ -126,7 +126,7 @@ function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[
   );
 }
 
-/** More than these would hide each other if they were as large as a few may be: square pixels. */
+/** Number of dots from which on they are drawn smaller, so that they do not hide each other. */
 const manyDots = 200;
 const [smallDot, largeDot] = [14, 42];
 

@@ -10,9 +10,9 @@ import {
 } from "d3-shape";
 
 /**
- * Curves differ in colour, in the mark of each point and in dashes; any one of the three is enough.
- * The colours are Okabe and Ito's (Color Universal Design, 2008), which people with any colour vision tell apart, made
- * darker for white paper and lighter for a dark screen until each has a contrast of 3 to 1 (WCAG 2.2, 1.4.11).
+ * Curves differ in colour, marks and dashes; any one of these is enough. The colours are those of Okabe and Ito (Color
+ * Universal Design, 2008), which are distinct for any colour vision, darkened for white paper and lightened for a dark
+ * screen to a contrast of 3 to 1 (WCAG 2.2, 1.4.11).
  */
 export const curveStyles: readonly CurveStyle[] = [
   { onLight: "#0072b2", onDark: "#56b4e9", mark: symbolCircle, dashes: "" },
@@ -30,30 +30,27 @@ export interface CurveStyle {
   onLight: string;
   onDark: string;
   mark: SymbolType;
-  /** SVG's stroke-dasharray; empty for a whole line. */
+  /** SVG's stroke-dasharray; empty for a solid line. */
   dashes: string;
 }
 
-/** The style of a number, which begin again after the last. */
+/** The style of an index; styles repeat after the last. */
 export function curveStyle(index: number): CurveStyle {
   return curveStyles[index % curveStyles.length]!;
 }
 
-/** The class of SVG elements that are drawn in a style. */
+/** The class of SVG elements with a style. */
 export function styleClass(index: number): string {
   return `s${index % curveStyles.length}`;
 }
 
-/** The colours of everything but curves, on light and on dark ground. */
+/** The colours of everything except curves, on light and dark backgrounds. */
 const grounds = {
   light: { ground: "#ffffff", text: "#1b1f24", quiet: "#57606a", grid: "#e3e6ea", line: "#8c959f" },
   dark: { ground: "#14171a", text: "#e8eaed", quiet: "#a9b1ba", grid: "#2b3036", line: "#6b747e" },
 } as const;
 
-/**
- * The style sheet of all charts. Without variables, which programs that are no browsers do not know; what is printed is
- * printed on white.
- */
+/** The style sheet of all charts. It uses no variables, which only browsers know; prints have a white background. */
 export function chartStyleSheet(): string {
   return [
     ".chart{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}",

@@ -9,7 +9,7 @@ import { drawForest } from "./forest-chart.js";
 import { element, Markup } from "./markup.js";
 import { drawStrips } from "./strip-chart.js";
 
-/** The picture as it stands in a page, which has the style sheet of all charts and shows the title itself. */
+/** The picture for a page, which has the style sheet of all charts and shows the title itself. */
 export function chartPicture(chart: Chart): Markup {
   const { height, content } = drawing(chart);
   return element("svg", { ...what(chart), viewBox: `0 0 ${chartWidth} ${Math.ceil(height)}` }, content);
@@ -19,7 +19,7 @@ export function chartPicture(chart: Chart): Markup {
 const border = 14;
 const captionLineHeight = 20;
 
-/** A file of its own: the picture with its title, ground and style sheet. */
+/** A file of its own: the picture with title, background and style sheet. */
 export function chartFile(chart: Chart): string {
   const { height, content } = drawing(chart);
   const lines = wrap(chart.title, Math.floor(chartWidth / textPixels("x")));
@@ -50,7 +50,7 @@ export function chartFile(chart: Chart): string {
   return `${file.text}\n`;
 }
 
-/** What the picture is to programs, and to people who cannot see it. */
+/** The description for programs, and for people who cannot see the picture. */
 function what({ title, description }: Chart): Record<string, string> {
   return { class: "chart", role: "img", "aria-label": `${title}. ${description}` };
 }

@@ -6,18 +6,18 @@ import { type Content, element, type Markup } from "./markup.js";
 
 const rowHeight = 18;
 const gap = 10;
-/** Names of cells have more capitals and digits than other texts, which are wide. */
+/** Factor for names of cells, which have more wide capitals and digits than other texts. */
 const roomForCapitals = 1.1;
-/** Labels and figures leave at least the rest of the width to the marks. */
+/** Largest share of the width for labels and figures; the rest is for the marks. */
 const mostLabelShare = 0.42;
 
 /**
- * An interval may reach so many times as far from 0 as the outermost mark or limit. What lies beyond is cut off with an
- * arrow: one row of which nothing is known must not press all others into a point.
+ * An interval is shown up to this multiple of the outermost mark or limit. The rest is cut off with an arrow, so that
+ * one unknown row does not shrink all others to a point.
  */
 const mostReach = 2.5;
 
-/** Changes as marks with their intervals as lines, a row each, beside a line at 0 and those of the limits. */
+/** Changes as marks with intervals as lines, one row each, with lines at 0 and at the limits. */
 export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing {
   const legend = legendOf(kinds);
   const labels = rows.map(({ label }) => cutOff(label));
@@ -39,7 +39,7 @@ export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing 
         element("text", { x: left - gap, y: middleOf(index) + 4, "text-anchor": "end" }, labels[index]),
         element("text", { x: chartWidth, y: middleOf(index) + 4, "text-anchor": "end" }, figure),
       ]),
-      // As the curves of other charts are: what a legend's entry stands for is one group.
+      // Like a curve of other charts, each entry of the legend is one group.
       ...kinds.map((kind, index) =>
         element(
           "g",
@@ -55,7 +55,7 @@ function widest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(textPixels));
 }
 
-/** What is cut off is still in the row's own text. */
+/** The row's own text still has what is cut off. */
 function cutOff(label: string): string {
   const most = Math.floor((chartWidth * mostLabelShare) / textPixels("x"));
   return label.length <= most ? label : `${label.slice(0, most - 1)}…`;
@@ -69,7 +69,7 @@ function extent(rows: readonly ForestRow[]): number[] {
   return [...certain, ...ends.map((end) => Math.max(-reach, Math.min(reach, end)))];
 }
 
-/** A dashed line down through all rows that have the same limit, and what it is beside the first. */
+/** A dashed line through all consecutive rows with the same limit, with its meaning at the first. */
 function limitLines(rows: readonly ForestRow[], name: string, { x, top, left, right }: Area): Markup[] {
   const most = Math.max(...rows.map(({ limits }) => limits.length));
   const lines = Array.from({ length: most }, (_, which) => {
@@ -109,7 +109,7 @@ function rowMark(row: ForestRow, { name, style, isOpen }: ForestKind, y: number,
   ];
 }
 
-/** From end to end, with an upright stroke at each, or an arrow where it goes on outside of the picture. */
+/** From end to end, with an upright stroke at each, or an arrow if it continues outside the picture. */
 function whisker(low: number, high: number, y: number, { x, left, right }: Area): string {
   const [from, to] = [Math.max(left, x(low)), Math.min(right, x(high))].map((at) => at.toFixed(1));
   const start = x(low) < left ? `M${left + 5},${y - 4}L${from},${y}L${left + 5},${y + 4}` : stroke(from!, y);

@@ -1,6 +1,6 @@
 import { printableText } from "../printable-text.js";
 
-/** Text of a page or a picture in which nothing is left to escape. Only the functions below make it. */
+/** Text of a page or a picture that is already escaped. Only the functions below make it. */
 export class Markup {
   readonly text: string;
   /** `text` must be markup already. */
@@ -9,13 +9,13 @@ export class Markup {
   }
 }
 
-/** What stands in an element: markup, or text from anywhere, which is escaped; null, undefined and false are nothing. */
+/** The content of an element: markup, or any text, which is escaped; null, undefined and false are empty. */
 export type Content = Markup | string | number | null | undefined | false | readonly Content[];
 
-/** Attributes by name; undefined, null and false leave one out, true is one without a value. Numbers are rounded. */
+/** Attributes by name: undefined, null and false leave one out, true means one without a value. Numbers are rounded. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Elements of HTML that have no end tag. */
+/** Elements of HTML without an end tag. */
 const voidElements = new Set(["meta", "br", "wbr", "hr", "link", "img", "input", "col"]);
 
 /** An element of HTML or SVG. Names of elements and attributes are pinbench's own, never from outside. */
@@ -28,7 +28,7 @@ export function element(name: string, attributes: Attributes, ...content: Conten
   return new Markup(voidElements.has(name) ? start : `${start}${join(content)}</${name}>`);
 }
 
-/** Several contents one after the other, with nothing around them. */
+/** Several contents in a row, without an element around them. */
 export function fragment(...content: Content[]): Markup {
   return new Markup(join(content));
 }
@@ -56,10 +56,12 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** What no document of XML may hold, escaped or not (XML 1.0, 2.2), apart from control characters: halves of characters too. */
+/**
+ * Characters that XML forbids even as escapes (XML 1.0, 2.2), apart from control characters: also halves of characters.
+ */
 const notInXml = /[\ufffe\uffff\p{Surrogate}]/gu;
 
-/** Text as it must stand between tags and in quoted attributes, what a page would obey made visible first. */
+/** Text for use between tags and in quoted attributes; control characters become visible. */
 function escapeMarkup(text: string): string {
   return printableText(text)
     .replace(notInXml, "\ufffd")

@@ -6,18 +6,18 @@ import { element, type Markup } from "./markup.js";
 
 const rowHeight = 30;
 const gap = 10;
-/** Names of cells have more capitals and digits than other texts, which are wide. */
+/** Factor for names of cells, which have more wide capitals and digits than other texts. */
 const roomForCapitals = 1.1;
-/** Labels leave at least the rest of the width to the dots. */
+/** Largest share of the width for labels; the rest is for the dots. */
 const mostLabelShare = 0.42;
 
-/** Which of `curveStyles` they have. */
+/** Indices of their styles in `curveStyles`. */
 const [dotStyle, markStyle] = [0, 1];
-/** Square pixels of a dot, and how far it may lie above or below the middle of its row, so that many are seen as many. */
+/** Square pixels of a dot, and its largest distance from the middle of its row, so that many dots look like many. */
 const dotArea = 9;
 const mostAside = 9;
 
-/** Rows of dots above an axis, those to be told apart as larger marks on them. */
+/** Rows of dots above an axis, with larger marks for the marked ones. */
 export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart): Drawing {
   const hasMarks = rows.some(({ marks }) => marks.length > 0);
   const legend = legendOf([
@@ -45,7 +45,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
         element("text", { x: left - gap, y: middleOf(index) + 4, "text-anchor": "end" }, labels[index]),
         element("text", { x: chartWidth, y: middleOf(index) + 4, "text-anchor": "end" }, figure),
       ]),
-      // As the curves of other charts are: what a legend's entry stands for is one group.
+      // Like a curve of other charts, each entry of the legend is one group.
       element(
         "g",
         { class: `curve ${styleClass(dotStyle)}`, "data-curve": 0 },
@@ -74,7 +74,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
   };
 }
 
-/** The golden ratio's part: its multiples fill a row evenly, the same at each drawing. */
+/** From the golden ratio: its multiples fill a row evenly, and in the same way each time. */
 const step = (Math.sqrt(5) - 1) / 2;
 
 function cloud({ dots }: StripRow, middle: number, across: (value: number) => number): string {
@@ -82,7 +82,7 @@ function cloud({ dots }: StripRow, middle: number, across: (value: number) => nu
   return dots.map((value, index) => markAt(dotStyle, dotArea, across(value), middle + aside(index))).join("");
 }
 
-/** What marks are, the lowest first, as far as there is room; the lowest says how many of them have no name. */
+/** Names of marks, the lowest first, as far as there is room; the lowest one has the number of marks without a name. */
 function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): Markup[] {
   const [lowest, ...others] = [...marks].sort((a, b) => a.value - b.value);
   if (lowest === undefined) return [];
@@ -94,7 +94,7 @@ function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): 
     const place = isLeft ? { x: at - nameGap, "text-anchor": "end" } : { x: at + nameGap };
     return element("text", { class: "halo", y: middle + 4, ...place }, name);
   };
-  // Its name may grow by how many have none.
+  // Its name may grow by that number.
   const most = `${shortName(lowest)}${others.length === 0 ? "" : ` +${others.length}`}`;
   const at = across(lowest.value);
   const isLeft = at - nameGap - textPixels(most) >= left;
@@ -114,7 +114,7 @@ function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): 
   return [drawn(`${shortName(lowest)}${nameless === 0 ? "" : ` +${nameless}`}`, isLeft, at), ...named];
 }
 
-/** Letters of a name beside a mark, and pixels between the two. */
+/** Most letters of a mark's name, and pixels between the two. */
 const [mostName, nameGap] = [18, 8];
 
 function shortName({ name }: StripMark): string {
@@ -125,7 +125,7 @@ function widest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(textPixels));
 }
 
-/** What is cut off is still read of the row's marks, and in the table. */
+/** The texts of the row's marks and the table still have what is cut off. */
 function cutOff(label: string): string {
   const most = Math.floor((chartWidth * mostLabelShare) / textPixels("x"));
   return label.length <= most ? label : `${label.slice(0, most - 1)}…`;

@@ -6,9 +6,8 @@ import { counted, unbroken } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
 /**
- * One document of a page: what it comes to with the table that shows it, its pictures, its details and tables, and where
- * it was measured. Always as many parts, empty ones too, so that those of documents beside each other stand at the same
- * height.
+ * One document of a page: its answer with the main table, its pictures, its details and tables, and its environment. It
+ * always has the same number of parts, even empty ones, so that those of neighbouring documents line up.
  */
 export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place): Markup {
   const { report, charts, file } = chapter;
@@ -54,28 +53,30 @@ export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place)
   );
 }
 
-/** What a document is called on its page. */
+/** The title of a document on its page. */
 export function titleOf({ file, report }: Chapter): string {
   return file === undefined ? report.name : `${file}: ${report.name}`;
 }
 
-/** Where a document stands on its page. */
+/** The place of a document on its page. */
 interface Place {
   id: string;
-  /** Among those beside each other; none of a single one. */
+  /** Number among several documents; absent for a single one. */
   number?: number;
-  /** Above the others, as wide as all of them. */
+  /** Above the others, with their full width. */
   isWhole?: boolean;
 }
 
-/** What is most urgent, then the figures, then sentences. */
+/** The most urgent first, then figures, then sentences. */
 function byRank(a: Block, b: Block): number {
   const rank = (block: Block) =>
     block.type === "alert" ? 0 : block.type === "answer" && block.headline !== undefined ? 1 : 2;
   return rank(a) - rank(b);
 }
 
-/** The first table, and those like it right behind. Of a long one the rows that matter most, if it says which. */
+/**
+ * The first table, and similar ones right after it. Of a long one, only the rows that matter most, if it names them.
+ */
 function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: ReadonlySet<Block> } {
   const tables = blocks.flatMap((block) =>
     block.type === "table" && block.isDetail !== true ? [block] : [],
@@ -119,7 +120,7 @@ function partOf(block: Block): Part {
   }
 }
 
-/** Blocks one below the other: texts of a type that follow each other are one list. `level` is that of headings in them. */
+/** Blocks below each other: consecutive texts of a type are one list. `level` is that of headings in them. */
 function drawBlocks(blocks: readonly Block[], level: number): Markup[] {
   const runs: Block[][] = [];
   for (const block of blocks) {
@@ -136,7 +137,7 @@ function drawRun(run: readonly Block[], level: number): Markup[] {
   const [{ type }] = run as [Block];
   if (type === "alert") return paragraphs(notes, type);
   if (type === "answer") return run.flatMap((block) => (block.type === "answer" ? drawAnswer(block) : []));
-  // Where a file was found stands in one list with what is in it.
+  // The file of a document is listed with its facts.
   if (type === "facts") {
     const all = run.flatMap((block) => (block.type === "facts" ? block.facts : []));
     return all.length === 0 ? [] : [factList(all)];
@@ -197,7 +198,7 @@ function part(heading: string, content: Markup[], name: string): Markup {
   return element("div", {}, element("h3", {}, heading), element("div", { class: name }, content));
 }
 
-/** A sentence, or its figures with the sentence below them. */
+/** A sentence, or its figures with the sentence below. */
 function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>): Markup[] {
   if (headline === undefined) return paragraphs([answer], "answer");
   const figures = headline.map(([label, value]) =>
@@ -209,7 +210,7 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   ];
 }
 
-/** A text that may go on in another line behind a slash. */
+/** A text that may break after a slash. */
 function breakable(text: string): Markup {
   const [first, ...others] = text.split("/");
   return fragment(
@@ -257,8 +258,8 @@ const mostUnwrapped = 24;
 const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
 
 /**
- * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
- * is asked for, or printed.
+ * A grid as a table of HTML, which scrolls if the page is too narrow. A long one is closed until the reader opens it,
+ * or prints the page.
  */
 function pageTable(
   { caption, name: ownName, columns, rows, footnote }: Grid,

@@ -11,17 +11,17 @@ import type { Chapter } from "./chapter.js";
 import { chapterSection, titleOf } from "./chapter-section.js";
 import { sampleChartNames, sampleData } from "./sample-data.js";
 
-/** Compiled apart, as they run in a browser: each is a module that knows the others only by what is in the page. */
+/** Compiled separately, because they run in a browser: each is a module that knows the others only through the page. */
 const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 
-/** Beside this file; the second one has what differs by medium. */
+/** Next to this file; the second one has the rules by medium. */
 const styleSheets = ["page.css", "page-media.css"];
 
-/** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
+/** A self-contained HTML file: it loads nothing from the network, and treats no text in it as markup. */
 export function page(
   chapters: readonly Chapter[],
   version: string,
-  /** What the two documents differ in: it stands above them, and their charts are drawn as one each. */
+  /** The difference of the two documents: it is shown above them, and their charts are drawn together. */
   difference: Chapter | null = null,
 ): string {
   const sheets = styleSheets.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"));
@@ -62,12 +62,12 @@ export function page(
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
 }
 
-/** What scripts read, and nothing runs. */
+/** Data for scripts, which is not executed. */
 function dataScript(id: string, json: string): Markup {
   return element("script", { type: "application/json", id }, new Markup(json));
 }
 
-/** Those that find anything to do in the page. */
+/** The scripts that the page needs. */
 function scriptNames(chapters: readonly Chapter[]): string[] {
   if (chapters.every(({ charts }) => charts.length === 0)) return [];
   return [
@@ -82,14 +82,14 @@ function hasSamples({ samples }: Chapter): boolean {
   return samples.length > 0;
 }
 
-/** Nothing is loaded, sent or run but pinbench's own style sheet and scripts, which are known by their hashes. */
+/** Nothing is loaded, sent or executed except pinbench's own style sheet and scripts, identified by hashes. */
 function policy(style: string, scripts: readonly string[]): string {
   const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   const scriptSources = scripts.length === 0 ? "'none'" : scripts.map(hash).join(" ");
   return `default-src 'none'; style-src ${hash(style)}; script-src ${scriptSources}; base-uri 'none'; form-action 'none'`;
 }
 
-/** Where several documents stand one after the other, what they are. */
+/** A table of contents for several documents below each other. */
 function contents(chapters: readonly Chapter[]): Markup | false {
   if (chapters.length < 2) return false;
   const entries = chapters.map((chapter, index) =>
@@ -99,10 +99,9 @@ function contents(chapters: readonly Chapter[]): Markup | false {
 }
 
 /**
- * The same chapters, with the axes of charts that have one name reaching as far as the widest of them: the same place in
- * two of them is the same figure, so that they can be compared by eye and laid over each other. Charts whose axes count
- * different things, as µs here and GB/s there, stay as they are, and so do those of samples: the noise of one cell would be too narrow
- * to be seen on the axis of another.
+ * The chapters with equal axes for charts of the same name: the same place then means the same figure, so that they can
+ * be compared by eye and overlaid. Charts with different quantities, such as µs and GB/s, keep their axes. So do those
+ * of samples, because the noise of one cell would be too narrow on the axis of another.
  */
 export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
   const all = chapters.flatMap(({ charts }) => charts).filter(({ name }) => !ownAxes.has(name));
@@ -120,7 +119,7 @@ export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
 
 const ownAxes: ReadonlySet<string> = new Set(Object.values(sampleChartNames));
 
-/** What charts must have in common to have the same axes. */
+/** The properties in which charts must agree to share axes. */
 function keyOf(chart: Chart): string {
   const axes = axesOf(chart).map(({ label, scale }) => `${label}/${scale}`);
   return [chart.kind, chart.name, ...axes].join("//");
@@ -137,7 +136,7 @@ function axesOf(chart: Chart): Axis[] {
   }
 }
 
-/** What the charts together have on each axis: its ends, and where it is marked. */
+/** The common range and marks of charts on each axis. */
 interface Reach {
   ends: number[];
   ticks: number[] | null;
@@ -165,7 +164,7 @@ function barValues({ groups }: OfKind<"bars">): number[] {
   return groups.flatMap(({ bars }) => bars.flatMap(({ value, high }) => [value, high ?? value]));
 }
 
-/** As far as a curve chart draws: intervals, columns and rules too. */
+/** All values that a curve chart draws: also intervals, columns and rules. */
 function curveValues({ curves, rules, x, y }: OfKind<"curves">, axis: "x" | "y"): number[] {
   const isLog = (axis === "x" ? x : y).scale === "log";
   const ofPoints = curves.flatMap(({ points, columnWidth = 0 }) =>

@@ -1,22 +1,22 @@
 import { printableText } from "../printable-text.js";
 import type { Chapter, SampleSeries } from "./chapter.js";
 
-/** What the charts of samples are called. Each shows a cell of its own result, so that their axes are their own. */
+/** Names of the charts of samples. Each shows a cell of its own result, so it keeps its own axes. */
 export const sampleChartNames = {
   overTime: "samples-over-time",
   distribution: "samples-distribution",
 } as const;
 
 /**
- * The samples of a page as its script reads them: an entry a chapter, and in it one a series. Whole numbers, as most of
- * a page's bytes may be samples: a value is `(leastValue + values[i]) * valueStep` in `unit`, and a start so many tenths of a
- * millisecond after the one before it, the first one after the start of the device's session.
+ * The samples of a page for its script: a list for each chapter, with an entry for each series. Whole numbers keep the
+ * page small: a value is `(leastValue + values[i]) * valueStep` in `unit`. A start is the number of tenths of a
+ * millisecond since the previous one, the first since the start of the device's session.
  */
 export type SampleData = readonly (readonly EncodedSeries[])[];
 
-/** A series in whole numbers; all else is as in the chapter's. */
+/** A series in whole numbers; other fields are as in the chapter. */
 export interface EncodedSeries extends Pick<SampleSeries, "name" | "style" | "process" | "unit"> {
-  /** Which cell of the chapter it is of, from 0. */
+  /** Index of its cell in the chapter. */
   cell: number;
   valueStep: number;
   leastValue: number;
@@ -27,12 +27,12 @@ export interface EncodedSeries extends Pick<SampleSeries, "name" | "style" | "pr
 /** Tenths of a millisecond. */
 const startsPerMs = 10;
 /**
- * What a value is rounded to: so many digits of the largest one of its series, or of what its values differ by where that
- * is finer, or columns of a histogram would be narrower than its steps; but at most so many as tell measured ones apart.
+ * Significant digits of values: of the largest one of its series, or of their range if that is finer, because the
+ * columns of a histogram must not be narrower than the steps; at most as many as distinguish measured values.
  */
 const [valueDigits, spanDigits, mostDigits] = [4, 3, 9];
 
-/** The content of a script element of the type application/json: no text in it can end that element. */
+/** The content of a script element of type application/json: no text in it can end that element. */
 export function sampleData(chapters: readonly Chapter[]): string {
   const data: SampleData = chapters.map(({ samples }) => {
     const cells = new Map([...new Set(samples.map(({ id }) => id))].map((id, cell) => [id, cell]));
@@ -42,7 +42,7 @@ export function sampleData(chapters: readonly Chapter[]): string {
 }
 
 function encoded({ name, style, process, unit, startMs, values }: SampleSeries, cell: number): EncodedSeries {
-  // A power of ten is written down in few characters; as a negative power it is exact to divide by.
+  // A power of ten is short to write; a negative power is divided by exactly.
   const decimals = decimalsOf(values);
   const starts = startMs.map((start) => Math.round(start * startsPerMs));
   const steps = values.map((value) => Math.round(value * 10 ** decimals));

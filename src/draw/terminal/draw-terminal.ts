@@ -13,10 +13,10 @@ import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 
-/** Where the words of tables are explained. */
+/** Points to the explanation of the tables' words. */
 const termsFact: Fact = ["Words", "pinbench help terms explains them"];
 
-/** A report for people at a terminal; without --verbose its main figures and its answer. */
+/** A report for people at a terminal; without --verbose only its main figures and its answer. */
 export function drawTerminal(report: Report, screen: Screen): string {
   return screen.isVerbose ? drawWhole(report, screen) : drawBrief(report, screen);
 }
@@ -65,7 +65,7 @@ function drawBrief(report: Report, screen: Screen): string {
   return text;
 }
 
-/** Small tables of the same columns that stand next to each other, as one. */
+/** Joins adjacent small tables with the same columns. */
 function joinTables(blocks: readonly Block[]): Block[] {
   const [joined, heads]: [Block[], string[]] = [[], []];
   for (const block of blocks) {
@@ -90,10 +90,10 @@ function joinTables(blocks: readonly Block[]): Block[] {
   return joined;
 }
 
-/** Larger tables are read more easily one by one. */
+/** Larger tables are easier to read separately. */
 const mostJoinedRows = 2;
 
-/** The block without what only --verbose shows; the same one where it has nothing of that. */
+/** The block without the parts that only --verbose shows; the block itself if it has none. */
 function briefBlock(block: Block, isCore = false): Block {
   if (block.type === "facts" && block.brief !== undefined) return { ...block, facts: block.brief };
   if (block.type !== "table") return block;
@@ -127,7 +127,7 @@ function isAlert(block: Block): block is Extract<Block, Note> {
   return block.type === "alert";
 }
 
-/** The lines of blocks between which a terminal has empty lines: texts of a type that follow each other are one. */
+/** The lines of blocks, which a terminal separates by empty lines: consecutive texts of a type are one block. */
 function blockLines(blocks: readonly Block[], screen: Screen): string[][] {
   const drawn: string[][] = [];
   const shown = blocks.flatMap((block) => (block.type === "fold" ? texts("note", block.instead) : [block]));
@@ -166,7 +166,7 @@ function linesOf(block: Block, screen: Screen): string[][] {
       return [
         block.items.flatMap((item) => paragraph(item, screen, { prefix: `${indent}- `, style: chalk.dim })),
       ];
-    // Lines of programs are not broken, whatever the width.
+    // Lines of programs are never broken.
     case "code":
       return [block.text.trimEnd().split("\n")];
     case "lines":
@@ -185,7 +185,7 @@ function noteLines({ text, tone }: Note, prefix: string, screen: Screen): string
   return paragraph(text, screen, { prefix, style: (line) => paint(line, tone, screen) });
 }
 
-/** What must be read before any figure. */
+/** Alerts, which come before any figure. */
 export function alertLines(alerts: readonly Note[], screen: Screen): string[] {
   return alerts.flatMap(({ text, tone }) =>
     paragraph(text, screen, { prefix: "! ", style: (line) => screen.chalk.bold(paint(line, tone, screen)) }),

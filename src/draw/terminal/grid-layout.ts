@@ -2,32 +2,32 @@ import type { Column } from "../report.js";
 import { splitWords } from "../words.js";
 import { visibleWidth, wrap } from "./terminal-text.js";
 
-/** One cell of a table before it is drawn: a text and a note beside it, both padded to stand below those above. */
+/** One cell of a table before drawing: a text and a note, both padded to line up with the rows above. */
 export interface Entry {
   text: string;
   /** Empty for none. */
   note: string;
 }
 
-/** A column as it is to be laid out, with an entry for each row. */
+/** A column for the layout, with an entry for each row. */
 export interface Strip {
   column: Column;
   entries: readonly Entry[];
 }
 
-/** How a table is drawn so that it fits. */
+/** A layout with which a table fits. */
 export interface Layout {
   /** Blanks between two columns. */
   gap: number;
-  /** Notes stand below their figures. */
+  /** Whether notes are below their figures. */
   notesBelow: boolean;
-  /** The tables that stand one below the other, each with the strips by index, and with the width of each. */
+  /** Partial tables below each other, each with its strips. */
   parts: readonly (readonly PlacedStrip[])[];
-  /** The strips that there is no room for, by index. */
+  /** Indices of the strips without room. */
   leftOut: readonly number[];
 }
 
-/** A strip by its index, and how wide it is drawn. */
+/** A strip by its index, and its width. */
 export interface PlacedStrip {
   index: number;
   width: number;
@@ -41,14 +41,14 @@ interface Step {
 
 const narrow: Step = { gap: 2, wraps: false, notesBelow: false };
 
-/** From the most to the least pleasant to read. */
+/** From the most to the least readable. */
 const steps: readonly Step[] = [{ ...narrow, gap: 3 }, narrow, { ...narrow, wraps: true }];
 const lastStep: Step = { ...narrow, wraps: true, notesBelow: true };
 
 /**
- * The first of these that is no wider than `width`: narrower gaps; words on two lines in few rows; the same without the
- * columns that can be spared, one after the other; words on two lines in any row; notes below their figures; parts of the
- * columns below each other, each with the first `labels` columns. Null where not even these fit.
+ * The first of these layouts that fits into `width`: narrower gaps; words on two lines in few rows; the same with fewer
+ * columns, dropped one by one; words on two lines in any row; notes below their figures; parts of the columns below
+ * each other, each with the first `labels` columns. Null if none fits.
  */
 export function fitGrid(strips: readonly Strip[], labels: number, width: number): Layout | null {
   const indices = strips.map((_, index) => index);
@@ -73,7 +73,7 @@ export function fitGrid(strips: readonly Strip[], labels: number, width: number)
   return null;
 }
 
-/** The share of a table's rows that may take two lines before a column is left out. */
+/** Largest share of rows with two lines before a column is dropped. */
 const mostLongRows = 0.25;
 
 function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[], step: Step): boolean {
@@ -86,13 +86,13 @@ function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[]
   return rows.filter((_, row) => isLong(row)).length <= mostLongRows * rows.length;
 }
 
-/** How wide a table is, with all of its columns and a narrow gap behind each. */
+/** Width of a table with all its columns, and a narrow gap after each. */
 export function widthWithGaps(strips: readonly Strip[]): number {
   const widths = strips.map((strip) => widthOf(strip, narrow));
   return widths.reduce((sum, one) => sum + one, 0) + narrow.gap * strips.length;
 }
 
-/** The strips with a width each that fit in all; null where they do not. */
+/** The strips with a width each that fit together; null if they do not. */
 function place(
   strips: readonly Strip[],
   indices: readonly number[],
@@ -115,7 +115,7 @@ function place(
   return placed;
 }
 
-/** As many columns beside the labels in each part as there is room for; null where there is none for a single one. */
+/** Parts with as many columns as fit next to the labels; null if not even one fits. */
 function inParts(
   strips: readonly Strip[],
   kept: readonly number[],
@@ -164,7 +164,7 @@ function widthOf({ column, entries }: Strip, { notesBelow }: Step): number {
   return Math.max(0, ...column.head.map(visibleWidth), ...widths);
 }
 
-/** How narrow a column of words may become: none of them is broken, and no entry takes more lines than it may. */
+/** Smallest width of a column of words: no word is broken, and no entry exceeds its number of lines. */
 function leastWidth({ column, entries }: Strip, width: number): number {
   if (column.align !== "left" || entries.some(({ note }) => note !== "")) return width;
   const texts = [...new Set([...column.head, ...entries.map(({ text }) => text)])];
@@ -174,10 +174,10 @@ function leastWidth({ column, entries }: Strip, width: number): number {
   return Math.min(width, least);
 }
 
-/** Before the second line of an entry, which is no entry of its own. */
+/** Marks the second line of an entry, so that it does not look like another entry. */
 const hangingIndent = "  ";
 
-/** The text in lines of at most `width` columns, all but the first one indented. */
+/** The text in lines of at most `width` columns; all but the first are indented. */
 function hangingLines(text: string, width: number): string[] {
   const [first = "", ...rest] = wrap(text, width);
   if (rest.length === 0) return [first];

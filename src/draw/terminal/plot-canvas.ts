@@ -1,25 +1,25 @@
 /*
- * Lines and marks in characters. Each character is a cell of several dots: a braille pattern of 2 × 4 of them, or in ASCII
- * one of the signs that stand at the top, in the middle or at the bottom of a line.
+ * Lines and marks in characters. Each character is a cell of several dots: a braille pattern of 2 × 4 dots, or in ASCII
+ * one of the signs at the top, in the middle or at the bottom of a line.
  */
 
 /** Colours a piece of text, or leaves it as it is. */
 export type Paint = (text: string) => string;
 
-/** A place on the canvas in cells, from its upper left corner: (0.5, 0.5) is the middle of the first one. */
+/** A place on the canvas in cells from its upper left corner: (0.5, 0.5) is the middle of the first cell. */
 export interface Place {
   column: number;
   row: number;
 }
 
-/** How a cell is divided into dots, and the sign for a set of them: bit `dotRow * across + dotColumn` is a dot. */
+/** The dots of a cell, and the sign for a set of them: bit `dotRow * across + dotColumn` is a dot. */
 interface DotSigns {
   across: number;
   down: number;
   sign: (dots: number) => string;
 }
 
-/** Which bit of U+2800 each dot is: the patterns were six dots first, and have got their lowest row later. */
+/** The bit of U+2800 for each dot: the patterns had six dots at first, and got their lowest row later. */
 const brailleBits = [0, 3, 1, 4, 2, 5, 6, 7];
 
 const braille: DotSigns = {
@@ -36,7 +36,7 @@ interface Sign {
   paint: Paint;
 }
 
-/** Of what a cell has, the mark is seen, or else the dots, or else the ground. */
+/** A cell shows its mark, or else its dots, or else its ground. */
 interface Cell {
   ground: Sign;
   dots: number;
@@ -46,15 +46,15 @@ interface Cell {
 
 const blank: Sign = { text: " ", paint: String };
 
-/** Moves of a mark, in cells to the right, that are tried in turn until a cell is free. */
+/** Columns by which a mark is moved, tried in turn until a cell is free. */
 const nearby = [0, 1, -1, 2, -2];
 
-/** A rectangle of characters; marks lie on top of lines, and of two of the same kind the later one. */
+/** A rectangle of characters; marks cover lines, and later marks cover earlier ones. */
 export class PlotCanvas {
   readonly #cells: Cell[][];
   readonly #signs: DotSigns;
 
-  /** So many characters wide and lines high, in ASCII or with braille patterns. */
+  /** `columns` and `rows` in characters; uses ASCII or braille patterns. */
   constructor(columns: number, rows: number, isAscii: boolean) {
     this.#signs = isAscii ? ascii : braille;
     this.#cells = Array.from({ length: rows }, () =>
@@ -62,7 +62,7 @@ export class PlotCanvas {
     );
   }
 
-  /** Puts a text below all that is drawn, from the left end of a line on. */
+  /** Puts a text below everything drawn, from the left end of a line on. */
   ground(row: number, text: string, paint: Paint): void {
     for (const [column, sign] of [...text].entries()) {
       const cell = this.#cells[row]?.[column];
@@ -70,7 +70,7 @@ export class PlotCanvas {
     }
   }
 
-  /** A straight line; a dashed one leaves every other cell out. */
+  /** A straight line; a dashed one leaves out every second cell. */
   line(from: Place, to: Place, paint: Paint, isDashed = false): void {
     const { across, down } = this.#signs;
     const [x, y] = [from.column * across, from.row * down];
@@ -88,7 +88,7 @@ export class PlotCanvas {
     }
   }
 
-  /** A sign in the cell of that place, or beside it where another mark is. */
+  /** A sign in the cell of that place, or next to it if another mark is there. */
   mark({ column, row }: Place, text: string, paint: Paint): void {
     const cells = this.#cells[Math.floor(row)] ?? [];
     const near = nearby.flatMap((right) => cells[Math.floor(column) + right] ?? []);
@@ -96,7 +96,7 @@ export class PlotCanvas {
     if (cell !== undefined) cell.mark = { text, paint };
   }
 
-  /** The picture's lines, none of which ends in blanks. */
+  /** The picture's lines, without blanks at the end. */
   lines(): string[] {
     return this.#cells.map((cells) => {
       const signs = cells.map(({ ground, dots, paint, mark }) => {

@@ -13,10 +13,10 @@ import {
 } from "./grid-layout.js";
 import { factLines, paint, paragraph, shownText, visibleWidth, wrap } from "./terminal-text.js";
 
-/** How far tables, facts and notes are indented. */
+/** Indentation of tables, facts and notes. */
 export const indent = "  ";
 
-/** One rule below the head at most and no other line; cli-table3's own colours are off, chalk alone decides. */
+/** At most one rule, below the head; the colours of cli-table3 are off, because chalk decides. */
 function frame(rule: string, gap: string): Table.TableConstructorOptions {
   const none = [
     "top",
@@ -40,17 +40,17 @@ function frame(rule: string, gap: string): Table.TableConstructorOptions {
   };
 }
 
-/** With what its entries were made of. */
+/** With the figures of its entries. */
 interface DrawnStrip extends Strip {
   figures: readonly Figure[];
 }
 
-/** How wide a further column may be beside all columns of a grid; less than 0 where these do not fit themselves. */
+/** Room for another column next to all columns of a grid; negative if these do not fit themselves. */
 export function roomBeside(grid: Grid, screen: Screen): number {
   return screen.columns - indent.length - widthWithGaps(stripsOf(shownGrid(grid, screen)));
 }
 
-/** Draws a grid without its caption: indented lines that fit the screen, none of which ends in blanks. */
+/** Draws a grid without its caption: indented lines that fit the screen, without blanks at the end. */
 export function terminalGrid(grid: Grid, screen: Screen): string[] {
   const shown = shownGrid(grid, screen);
   if (screen.isPlain) return plainRows(shown, screen);
@@ -79,7 +79,7 @@ function stripsOf(grid: Grid): DrawnStrip[] {
   });
 }
 
-/** All texts of a grid as the screen shows them. */
+/** All texts of a grid, as the screen can show them. */
 function shownGrid(grid: Grid, screen: Screen): Grid {
   const shown = (text: string) => shownText(text, screen);
   return {
@@ -122,7 +122,7 @@ function tableLines(table: Table.Table): string[] {
     .map((line) => indent + line);
 }
 
-/** A short head stands at the bottom of its cell, next to the rule. */
+/** A short head is at the bottom of its cell, next to the rule. */
 function headCell(lines: readonly string[], height: number, { chalk }: Screen): string {
   return [...Array<string>(height - lines.length).fill(""), ...lines]
     .map((line) => (line === "" ? line : chalk.bold(line)))
@@ -146,12 +146,12 @@ function bodyCell(
   return `${text}${layout.notesBelow ? "\n" : " "}${dimmed}${entry.note.slice(note.length)}`;
 }
 
-/** A row each line, whatever its width: with all labels, no empty cell, and single blanks within a cell alone. */
+/** One line per row, whatever its width: with all labels, no empty cells, and only single blanks within a cell. */
 function plainRows({ columns, rows }: Grid, screen: Screen): string[] {
   const table = new Table({
     ...frame("", "   "),
     head: headTexts(columns).map((head) => screen.chalk.bold(head || "-")),
-    // The first column begins each line, so that awk and cut find it.
+    // The first column begins each line, for awk and cut.
     colAligns: columns.map(({ align }, index) => (index === 0 ? "left" : align)),
   });
   for (const row of rows) {
@@ -162,7 +162,7 @@ function plainRows({ columns, rows }: Grid, screen: Screen): string[] {
   return tableLines(table).map((line) => line.trimStart());
 }
 
-/** A block of "label  value" each row, where there is no room for two columns beside each other. */
+/** A block of "label  value" for each row, if there is no room for two columns. */
 function stackedRows({ columns, rows }: Grid, screen: Screen): string[] {
   const heads = headTexts(columns);
   return rows.flatMap((row, index) => {
@@ -178,7 +178,7 @@ function withNote({ text, note }: Figure): string {
   return note === "" ? text : `${text} ${note}`;
 }
 
-/** Texts and notes of one column, padded so that they line up, numbers by their decimal point. */
+/** Texts and notes of one column, padded to line up; numbers are aligned by their decimal point. */
 function padEntries(figures: readonly Figure[], align: Column["align"]): Entry[] {
   const parts = figures.map(splitAtPoint);
   const wholeWidth = widest(parts.map(({ whole }) => whole));
@@ -200,15 +200,15 @@ function blanks(count: number): string {
   return " ".repeat(Math.max(0, count));
 }
 
-/** A plain number, ratio or share. What carries another unit is aligned by its end, so that units stand together. */
+/** A plain number, ratio or share. Figures with other units are aligned at their ends, so that the units line up. */
 const number = /^\d+(\.\d+)?( ?[×x%])?$/;
 
-/** A word such as "failed" does not move the decimal points of the numbers above it. */
+/** A word such as "failed" does not shift the numbers in its column. */
 function isWord({ text }: Figure): boolean {
   return !number.test(text);
 }
 
-/** "55.4 %" is "55" and ".4 %"; a word has neither part. */
+/** "55.4 %" is "55" and ".4 %"; a word is neither. */
 function splitAtPoint(shown: Figure): { whole: string; rest: string } {
   if (isWord(shown)) return { whole: "", rest: "" };
   const { text } = shown;

@@ -7,9 +7,9 @@ import { indent } from "./terminal-grid.js";
 import { paragraph, visibleWidth, wrap } from "./terminal-text.js";
 
 /**
- * How a terminal tells the curves of `curveStyles` apart: by the same signs as a page, as far as Unicode has them, and by
- * Okabe and Ito's colours. Nobody knows whether a terminal is light or dark, so they are made lighter or darker until each
- * has a contrast of 3.5 to 1 with white and with black (WCAG 2.2, 1.4.11, asks for 3 to 1).
+ * Styles that distinguish the curves of `curveStyles` in a terminal: the signs of a page, if Unicode has them, and
+ * Okabe and Ito's colours. A terminal may be light or dark, so the colours are adjusted to a contrast of 3.5 to 1 with
+ * both white and black (WCAG 2.2, 1.4.11, asks for 3 to 1).
  */
 export const terminalStyles: readonly TerminalStyle[] = [
   { colour: "#1a86c8", mark: "●", open: "○", ascii: "o" },
@@ -22,11 +22,11 @@ export const terminalStyles: readonly TerminalStyle[] = [
   { colour: "#857e00", mark: "◉", open: "◎", ascii: "&" },
 ];
 
-/** How one curve is drawn. */
+/** The look of one curve. */
 export interface TerminalStyle {
   colour: string;
   mark: string;
-  /** Of points that are not sure, or were not measured; in ASCII those of all curves look the same. */
+  /** For uncertain or unmeasured points; in ASCII it is the same for all curves. */
   open: string;
   ascii: string;
 }
@@ -44,26 +44,26 @@ const asciiFrame: typeof unicodeFrame = {
   line: "--",
 };
 
-/** About how many intervals the y axis has, and how many lines they have together. */
+/** Approximate number of intervals of the y axis, and their lines together. */
 const [usualIntervals, usualLines] = [5, 14];
-/** Narrower, a curve shows nothing. */
+/** A narrower plot shows nothing. */
 const fewestColumns = 20;
-/** A curve whose points are closer than this, on average, is not to be hidden by its marks: it has some of them. */
+/** If points are closer than this on average, only some of them get a mark, so that marks do not hide the curve. */
 const denseColumns = 3;
-/** From one of these to the next. The curves begin one after the other, so that their marks do not meet. */
+/** Columns between such marks. The curves start at different phases, so that their marks do not meet. */
 const sparseMarkColumns = 12;
 /** Blanks between the names of two ticks. */
 const nameGap = 2;
 
-/** All of a document's charts, a block of lines each; where there are none, a sentence with what is missing. */
+/** All charts of a document, a block of lines each; without charts, a sentence on what is missing. */
 export function terminalPlots(charts: readonly CurveChart[], screen: Screen, missing: string): string[][] {
   const plots = charts.map((chart) => terminalPlot(chart, screen)).filter(({ length }) => length > 0);
   return plots.length > 0 ? plots : [paragraph(`nothing to plot: ${missing}`, screen, { prefix: indent })];
 }
 
 /**
- * A chart in characters, as wide as the screen and about 19 lines high: title, legend, plot, axis. No line at all where
- * there are no points to show, or the screen is too narrow.
+ * A chart in characters, as wide as the screen and about 19 lines high: title, legend, plot, axis. No lines if there
+ * are no points, or the screen is too narrow.
  */
 export function terminalPlot(chart: CurveChart, screen: Screen): string[] {
   const shown = drawable(screen.isAscii ? inAscii(chart) : chart);
@@ -100,7 +100,7 @@ export function terminalPlot(chart: CurveChart, screen: Screen): string[] {
   ];
 }
 
-/** Spelled before anything is placed: a text may become longer. */
+/** Spelled out before the layout, because a text may become longer. */
 function inAscii(chart: CurveChart): CurveChart {
   const ofAxis = (axis: Axis) => ({
     ...axis,
@@ -117,7 +117,7 @@ function inAscii(chart: CurveChart): CurveChart {
   };
 }
 
-/** The chart without what its axes have no place for, such as 0 on a logarithmic one, and without empty curves. */
+/** The chart without values that its axes cannot show, such as 0 on a logarithmic one, and without empty curves. */
 function drawable(chart: CurveChart): CurveChart {
   const hasPlace = (axis: Axis, value: number) =>
     Number.isFinite(value) && (axis.scale === "linear" || value > 0);
@@ -132,17 +132,17 @@ function drawable(chart: CurveChart): CurveChart {
   };
 }
 
-/** Where everything of a chart lies, in the cells of its canvas. */
+/** The layout of a chart, in cells of its canvas. */
 interface Layout {
   columns: number;
   rows: number;
   columnOf: (x: number) => number;
   rowOf: (y: number) => number;
-  /** Those that there is room for, from left to right. */
+  /** The names that fit, from left to right. */
   xNames: readonly { column: number; name: string; left: number }[];
-  /** By row. */
+  /** Names by row. */
   yNames: ReadonlyMap<number, string>;
-  /** How wide these and the axis' own name are. */
+  /** Their width, including the axis' own name. */
   nameColumns: number;
 }
 
@@ -165,7 +165,7 @@ function layOut({ x, y, curves, rules }: CurveChart, width: number): Layout | nu
   return { columns, rows, columnOf: across, rowOf: up, xNames, yNames, nameColumns };
 }
 
-/** Each in the middle below its tick, as far as the frame allows; what would touch the one before it is left out. */
+/** Each name is centred below its tick, within the frame; a name that touches the one before is left out. */
 function namesBelow(
   { format }: Axis,
   ticks: readonly number[],
@@ -185,7 +185,7 @@ function namesBelow(
   return names;
 }
 
-/** Each interval has the same number of lines where the ticks go from end to end, so that they are evenly spaced. */
+/** If the ticks reach from end to end, all intervals have the same number of lines, so that they are evenly spaced. */
 function rowsFor(ticks: readonly number[], domain: readonly number[]): number {
   const isEven = ticks.length > 1 && ticks[0] === domain[0] && ticks.at(-1) === domain.at(-1);
   const linesEach = Math.round(usualLines / (ticks.length - 1));
@@ -209,7 +209,7 @@ function drawLine(canvas: PlotCanvas, layout: Layout, curve: Curve, screen: Scre
   }
 }
 
-/** `phase` is how far, from 0 to 1, the first of a dense curve's marks is from its left end. */
+/** `phase`: distance of a dense curve's first mark from its left end, from 0 to 1. */
 function drawMarks(canvas: PlotCanvas, layout: Layout, curve: Curve, phase: number, screen: Screen): void {
   if (curve.hasNoMarks) return;
   const places = placesOf(curve, layout);
@@ -224,7 +224,7 @@ function drawMarks(canvas: PlotCanvas, layout: Layout, curve: Curve, phase: numb
   }
 }
 
-/** Where a point is, and how it is drawn. */
+/** The place and look of a point. */
 interface PointPlace extends Place {
   isOpen: boolean;
   isApart: boolean;
@@ -244,7 +244,7 @@ function styleOf({ style }: Curve): TerminalStyle {
   return terminalStyles[style % terminalStyles.length]!;
 }
 
-/** What stands for a curve in the legend: open where all of its points are. */
+/** The sign of a curve in the legend: open if all its points are. */
 function legendSign(curve: Curve, screen: Screen): string {
   if (curve.hasNoMarks) return screen.isAscii ? asciiFrame.line : unicodeFrame.line;
   return markOf(
@@ -265,7 +265,7 @@ function paintOf(curve: Curve, { chalk }: Screen): Paint {
   return (text) => chalk.hex(colour)(text);
 }
 
-/** The mark and name of each curve and rule, behind a first line's `prefix`. */
+/** The mark and name of each curve and rule, after `prefix` on the first line. */
 function legend({ curves, rules }: CurveChart, screen: Screen, prefix: string): string[] {
   const { chalk, columns, isAscii } = screen;
   const { rule: ruleSign } = isAscii ? asciiFrame : unicodeFrame;
@@ -282,7 +282,7 @@ function legend({ curves, rules }: CurveChart, screen: Screen, prefix: string): 
   let [line, width] = [chalk.dim(prefix), prefix.length];
   for (const { sign, name, paint } of entries) {
     const besideSign = prefix.length + sign.length + 1;
-    // One that is broken has its lines to itself.
+    // A broken one has its lines to itself.
     const parts = wrap(name, columns - besideSign);
     const needed = parts.length > 1 ? columns : sign.length + 1 + visibleWidth(name);
     if (width > prefix.length && width + needed > columns) {
@@ -295,7 +295,7 @@ function legend({ curves, rules }: CurveChart, screen: Screen, prefix: string): 
   return [...lines, line].flatMap((one) => one.split("\n")).map((one) => one.trimEnd());
 }
 
-/** The names of the ticks, and below them that of the axis. */
+/** The names of the ticks, and below them the name of the axis. */
 function belowAxis({ columns, xNames }: Layout, { label }: Axis): string[] {
   const names = xNames.reduce((line, { name, left }) => line.padEnd(left) + name, "");
   return [names, " ".repeat(Math.max(0, Math.floor((columns - label.length) / 2))) + label];

@@ -4,7 +4,7 @@ import type { Fact, Tone } from "../report.js";
 import { type Screen, textColumns } from "../screen.js";
 import { splitWords } from "../words.js";
 
-/** So many columns of a terminal the text takes: wide characters count twice, colours and combining marks not at all. */
+/** Width in columns of a terminal: wide characters count twice, colours and combining marks not at all. */
 export function visibleWidth(text: string): number {
   return tableUtilities.strlen(text);
 }
@@ -14,7 +14,7 @@ export function shownText(text: string, { isAscii }: Pick<Screen, "isAscii">): s
   return isAscii ? asciiText(text) : text;
 }
 
-/** Breaks text into lines of at most `width` columns; a longer word keeps a line of its own. */
+/** Breaks text into lines of at most `width` columns; a longer word gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -30,13 +30,13 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Breaks `prefix` and text into lines of at most `width` columns, the later ones indented as far as the text. */
+/** Breaks `prefix` and text into lines of at most `width` columns; later lines are indented to the text. */
 function wrapAfter(prefix: string, text: string, width: number): string[] {
   const indent = " ".repeat(visibleWidth(prefix));
   return wrap(text, width - indent.length).map((line, index) => (index === 0 ? prefix : indent) + line);
 }
 
-/** Running text in lines that the screen has room for, behind `prefix`, each of them in the style. */
+/** Running text in lines that fit the screen, after `prefix`, each in the style. */
 export function paragraph(
   text: string,
   screen: Screen,
@@ -57,7 +57,7 @@ export function paint(text: string, tone: Tone, { chalk }: Screen): string {
   return styles[tone](text);
 }
 
-/** Lines of "label  value", the values below each other; each is as wide as the screen, as it is no running text. */
+/** Lines of "label  value", with aligned values; they use the full width, because they are no running text. */
 export function factLines(facts: readonly Fact[], indent: string, screen: Screen): string[] {
   const shown = facts.map(([label, value]) => [shownText(label, screen), shownText(value, screen)] as const);
   const labelWidth = Math.max(...shown.map(([label]) => visibleWidth(label)));
@@ -68,13 +68,13 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
   });
 }
 
-/** As String's, by columns of a terminal. */
+/** Like String's padEnd(), in columns of a terminal. */
 export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
 }
 
 /**
- * One text of blocks of lines, with an empty line between blocks and a line break at the end. Blocks without lines are
+ * Blocks of lines as one text, with an empty line between blocks and a line break at the end. Blocks without lines are
  * left out.
  */
 export function joinBlocks(blocks: readonly (readonly string[])[]): string {

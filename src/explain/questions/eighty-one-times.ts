@@ -4,7 +4,7 @@ import type { MeasuredFigure } from "../explanation.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
 import { cellOf, digits, figureText, isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
 
-/** As the article has it. */
+/** The article's number. */
 const claimedTimes = 81;
 const sizeBytes = 40e6;
 
@@ -16,10 +16,10 @@ const request = {
   samplesPerCell: 6,
 } as const satisfies RunRequest;
 
-/** The least that a median has an interval of. */
+/** The smallest number with an interval of the median. */
 const processes = 6;
 
-/** Of each fresh process: what it took before its first copy, and what its copies took, in nanoseconds. */
+/** A fresh process: the time before its first copy, and the times of its copies, in nanoseconds. */
 export interface FreshProcess {
   initNs: number;
   contextNs: number;
@@ -27,7 +27,7 @@ export interface FreshProcess {
   pinnedNs: number;
 }
 
-/** What the processes make of the claim. */
+/** The verdict on the claim. */
 export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
   const figure = (name: string, unit: MeasuredFigure["unit"], of: (one: FreshProcess) => number) =>
     medianFigure(name, unit, all.map(of));
@@ -52,7 +52,7 @@ export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
         holds === false
           ? `, and not ${claimedTimes}`
           : holds === null
-            ? `; whether that is ${claimedTimes} or more, the interval leaves open`
+            ? `; the interval leaves open whether that is ${claimedTimes} or more`
             : ""
       }.`,
       `The first use of CUDA takes ${figureText(start)}, whatever is copied then.`,
@@ -64,7 +64,7 @@ export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
   };
 }
 
-/** Where the 81 times of an article come from. */
+/** The origin of an article's factor of 81. */
 export const eightyOneTimes: Question = {
   name: "81-times",
   title: "is pinned memory 81 times as fast?",

@@ -6,10 +6,13 @@ import { answerWithTorch, gpuHint, noGpu } from "../torch/torch-answer.js";
 
 const options = { rows: 10_000, columns: 256, batch: 128, rounds: 25 };
 
-/** An epoch that is shorter by this share has gained. */
+/** An epoch that is shorter by this share counts as faster. */
 const worthwhile = 0.02;
 
-/** What epochs of the loader, in turns, make of the claim; `gpuMissing` says why no batch was copied, null where they were. */
+/**
+ * The verdict from epochs of the loader, with and without pinning in turns; `gpuMissing` says why no batch was copied,
+ * null if they were.
+ */
 export function concludeLoaderPinMemory(
   { batches, pinned, unpinned, uncopied }: Experiments["loader"]["figures"],
   gpuMissing: string | null,
@@ -17,7 +20,7 @@ export function concludeLoaderPinMemory(
   const making = medianFigure("an epoch without copying", "ns", uncopied);
   if (gpuMissing !== null || pinned.length === 0) {
     return {
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       figures: [making],
       sentences: [
         `Making the ${batches} batches of an epoch takes ${figureText(making)}, ${durationText(making.value / batches)} each, without copying any.`,
@@ -28,7 +31,7 @@ export function concludeLoaderPinMemory(
   }
   const withPinning = medianFigure("an epoch with pin_memory", "ns", pinned);
   const without = medianFigure("an epoch without pin_memory", "ns", unpinned);
-  // Of each round, whose epochs ran one after the other.
+  // Differences within each round, whose epochs ran one after the other.
   const savedNs = unpinned.map((ns, round) => (ns - pinned[round]!) / batches);
   const saved = medianFigure("saved by pinning, a batch", "ns", savedNs);
   const gain = medianFigure(
@@ -52,12 +55,12 @@ export function concludeLoaderPinMemory(
       savedText(saved, isGain),
       isAtLeast(copying, 0) === true
         ? `Copying is ${figureText(copying)} of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`
-        : "No copying shows in the time of an epoch without pin_memory: that goes into the making of batches in Python, which pinning cannot shorten.",
+        : "Copying takes no measurable part of an epoch without pin_memory: the time goes into making batches in Python, which pinning cannot shorten.",
     ],
   };
 }
 
-/** What pinning does to a batch, as far as the intervals tell. */
+/** The effect of pinning on a batch, as far as the intervals show it. */
 function savedText(saved: MeasuredFigure, isGain: Known): string {
   const each = durationText(Math.abs(saved.value));
   const isSaved = isAtLeast(saved, 0);
@@ -65,8 +68,8 @@ function savedText(saved: MeasuredFigure, isGain: Known): string {
   if (isGain === true) return `That saves ${each} a batch: pinning pays off even for batches this small.`;
   if (isGain === null) {
     return isSaved === true
-      ? `That saves ${each} a batch; whether it is ${bound} of it, the interval leaves open.`
-      : "Whether that saves or costs anything, the interval leaves open.";
+      ? `That saves ${each} a batch; the interval leaves open whether it is ${bound} of it.`
+      : "The interval leaves open whether that saves or costs anything.";
   }
   const change =
     isSaved === null
@@ -77,7 +80,7 @@ function savedText(saved: MeasuredFigure, isGain: Known): string {
   return `${change}: batches this small gain nothing.`;
 }
 
-/** "10 000", as people write it. */
+/** "10 000". */
 function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, " ");
 }

@@ -13,23 +13,23 @@ const request = {
   directions: ["h2d"],
   workers: [1],
   modes: ["latency"],
-  // The whole image goes into one slot of pinned memory, and from there to the device.
+  // The whole image fits into one slot of pinned memory.
   stagingChunkBytes: imageBytes,
   samplesPerCell: 500,
 } as const satisfies RunRequest;
 
-/** What a copy takes, the median and the time that 99 of 100 do not exceed. */
+/** The time of a copy: the median, and the time that 99 of 100 do not exceed. */
 export interface ImageTimes {
   typical: MeasuredFigure;
   p99: MeasuredFigure;
 }
 
-/** An image that lies in pageable memory, in pinned memory, and one that is copied into pinned memory first. */
+/** An image in pageable memory, one in pinned memory, and one that is first copied into pinned memory. */
 export interface LatencyFigures {
   pageable: ImageTimes;
   pinned: ImageTimes;
   copiedFirst: ImageTimes;
-  /** Obtaining a new pinned buffer and giving it back; null where it is not known. */
+  /** Obtaining and freeing a new pinned buffer; null if unknown. */
   newBuffer: MeasuredFigure | null;
 }
 
@@ -37,7 +37,7 @@ export interface LatencyFigures {
 const sooner = 1.05;
 const leastGain = `${Math.round((sooner - 1) * 100)} %`;
 
-/** What the figures make of the claim. */
+/** The verdict on the claim. */
 export function concludeLowLatency({ pageable, pinned, copiedFirst, newBuffer }: LatencyFigures): Conclusion {
   const direct = ratioFigure("pinned memory is faster", pageable.typical, pinned.typical);
   const first = ratioFigure(

@@ -7,18 +7,18 @@ import { answerOnGpu } from "../torch/torch-answer.js";
 
 const options = { bytes: 64 * MiB, rounds: 15 };
 
-/** A copy of which this share is hidden behind the computation overlaps with it. */
+/** A copy overlaps with the computation if at least this share of it is hidden. */
 const overlapping = 0.5;
-/** Where not even this share of it is hidden, one runs after the other. */
+/** If less than this share is hidden, one runs after the other. */
 const inTurn = 0.2;
-/** A call that takes this share of its copy's time, or more, waits for it. */
+/** A call that takes at least this share of its copy's time waits for the copy. */
 const waiting = 0.5;
 
-/** What the times of copies, of a computation and of both together make of the claim. */
+/** The verdict from the times of copies, of a computation, and of both together. */
 export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]): Conclusion {
   const { compute, pinnedCopy, pageableCopy } = overlap;
   const time = (name: string, timesNs: readonly number[]) => medianFigure(name, "ns", timesNs);
-  // Each by its round, in which all of them ran one after the other.
+  // Shares within each round, whose parts ran one after the other.
   const share = (name: string, shareOf: (round: number) => number) =>
     medianFigure(
       name,
@@ -48,7 +48,7 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
       ...Object.values(ways).flatMap(({ both, hiding }) => [both, hiding]),
     ],
     sentences: [
-      `${callSentence(`.to(device, non_blocking=True) of ${formatSize(overlap.bytes)} of pinned memory`, pinned)}; ${callSentence("of pageable memory it", pageable)}.`,
+      `${callSentence(`.to(device, non_blocking=True) for ${formatSize(overlap.bytes)} of pinned memory`, pinned)}; ${callSentence("for pageable memory it", pageable)}.`,
       `In torch's one stream, as a training loop has it, a computation of ${figureText(computing)} and then a pinned copy take ${figureText(pinnedOne.both)}: ${howItRuns(pinnedOne)}.`,
       `In a stream of its own (torch.cuda.stream()) both take ${figureText(pinnedOwn.both)}: ${howItRuns(pinnedOwn)}.`,
       `From pageable memory both take ${figureText(pageableOne.both)} in one stream (${howItRuns(pageableOne)}) and ${figureText(pageableOwn.both)} in two (${howItRuns(pageableOwn)}).`,
@@ -86,11 +86,11 @@ function callSentence(
   subject: string,
   { whole, call, returnsEarly }: { whole: MeasuredFigure; call: MeasuredFigure; returnsEarly: Known },
 ): string {
-  const times = `${figureText(call)}, of a copy of ${figureText(whole)}`;
+  const times = `${figureText(call)} of a copy that takes ${figureText(whole)}`;
   if (returnsEarly === null) return `${subject} returns after ${times}`;
   return returnsEarly
     ? `${subject} returns after ${times}, and does not wait`
-    : `${subject} returns after ${times}: it waits for most of it`;
+    : `${subject} returns after ${times}: it waits for most of the copy`;
 }
 
 function howItRuns({ overlaps, hiding }: Way): string {
@@ -110,13 +110,13 @@ function adviceOf(
   if (pinnedOne === null || pinnedOwn === null) return "So it is open whether they overlap here.";
   if (pinnedOwn === false) return "So no pinned copy overlaps with this computation here.";
   const stream = "So a copy needs a stream of its own to overlap";
-  if (pageableOwn === null) return `${stream}; whether pinned memory too, the intervals leave open.`;
+  if (pageableOwn === null) return `${stream}; the intervals leave open whether it also needs pinned memory.`;
   return pageableOwn
     ? `${stream}, pinned or not${freesTheCpu.pageable === false ? "; but from pageable memory the call keeps the CPU for most of the copy" : ""}.`
     : `So a copy needs both to overlap: pinned memory and a stream of its own.${freesTheCpu.pinned === true ? " In one stream non_blocking=True only lets the CPU go on." : ""}`;
 }
 
-/** Whether non_blocking=True lets a copy run beside a computation, as a torch user sees it. */
+/** Whether non_blocking=True lets a copy overlap with a computation, for a torch user. */
 export const nonBlocking: Question = {
   name: "non-blocking",
   title: "does non_blocking=True let a copy overlap with computing?",

@@ -25,21 +25,24 @@ const request = {
   budgetNs: 3e9,
 } as const satisfies RunRequest;
 
-/** A batch from one kind of memory: what its copy takes, and what copy and kernels take together. */
+/** A batch from one kind of memory: the time of its copy, and of copy and kernels together. */
 export interface PipelineFigures {
   copy: MeasuredFigure;
-  /** One after the other: the batch in one piece. */
+  /** The batch in one piece: one after the other. */
   inTurn: MeasuredFigure;
   /** In chunks, each followed by its kernel in another stream. */
   inChunks: MeasuredFigure;
-  /** What the kernels are told to take together, in nanoseconds. */
+  /** Nominal time of all kernels together, in nanoseconds. */
   computeNs: number;
 }
 
-/** Copies that hide at least the first share of what can be hidden overlap; those that hide less than the second do not. */
+/**
+ * Copies overlap if they hide at least the first share of what can be hidden, and do not if they hide less than the
+ * second.
+ */
 const hiddenShare = { overlaps: 0.5, doesNot: 0.25 };
 
-/** What the figures make of the claim. */
+/** The verdict on the claim. */
 export function concludeOverlap(figures: { pinned: PipelineFigures; pageable: PipelineFigures }): Conclusion {
   const pinned = tellKind("pinned", figures.pinned);
   const pageable = tellKind("pageable", figures.pageable);
@@ -63,7 +66,7 @@ export function concludeOverlap(figures: { pinned: PipelineFigures; pageable: Pi
 
 function tellKind(memory: "pinned" | "pageable", { copy, inTurn, inChunks, computeNs }: PipelineFigures) {
   const saved = differenceFigure("", inTurn, inChunks);
-  // The first chunk's copy and the last one's kernel have nothing to run beside.
+  // The first chunk's copy and the last one's kernel cannot overlap with anything.
   const hideableNs = Math.min(copy.value, computeNs) * (1 - 1 / chunks);
   const shareOf = (ns: number) => ns / hideableNs;
   const hidden: MeasuredFigure = {
@@ -85,11 +88,11 @@ function tellKind(memory: "pinned" | "pageable", { copy, inTurn, inChunks, compu
       ? `From ${memory} memory, copies run at the same time as kernels: a batch takes ${times}.`
       : overlaps === false
         ? `From ${memory} memory, copies and kernels wait for each other: a batch takes ${times}.`
-        : `Whether copies from ${memory} memory run at the same time as kernels, the intervals leave open: a batch takes ${times}.`;
+        : `The intervals leave open whether copies from ${memory} memory run at the same time as kernels: a batch takes ${times}.`;
   return { overlaps, figures: [copy, inTurn, inChunks, hidden], sentence };
 }
 
-/** Whether copies run beside kernels. */
+/** Whether copies overlap with kernels. */
 export const overlap: Question = {
   name: "overlap",
   title: "do asynchronous copies run at the same time as kernels?",

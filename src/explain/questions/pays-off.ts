@@ -24,22 +24,25 @@ const request = {
   budgetNs: 1e9,
 } as const satisfies RunRequest;
 
-/** More than the least that a median has an interval of. */
+/** More than the smallest number with an interval of the median. */
 const repetitions = 8;
 
-/** Of one size: what a copy takes, and what obtaining and giving back a pinned buffer takes beyond a pageable one. */
+/**
+ * For one size: the time of a copy, and the extra time of obtaining and freeing a pinned buffer instead of a pageable
+ * one.
+ */
 export interface PinningOfSize {
   sizeBytes: number;
   pageable: MeasuredFigure;
   pinned: MeasuredFigure;
-  /** Extra cost by way, in nanoseconds; null where the way was refused. */
+  /** Extra cost by way, in nanoseconds; null if the way was refused. */
   cost: Record<"pinned" | "registered", MeasuredFigure | null>;
 }
 
-/** A pinned copy must save at least this to pay for anything. */
+/** A smaller saving of a pinned copy cannot pay for anything. */
 const leastSavingNs = 1;
 
-/** What the figures make of the claim, size by size. */
+/** The verdict on the claim, size by size. */
 export function concludePaysOff(sizes: readonly PinningOfSize[]): Conclusion {
   const told = sizes.map((size) => tellSize(size));
   const known = told.map(({ paysOff }) => paysOff);
@@ -52,7 +55,7 @@ export function concludePaysOff(sizes: readonly PinningOfSize[]): Conclusion {
 
 interface ToldSize {
   paysOff: Known;
-  /** The most copies that the cheaper way takes; null where that is not known. */
+  /** Largest number of copies that the cheaper way takes; null if unknown. */
   copies: number | null;
   figures: MeasuredFigure[];
   sentences: string[];
@@ -96,7 +99,7 @@ function tellSize({ sizeBytes, pageable, pinned, cost }: PinningOfSize): ToldSiz
   };
 }
 
-/** After how many copies what a way costs has come back. */
+/** Number of copies that save the cost of a way. */
 function copiesOf(name: string, cost: MeasuredFigure, saving: MeasuredFigure): MeasuredFigure {
   const after = (ns: number, savedNs: number) => copiesToPayOff(ns, savedNs, 0);
   const interval = cost.interval &&
@@ -136,7 +139,7 @@ function adviceFor(told: readonly ToldSize[]): string {
     : `In the cheaper way at most ${copiesText(most)} pay for it at each size${where}: pin buffers that are copied that often.`;
 }
 
-/** After how many copies pinning has paid off. */
+/** The number of copies after which pinning pays off. */
 export const paysOff: Question = {
   name: "pays-off",
   title: "after how many copies does pinning pay off?",
@@ -162,7 +165,7 @@ export const paysOff: Question = {
   },
 };
 
-/** Of each size what pinning a buffer takes beyond obtaining a pageable one, which takes turns with it. */
+/** For each size, the extra time of pinning a buffer, measured in turns with obtaining a pageable one. */
 async function measureCosts(
   session: NativeSession,
   { signal, onActivity }: Pick<Tools, "signal" | "onActivity">,
@@ -189,7 +192,7 @@ async function measureCosts(
   return costs;
 }
 
-/** To obtain one buffer and to give it back; null where it is refused. */
+/** Time to obtain and free one buffer; null if it is refused. */
 async function costNs(session: NativeSession, kind: PinningKind, sizeBytes: number): Promise<number | null> {
   const cost = await session.measurePinning(kind, sizeBytes).catch((error: NativeError) => {
     if (error.sticky || error.code === "ABORTED") throw error;

@@ -13,16 +13,16 @@ import {
 import type { Experiments } from "../torch/program-messages.js";
 import { answerOnGpu } from "../torch/torch-answer.js";
 
-/** In another process, pageable copies vary by a half from one to the next: so many are needed. */
+/** In another process, single pageable copies vary by a half, so many rounds are needed. */
 const options = { bytes: 64 * MiB, rounds: 61 };
 
 /** Smallest ratio that counts as faster. */
 const faster = 1.1;
 
-/** A speed-up is lost where no more of it than this share is left. */
+/** A speed-up is lost if at most this share of it is left. */
 const leftOfLost = 0.2;
 
-/** Whether a speed-up is lost: null where the intervals of what it was and of what it is do not tell. */
+/** Whether a speed-up is lost; null if the intervals before and after do not show it. */
 function isSpeedUpLost(was: MeasuredFigure, is: MeasuredFigure): Known {
   if (was.interval === null || is.interval === null) return null;
   const left = (now: number, before: number) => (now - 1) / (before - 1);
@@ -31,7 +31,7 @@ function isSpeedUpLost(was: MeasuredFigure, is: MeasuredFigure): Known {
   return left(is.interval.low, was.interval.high) > leftOfLost ? false : null;
 }
 
-/** What the times of copies, before a tensor was sent to another process and there, make of the claim. */
+/** The verdict from the times of copies before and after a tensor was sent to another process. */
 export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Conclusion {
   const rates = (name: string, timesNs: readonly number[]) =>
     medianFigure(
@@ -58,7 +58,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
       ...(registered === null ? [] : [registered, rise!]),
     ],
     sentences: [
-      `Where it was pinned, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
+      `In the process that pinned it, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
         isGained === false ? ": pinning gains nothing here, so nothing can be lost" : ""
       }.`,
       `In a process that it was sent to, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${
@@ -74,7 +74,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
   };
 }
 
-/** What is_pinned() says of it: the cause, where registering the memory brings the speed-up back. */
+/** The cause according to is_pinned(): certain if registering the memory restores the speed-up. */
 function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtBack: Known): string {
   const { isPinnedInChild, isPinnedInObject, isPinnedBefore, isPinnedAfter } = sent;
   if (!isPinnedBefore) return "is_pinned() is False even before it is sent: pinning it had no effect.";
@@ -86,7 +86,7 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtB
   const which =
     isPinnedInChild === isPinnedInObject
       ? "is_pinned() is False there, with an object around the tensor and without one"
-      : `is_pinned() is False there of the tensor ${isPinnedInObject ? "by itself" : "inside the object"} alone`;
+      : `is_pinned() is False there only for the tensor ${isPinnedInObject ? "by itself" : "inside the object"}`;
   const sender = isPinnedAfter
     ? "in the sender it stays pinned"
     : "in the sender, too, is_pinned() is False from then on";
@@ -114,7 +114,7 @@ function registering(
   return `Registering that memory in the process that received it, with ${call}, ${outcome}; ${pinned}.`;
 }
 
-/** Why a pinned tensor is no faster in another process, and what mends it. */
+/** Why a pinned tensor is no faster in another process, and how to restore it. */
 export const pinnedInAClass: Question = {
   name: "pinned-in-a-class",
   title: "why is a pinned tensor no faster in another process?",

@@ -23,17 +23,17 @@ const request = {
   budgetNs: 4e9,
 } as const satisfies RunRequest;
 
-/** Rates of one device by itself and while all copy. */
+/** Rates of one device alone, and while all copy. */
 export interface DeviceRates {
   device: number;
   pinned: { alone: MeasuredFigure; together: MeasuredFigure };
   pageable: { alone: MeasuredFigure; together: MeasuredFigure };
 }
 
-/** Share of its rate alone that a device must keep to count as not slowed. */
+/** A device that keeps this share of its own rate counts as not slowed. */
 const keptShare = 0.9;
 
-/** What the rates make of the claim. */
+/** The verdict on the claim. */
 export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion {
   const keptOf = (memory: "pinned" | "pageable") =>
     devices.map(({ device, [memory]: { alone, together } }) => ({
@@ -45,7 +45,7 @@ export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion
     allOf(...kept[memory].map((one) => isAtLeast(one, keptShare)));
   const sum = (memory: "pinned" | "pageable") =>
     devices.reduce((total, one) => total + one[memory].together.value, 0);
-  /** The least that one keeps, of those that are known to keep enough, or not to. */
+  /** Lowest share of its solo rate, over the devices with a conclusive verdict. */
   const least = (memory: "pinned" | "pageable", known: boolean) => {
     const alike = kept[memory].filter((one) => isAtLeast(one, keptShare) === known);
     return figureText({ unit: "share", value: Math.min(...alike.map(({ value }) => value)) });
@@ -57,7 +57,7 @@ export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion
       return `From ${memory} memory all are fed at once: ${total}, and each keeps at least ${least(memory, known)} of its rate.`;
     return known === false
       ? `From ${memory} memory they hold each other up: ${total}, and one keeps ${least(memory, known)} of its rate.`
-      : `From ${memory} memory it is ${total}; whether each keeps ${keptShare * 100} % of its rate, the intervals leave open.`;
+      : `From ${memory} memory it is ${total}; the intervals leave open whether each keeps ${keptShare * 100} % of its rate.`;
   };
   return {
     verdict: verdictOf(isKept("pinned")),
@@ -92,7 +92,7 @@ export const severalGpus: Question = {
     if (ordinals.length < 2) {
       const why = `There is ${ordinals.length === 1 ? "one device" : "no device"} here, and the claim is about several.`;
       return {
-        verdict: "cannot be told",
+        verdict: "inconclusive",
         figures: [],
         sentences: [why],
         command: explainCommand({ name: "several-gpus", needs: "devices" }, tools),

@@ -10,16 +10,16 @@ import type { Conclusion, Question } from "../question.js";
 import { figureText, isAtLeast, type Known, not, ratioFigure, verdictOf } from "../run-figures.js";
 import { answerWithTorch } from "../torch/torch-answer.js";
 
-/** Below this share of the best rate, a number of workers is slower. */
+/** A number of workers is slower if it is below this share of the best rate. */
 const asFast = 0.97;
 
-/** What the rates of numbers of workers make of the claim: true where the most of them are slower than the best. */
+/** The verdict from the rates by number of workers: true if the largest number is slower than the best. */
 export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): Conclusion {
   const figures = rates.map(figureOf);
   const most = rates.at(-1);
   if (rates.length < 2 || most === undefined) {
     return {
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       figures,
       sentences: ["There are no two numbers of workers to compare.", ...without],
     };
@@ -99,10 +99,10 @@ export const tooManyWorkers: Question = {
     }),
 };
 
-/** Samples that take a worker some milliseconds each, beside this file both in src/ and in dist/. */
+/** Samples that take a worker some milliseconds each; the path is the same in src/ and in dist/. */
 export const workerSamples = `${fileURLToPath(new URL("../torch/program/worker_samples.py", import.meta.url))}:samples`;
 
-/** What a number of workers delivers; the interval's ends are 0 and infinity where they are not known. */
+/** The rate of a number of workers; the ends of the interval are 0 and infinity if unknown. */
 export interface WorkersRate {
   numWorkers: number;
   batchesPerSecond: number;
@@ -111,19 +111,19 @@ export interface WorkersRate {
   batches: number;
 }
 
-/** What was tried of a DataLoader, in ascending order of workers. */
+/** The trials of a DataLoader, by ascending number of workers. */
 export interface WorkerTrials {
-  /** CPUs that this process may keep busy. */
+  /** CPUs that this process may use. */
   cpus: number;
   rates: WorkersRate[];
-  /** Why others have no rate: "32 workers, not pinned: batches in flight need ...". */
+  /** Why other settings have no rate: "32 workers, not pinned: batches in flight need ...". */
   without: string[];
 }
 
-/** More take seconds to start, wherever they run. */
+/** More take seconds to start on any machine. */
 const mostWorkers = 128;
 const batchSize = 8;
-/** Nothing may happen for so long: while torch and the samples are being loaded, and before a batch comes. */
+/** Longest time without progress: while torch and the samples are loaded, and before a batch comes. */
 const openMostNs = 30e9;
 const batchMostNs = 10e9;
 const stopping = {
@@ -133,18 +133,18 @@ const stopping = {
   mostNs: 6e9,
   epochBatches: null,
 };
-/** In turns: what changes on the machine meanwhile meets all alike, and what one trial says another may not. */
+/** Settings take turns, so that a drift affects all alike, and a second trial can contradict the first. */
 const passes = 2;
 
-/** No workers, half of the CPUs, each of them, and twice as many. */
+/** No workers, half as many as CPUs, as many, and twice as many. */
 export function workersToTry(cpus: number): number[] {
   const counts = [0, Math.floor(cpus / 2), cpus, 2 * cpus].map((count) => Math.min(count, mostWorkers));
   return [...new Set(counts)];
 }
 
 /**
- * Has torch's DataLoader, in the user's Python, load samples with numbers of workers, as `pinbench tune` does. Rejects with
- * a PinbenchError, and with the signal's reason; no process is left then.
+ * Has torch's DataLoader, in the user's Python, load samples with several numbers of workers, like `pinbench tune`.
+ * Rejects with a PinbenchError, or with the signal's reason; no process is left then.
  */
 async function tryWorkers(
   python: string,
@@ -155,7 +155,7 @@ async function tryWorkers(
     ...{ torch: workerSamples, python, batchSize, timeoutNs: openMostNs, signal },
     ...{ collate: null, kwargs: {}, stepTime: null, step: null, rank: null, coldFolder: null },
     ...{ shuffle: false, seed: 1 },
-    // pinbench may be installed where it must not or cannot write.
+    // pinbench may be installed in a folder that it cannot or must not write.
     environment: { PYTHONDONTWRITEBYTECODE: "1" },
   });
   try {
@@ -165,7 +165,7 @@ async function tryWorkers(
   }
 }
 
-/** The trials of a loader that is open. */
+/** The trials of an open loader. */
 export async function runWorkerTrials(
   probe: Probe,
   limits: MachineLimits,

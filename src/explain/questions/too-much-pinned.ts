@@ -8,37 +8,39 @@ import type { MeasuredFigure } from "../explanation.js";
 import { type Conclusion, explainCommand, type Question } from "../question.js";
 import { durationText, figureText, isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
 
-/** The pool that is tried: small enough to endanger no machine. */
+/** Size of the tested pool: small enough to be safe on any machine. */
 const mostPoolBytes = 512 * MiB;
 const shareOfAvailable = 0.02;
-/** The least that a median has an interval of. */
+/** The smallest number with an interval of the median. */
 const repetitions = 6;
-/** The kernel counts each CPU's pages by themselves, and adds them up now and then. */
+/** The kernel counts pages by CPU, and adds them up now and then. */
 const settlingMs = 300;
 /**
- * 64 TiB, the most that pinbench's engine asks for: the list of its pages alone is more than a machine has, so that it is
- * refused before a page is taken.
+ * 64 TiB, the largest request of pinbench's engine: even the list of its pages exceeds any memory, so it is refused
+ * before a page is taken.
  */
 const impossibleBytes = 2 ** 46;
 
-/** What was seen of a modest pool, and of a request that nobody can grant. */
+/** Observations on a small pool, and on an impossible request. */
 export interface PinnedPoolFigures {
   poolBytes: number;
-  /** What the memory available to all programs fell by, over the pool's size: a share each time. */
+  /** Decrease of the memory available to all programs, as a share of the pool's size. */
   taken: MeasuredFigure;
-  /** And how much of it came back when it was given back. */
+  /** The share that became available again when the pool was freed. */
   returned: MeasuredFigure;
-  /** What became of the impossible request; null where it was not made, as the kernel promises memory that it lacks. */
+  /**
+   * The result of the impossible request; null if it was not made, because the kernel promises memory that it lacks.
+   */
   impossible: { refusal: string | null; ns: number; worksAfter: boolean } | null;
   totalBytes: number;
-  /** Within the limit of a container too. */
+  /** Also within a container's limit. */
   availableBytes: number;
 }
 
-/** Share of a pool's size that must be missing from the available memory to show that other programs cannot use it. */
+/** This share of a pool's size must be missing from the available memory to show that other programs cannot use it. */
 const takenShare = 0.8;
 
-/** What the figures make of the claim. */
+/** The verdict on the claim. */
 export function concludeTooMuch(figures: PinnedPoolFigures): Conclusion {
   const { poolBytes, taken, returned, impossible, totalBytes, availableBytes } = figures;
   const isTaken = isAtLeast(taken, takenShare);
@@ -88,14 +90,14 @@ export const tooMuchPinned: Question = {
     const command = explainCommand({ name: "too-much-pinned", needs: "device" }, tools);
     if (systemAvailableBytes() === null) {
       const why = "The system does not show how much memory is available (MemAvailable in /proc/meminfo).";
-      return { verdict: "cannot be told", figures: [], sentences: [why], command };
+      return { verdict: "inconclusive", figures: [], sentences: [why], command };
     }
-    // In a container, what its limit leaves: beyond that the kernel ends processes.
+    // In a container, the rest of its limit: beyond that the kernel kills processes.
     const availableBytes = memoryAvailableBytes();
     const poolBytes = Math.min(mostPoolBytes, Math.floor((availableBytes * shareOfAvailable) / MiB) * MiB);
     if (poolBytes < MiB) {
       const why = `Only ${formatSizeRounded(availableBytes, Math.floor)} are available, too little to try it without danger.`;
-      return { verdict: "cannot be told", figures: [], sentences: [why], command };
+      return { verdict: "inconclusive", figures: [], sentences: [why], command };
     }
     const { taken, returned, impossible } = await tools.inSession(async (session) => ({
       ...(await weighPools(session, poolBytes, tools.signal)),
@@ -111,7 +113,7 @@ export const tooMuchPinned: Question = {
   },
 };
 
-/** What the memory available falls by with a pool, and rises by without it, over its size. */
+/** Changes of the available memory with and without a pool, as shares of the pool's size. */
 async function weighPools(session: NativeSession, poolBytes: number, signal: AbortSignal) {
   const taken: number[] = [];
   const returned: number[] = [];
@@ -119,7 +121,7 @@ async function weighPools(session: NativeSession, poolBytes: number, signal: Abo
     signal.throwIfAborted();
     const before = await available();
     const pool = await session.obtainPool({ way: "host-alloc", bytes: poolBytes, pieces: 1, threads: 1 });
-    // Written to, as a program does: where obtaining it promises it alone, it is taken then.
+    // The pool is written to, because some systems take the memory only then.
     await pool.copy("d2h", MiB, poolBytes / MiB);
     const during = await available();
     await pool.release();
@@ -129,12 +131,12 @@ async function weighPools(session: NativeSession, poolBytes: number, signal: Abo
   return { taken, returned };
 }
 
-/** Whether the kernel promises memory that it lacks, and ends processes when it is used. */
+/** Whether the kernel promises memory that it lacks, and kills processes when it is used. */
 function promisesAll(): boolean {
   return readText("/", "proc/sys/vm/overcommit_memory")?.trim() === "1";
 }
 
-/** What all programs can take, once that has settled. */
+/** The memory available to all programs, after a pause to settle. */
 async function available(): Promise<number> {
   await sleep(settlingMs);
   return systemAvailableBytes() ?? 0;

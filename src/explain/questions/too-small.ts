@@ -24,19 +24,19 @@ const request = {
   samplesPerCell: 100,
 } as const satisfies RunRequest;
 
-/** A quick step: next to a slower one a copy matters less. */
+/** A short step: in a longer one a copy matters less. */
 const stepNs = 1e6;
-/** Less than this share of a step nobody notices. */
+/** A smaller share of a step is not noticeable. */
 const noticedShare = 0.05;
 
-/** What a copy of one batch takes. */
+/** The time to copy one batch. */
 export interface BatchOfSize {
   sizeBytes: number;
   pageable: MeasuredFigure;
   pinned: MeasuredFigure;
 }
 
-/** What the figures make of the claim: the first batch is the article's, the others are larger, ascending. */
+/** The verdict on the claim: the first batch is that of the article, the others are larger, ascending. */
 export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[]]): Conclusion {
   const told = batches.map(({ sizeBytes, pageable, pinned }) => {
     const saving = differenceFigure(`${formatSize(sizeBytes)}: pinned saves a batch`, pageable, pinned);
@@ -44,7 +44,7 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
   });
   const [article] = told;
   const { saving, matters, pageable, pinned } = article!;
-  // From there on all of them matter.
+  // All sizes from there on matter.
   const least = told[told.findLastIndex((one) => one.matters !== true) + 1];
   const bound = `${noticedShare * 100} % of a step of ${durationText(stepNs)}`;
   return {
@@ -62,7 +62,7 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
         ? `That is more than ${bound}: even so small a batch gains.`
         : matters === false
           ? `That is below ${bound}, and a smaller share still of a longer one: such a batch is too small to matter.`
-          : `Whether that is ${bound}, the interval leaves open.`,
+          : `The interval leaves open whether that is ${bound}.`,
       least === undefined
         ? `Even a batch of ${formatSize(told.at(-1)!.sizeBytes)} does not save that much for certain.`
         : `From ${formatSize(least.sizeBytes)} on it is more for certain: ${figureText(least.saving)} a batch${least === told.at(-1) ? "" : ` there, ${figureText(told.at(-1)!.saving)} of ${formatSize(told.at(-1)!.sizeBytes)}`}.`,

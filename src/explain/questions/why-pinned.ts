@@ -20,22 +20,25 @@ const request = {
   budgetNs: 1e9,
 } as const satisfies RunRequest;
 
-/** Rates to the device of one thread, in GB/s. */
+/** Rates of one thread to the device, in GB/s. */
 export interface StagingFigures {
   pageable: MeasuredFigure;
-  /** What the CPU alone copies from pageable memory into pinned slots. */
+  /** Rate of the CPU's copies from pageable memory into pinned slots. */
   byCpu: MeasuredFigure;
-  /** The same slots, and from there to the device. */
+  /** Rate through the same slots to the device. */
   staged: MeasuredFigure;
   pinned: MeasuredFigure;
 }
 
-/** Within these a pageable copy is about as fast as the CPU's, whose slots and way of copying the driver does not share. */
+/**
+ * Within these factors a pageable copy is about as fast as the CPU's own; the driver has other slots and another way of
+ * copying.
+ */
 const sameSpeed = { least: 0.5, most: 1.25 };
 /** Smallest ratio at which a pinned copy counts as faster. */
 const faster = 1.1;
 
-/** What the figures make of the claim. */
+/** The verdict on the claim. */
 export function concludeWhyPinned(figures: StagingFigures): Conclusion {
   const { pageable, byCpu, staged, pinned } = figures;
   const toCpu = ratioFigure("pageable over the CPU's own copy", pageable, byCpu);
@@ -62,7 +65,7 @@ export function concludeWhyPinned(figures: StagingFigures): Conclusion {
   };
 }
 
-/** Why pinned memory is faster: the staging made visible. */
+/** Why pinned memory is faster: makes the staging visible. */
 export const whyPinned: Question = {
   name: "why-pinned",
   title: "why is a copy from pinned memory faster?",

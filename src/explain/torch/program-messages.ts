@@ -11,35 +11,40 @@ import {
   withFields,
 } from "../../tune/message-shape.js";
 
-/** What is asked of the Python program in `program/`, a JSON object a line: "open" first and once. */
+/** Commands to the Python program in `program/`, one JSON object per line: "open" first, and once. */
 export type ProgramCommand =
   | { type: "open"; device: number }
   | {
       [Name in ExperimentName]: { type: "measure"; experiment: Name; options: Experiments[Name]["options"] };
     }[ExperimentName];
 
-/** An experiment of each module in `program/pinbench_explain/`. All times are ns, one a round. */
+/** The results of the experiments in `program/pinbench_explain/`. All times are in ns, one per round. */
 export interface Experiments {
   sent: {
     options: { bytes: number; rounds: number };
     figures: {
-      /** Of a tensor: fewer than were asked for where /dev/shm has no room. */
+      /** Size of a tensor: smaller than requested if /dev/shm has no room. */
       bytes: number;
-      /** What is_pinned() says in the process that sends, before and afterwards. */
+      /** is_pinned() in the sending process, before and after sending. */
       isPinnedBefore: boolean;
       isPinnedAfter: boolean;
-      /** In the process that it was sent to: of the tensor, and of the one in an object before and after registering. */
+      /**
+       * is_pinned() in the receiving process: for the tensor, and for the one in an object, before and after
+       * registering.
+       */
       isPinnedInChild: boolean;
       isPinnedInObject: boolean;
       isPinnedRegistered: boolean;
       /** Copies to the device before sending. */
       parentPinned: number[];
       parentPageable: number[];
-      /** The same afterwards, there. */
+      /** The same in the receiving process. */
       childPinned: number[];
       childInObject: number[];
       childPageable: number[];
-      /** Of the one in an object, when its memory was registered; none where CUDA refused that, with its error's number. */
+      /**
+       * Copies of the one in an object, with its memory registered; none if CUDA refused that, with the error's number.
+       */
       childRegistered: number[];
       registerRefused: number | null;
     };
@@ -49,13 +54,13 @@ export interface Experiments {
     figures: {
       bytes: number;
       compute: number[];
-      /** To their ends, while nothing else is going on. */
+      /** Whole copies, while nothing else runs. */
       pinnedCopy: number[];
       pageableCopy: number[];
-      /** Until the call returned. */
+      /** Time until the call returned. */
       pinnedCall: number[];
       pageableCall: number[];
-      /** Computing and then a copy, until both have ended: the copy in the same stream, and in one of its own. */
+      /** A computation and then a copy, until both have ended: the copy in the same stream, and in one of its own. */
       pinnedOneStream: number[];
       pageableOneStream: number[];
       pinnedOwnStream: number[];
@@ -66,7 +71,7 @@ export interface Experiments {
     options: { rows: number; columns: number; batch: number; rounds: number };
     figures: {
       batches: number;
-      /** Epochs whose batches are copied to the device: none without a GPU. */
+      /** Epochs with batches copied to the device: none without a GPU. */
       pinned: number[];
       unpinned: number[];
       /** Epochs whose batches are only made, without pinning. */
@@ -78,24 +83,24 @@ export interface Experiments {
 /** An experiment's name is that of its module. */
 export type ExperimentName = keyof Experiments;
 
-/** Which torch answers. */
+/** Facts on the torch in use. */
 export interface TorchFacts {
   /** The path of its Python. */
   python: string;
   torch: string;
-  /** The GPU as torch calls it; null where it has none. */
+  /** The GPU's name in torch; null without one. */
   deviceName: string | null;
-  /** Why it has none, as a clause; null where it has one. */
+  /** Why there is no GPU, as a clause; null if there is one. */
   gpuMissing: string | null;
 }
 
-/** What the Python program says, a JSON object a line. */
+/** Messages of the Python program, one JSON object per line. */
 export type ProgramMessage =
   | ({ type: "ready" } & TorchFacts)
-  /** There is no torch that will do: a sentence. */
+  /** There is no suitable torch: a sentence. */
   | { type: "refused"; message: string; hint: string | null }
   | { type: "figures"; experiment: ExperimentName; figures: Experiments[ExperimentName]["figures"] }
-  /** Why an experiment has no figures: a clause; "unavailable" where that is for something that this machine lacks. */
+  /** Why an experiment has no figures, as a clause; "unavailable" if the machine lacks something. */
   | { type: "failed"; kind: "unavailable" | "measurement"; message: string; hint: string | null };
 
 const isTimes = listOf(isNumber);
@@ -143,7 +148,7 @@ const shapes: MessageShapes<ProgramMessage> = {
   failed: { kind: oneOf("unavailable", "measurement"), message: isText, hint: orNull(isText) },
 };
 
-/** A line of the Python program's; null for one that is no message. */
+/** Parses a line of the Python program; null if it is not a message. */
 export function readProgramMessage(line: string): ProgramMessage | null {
   const message = readShaped(line, shapes);
   if (message?.type !== "figures") return message;

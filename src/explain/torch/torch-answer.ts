@@ -3,7 +3,7 @@ import type { QuestionName } from "../../settings/choices.js";
 import { type Answer, type Conclusion, explainCommand, type Tools } from "../question.js";
 import type { ExperimentName, Experiments } from "./program-messages.js";
 
-/** The conclusion that `conclude` resolves with; where there is no torch that will do, that it cannot be told, and why. */
+/** The conclusion from `conclude`; without a suitable torch it is inconclusive, with the reason. */
 export async function answerWithTorch(
   name: QuestionName,
   tools: Tools,
@@ -44,15 +44,15 @@ export function answerOnGpu<Name extends ExperimentName>(
   });
 }
 
-/** What to do where torch has no GPU. */
+/** Hint if torch has no GPU. */
 export const gpuHint = "Name a Python whose torch has CUDA with --python.";
 
-/** That torch has no GPU, as a sentence. */
+/** A sentence on torch without a GPU. */
 export function noGpu(reason: string): string {
   return `This needs a GPU, and ${reason}.`;
 }
 
-/** That nothing was concluded, and why. */
+/** An inconclusive answer with its reason. */
 function untold(sentences: string[]): Conclusion {
-  return { verdict: "cannot be told", figures: [], sentences };
+  return { verdict: "inconclusive", figures: [], sentences };
 }

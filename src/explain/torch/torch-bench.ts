@@ -12,7 +12,7 @@ import {
   type TorchFacts,
 } from "./program-messages.js";
 
-/** The Python program, beside this file both in src/ and in dist/. */
+/** The Python program; its path is the same in src/ and in dist/. */
 const explainProgram: SpokenProgram<ProgramMessage> = {
   path: fileURLToPath(new URL("program/main.py", import.meta.url)),
   read: readProgramMessage,
@@ -21,31 +21,34 @@ const explainProgram: SpokenProgram<ProgramMessage> = {
 type ProgramProcess = ProbeProcess<ProgramMessage, ProgramCommand>;
 
 /**
- * The user's torch, in one process for all questions, as importing it takes seconds: started when the first asks, and again
- * where one was cut short.
+ * The user's torch, in one process for all questions, because importing it takes seconds: started on first use, and
+ * again if it was cut short.
  */
 export class TorchBench {
-  /** Which Python it is: a path, or a name in PATH. */
+  /** The Python: a path, or a name in PATH. */
   readonly python: string;
   readonly #device: number;
   #open: { process: ProgramProcess; facts: TorchFacts } | null = null;
-  /** Why there is no torch, or none in time: it is not looked for again. */
+  /** Why there is no torch, or not in time: it is not tried again. */
   #missing: PinbenchError | null = null;
 
-  /** `device`: as torch numbers them, which is as the driver does. */
+  /** `device`: its number in torch, which is the driver's. */
   constructor(python: string, device: number) {
     this.python = python;
     this.#device = device;
   }
 
-  /** Which torch this is. Rejects with a PinbenchError of the kind `unavailable` where there is none, and with the signal's reason. */
+  /**
+   * The facts on this torch. Rejects with a PinbenchError of the kind `unavailable` if there is none, and with the
+   * signal's reason.
+   */
   async facts(signal: AbortSignal): Promise<TorchFacts> {
     return (await this.#ready(signal)).facts;
   }
 
   /**
-   * The figures of an experiment. Rejects with a PinbenchError where it fails, and as facts() does; where the signal ends it,
-   * all of its processes have ended.
+   * The figures of an experiment. Rejects with a PinbenchError if it fails, and like facts(); after the signal, all of
+   * its processes have ended.
    */
   async measure<Name extends ExperimentName>(
     experiment: Name,
@@ -66,7 +69,7 @@ export class TorchBench {
     throw new PinbenchError(kind, `${message}.`, hint === null ? {} : { hint });
   }
 
-  /** Ends the process, by force where it must. */
+  /** Ends the process, by force if necessary. */
   async close(): Promise<void> {
     const open = this.#open;
     this.#open = null;
@@ -82,7 +85,7 @@ export class TorchBench {
     const said = await this.#said(process, signal, () =>
       process.send({ type: "open", device: this.#device }),
     ).catch((error: unknown) => {
-      // The next question would wait as long for nothing.
+      // The next question would wait just as long for nothing.
       if (signal.aborted) {
         this.#missing = new PinbenchError(
           "measurement",
@@ -117,7 +120,7 @@ export class TorchBench {
     return this.#missing;
   }
 
-  /** The next message after `ask`. Where the process ends instead, or the signal comes first, nothing of it is left. */
+  /** The next message after `ask`. If the process ends instead, or the signal comes first, nothing of it is left. */
   async #said(process: ProgramProcess, signal: AbortSignal, ask: () => void): Promise<ProgramMessage> {
     let abort = () => {};
     try {

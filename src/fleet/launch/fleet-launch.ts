@@ -18,41 +18,41 @@ import {
 import type { LaunchPlan } from "./launch-plan.js";
 import { type LauncherProcess, LauncherProcesses } from "./launcher-processes.js";
 
-/** What is launched, where its results go, and until when. */
+/** What to launch, the folder for the results, and the time limit. */
 export interface FleetLaunchOptions {
-  /** The folder of the results, which is there. */
+  /** The existing folder for the results. */
   folder: string;
   plan: LaunchPlan;
   order: LaunchOrder;
-  /** On the steady clock (performance.now): when the nodes' time is over. */
+  /** When the nodes' time is over, on the steady clock (performance.now). */
   untilMs: number;
 }
 
-/** How far a fleet has come. */
+/** The progress of a fleet. */
 export interface FleetProgress {
-  /** Nodes that have ended, in whatever way. */
+  /** Number of nodes that have ended in any way. */
   done: number;
-  /** Null where nobody knows yet. */
+  /** Null while unknown. */
   nodes: number | null;
-  /** Those that have started and not ended, and then those that have not started. */
+  /** Nodes that have started and not ended, then those that have not started. */
   waitingFor: readonly string[];
   leftNs: number;
 }
 
 const pollMs = 250;
 
-/** How long what a node has written may take to be seen over a shared file system, after its launcher has ended. */
+/** How long a node's files may take to become visible over a shared file system, after its launcher has ended. */
 const visibleMs = 3000;
 
-/** How much longer than its deadline a node may take to say that it is late. */
+/** How long after its deadline a node may still report that it is late. */
 const overdueMs = 8000;
 
-/** How long launchers that have nothing left to do may take to end by themselves. */
+/** How long launchers without running nodes may take to end by themselves. */
 const lingerMs = 2000;
 
 /**
- * Starts one process a node, and waits until each has ended, cannot be expected to, or the time is over; then nothing of
- * it is left running. What became of each node stands in the folder's list.
+ * Starts one process per node, and waits until each has ended, or cannot be expected to, or the time is over; then
+ * nothing is left running. The folder's list has the state of each node.
  */
 export class FleetLaunch {
   readonly #options: FleetLaunchOptions;
@@ -68,8 +68,8 @@ export class FleetLaunch {
   }
 
   /**
-   * Runs the fleet, and tells how far it is now and then; `signal` ends it early, with what there is. Rejects with an
-   * "output" PinbenchError where the folder cannot be written.
+   * Runs the fleet and yields its progress now and then; `signal` ends it early, with the results so far. Rejects with
+   * an "output" PinbenchError if the folder cannot be written.
    */
   async *run(signal: AbortSignal): AsyncGenerator<FleetProgress, void> {
     const { plan, order, untilMs } = this.#options;
@@ -88,7 +88,7 @@ export class FleetLaunch {
     }
   }
 
-  /** What became of each node. */
+  /** The state of each node. */
   nodes(isFinal = true): LaunchedNode[] {
     const { started, ended } = this.#reports;
     const rows = [...started].map(([name, { host }]): LaunchedNode => {
@@ -105,7 +105,7 @@ export class FleetLaunch {
     return [...rows, ...missing].sort((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }));
   }
 
-  /** What launchers have said where they failed and no node tells why, each text once. */
+  /** The messages of failed launchers, if no node explains the failure, each once. */
   complaints(): string[] {
     const failed = (this.#launchers?.all ?? []).filter(
       ({ nodes, exitCode, endedMs }) => nodes === null && endedMs !== null && exitCode !== 0,
@@ -118,7 +118,7 @@ export class FleetLaunch {
     if (this.#hosts !== null) return;
     const list = [...this.#reports.started.values()].find(({ slurm }) => slurm?.nodes != null)?.slurm?.nodes;
     if (list == null) return;
-    // Whoever chose the nodes knows them; without that list, those that tell are all that is known.
+    // The list comes from the nodes' scheduler; without it, only the nodes that have started are known.
     this.#hosts = await this.#options.plan.expand(list).catch(() => null);
   }
 
@@ -137,13 +137,13 @@ export class FleetLaunch {
     return this.#haveEndedLongAgo() && final.length === started.size;
   }
 
-  /** Whether the launcher that a node was to come from has ended so long ago that nothing comes of it any more. */
+  /** Whether a node's launcher ended so long ago that the node will not start any more. */
   #isGone(host: string): boolean {
     const launcher = this.#launchers?.all.find(({ nodes }) => nodes?.includes(host));
     return launcher !== undefined && hasEndedLongAgo(launcher);
   }
 
-  /** Whether the one launcher of all has failed. One that ends well may have handed the nodes to somebody else. */
+  /** Whether the single launcher has failed. One that ended well may have passed the nodes on. */
   #hasFailed(): boolean {
     const [launcher] = this.#launchers?.all ?? [];
     const isOfAll = launcher !== undefined && launcher.nodes === null;
@@ -170,7 +170,7 @@ export class FleetLaunch {
     };
   }
 
-  /** When it is over at the latest: once all nodes have begun, when the last one's own deadline comes. */
+  /** The latest end: once all nodes have started, the last one's own deadline. */
   #latestMs(): number {
     const { plan, order, untilMs } = this.#options;
     const started = [...this.#reports.started.values()];
@@ -186,7 +186,7 @@ export class FleetLaunch {
     if (this.#isGone(host) || this.#hasFailed()) {
       return { state: "failed", reason: `its process was killed, or the node went down${words}` };
     }
-    return { state: "late", reason: "it had started, and had not ended when its time was over" };
+    return { state: "late", reason: "it started, and did not end in time" };
   }
 
   #neverStarted(host: string, strangers: readonly string[]): Pick<LaunchedNode, "state" | "reason"> {
@@ -196,7 +196,7 @@ export class FleetLaunch {
     return { state: "missing", reason: `it did not start to measure${unless}${this.#wordsOn(host)}` };
   }
 
-  /** What the launcher of a node said, as the end of a sentence; empty where it has said nothing. */
+  /** The message of a node's launcher as the end of a sentence; empty without one. */
   #wordsOn(host: string): string {
     const launcher = this.#launchers?.all.find(({ nodes }) => nodes === null || nodes.includes(host));
     const words = launcher === undefined ? "" : lastWords(launcher);
@@ -214,7 +214,7 @@ export class FleetLaunch {
     await this.#refresh();
     this.#wasInterrupted = wasInterrupted;
     const wereRunning = launchers?.haveEnded === false;
-    // Told before the order is gone, for what the launchers say from now on is no news of a node.
+    // Before the order is removed, because what launchers print after that is no news of a node.
     await this.#writeList(true);
     const removing = removeLaunchFolder(this.#reports.folder);
     await launchers?.end();
@@ -248,8 +248,8 @@ export class FleetLaunch {
 }
 
 /**
- * The nodes that were asked for of which none has begun, and those that have begun by names that nobody asked for: addresses
- * and aliases of the former, perhaps. Where there are enough of these, none is taken to be absent.
+ * The requested nodes that have not started, and started ones with other names, which may be addresses or aliases of
+ * the former. If there are enough of these, no node counts as absent.
  */
 export function notHeardOf(
   asked: readonly string[],
@@ -276,13 +276,13 @@ function hasEndedLongAgo({ endedMs }: LauncherProcess): boolean {
   return endedMs !== null && performance.now() - endedMs > visibleMs;
 }
 
-/** More of a message than this does not help. */
+/** Longer messages do not help. */
 const mostCharacters = 300;
 
-/** Lines that say nothing of why: srun's on what it can do, and on its own end. */
+/** Lines that do not explain a failure: srun's on its abilities and on its own end. */
 const idle = /lacks support for cpu binding|Job step aborted|Application launch failed|queued and waiting/;
 
-/** The last lines that say why a launcher ended, in one; and its exit status where it says nothing. */
+/** The last lines that explain why a launcher ended, joined; its exit status if it printed nothing. */
 function lastWords({ said, exitCode, endedMs }: LauncherProcess): string {
   const lines = said.split("\n").map((line) => line.trim());
   const telling = lines.filter((line) => line !== "" && !idle.test(line)).slice(-2);

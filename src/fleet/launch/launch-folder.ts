@@ -9,9 +9,9 @@ import { count, nanoseconds } from "../../results/schema-parts.js";
 import { checkShape, jsonValue, parseJson, readTextFile } from "../../text-file.js";
 
 /**
- * The folder through which `fleet run` and the processes on the nodes speak, `.fleet-run` in that of the results: no
- * launcher has to carry more than its path. It has the order, what to measure, and of each node that it has started, and
- * how it ended. When the order is gone nobody waits for the nodes any more.
+ * The folder through which `fleet run` and the processes on the nodes communicate, `.fleet-run` in the folder of the
+ * results, so that launchers only pass its path. It has the order (what to measure), and for each node a file when it
+ * has started and one when it has ended. Without the order, nobody waits for the nodes any more.
  */
 export const launchFolderName = ".fleet-run";
 
@@ -22,18 +22,20 @@ const orderSchema = z.object({
   /** What each node measures. */
   settings: settingsSchema,
   labels: labelsSchema,
-  /** How long each node has, from its own start. */
+  /** Time limit of each node, from its own start. */
   nodeDeadlineNs: nanoseconds.positive(),
 });
 
-/** What the nodes are to do. */
+/** What the nodes have to do. */
 export type LaunchOrder = z.infer<typeof orderSchema>;
 
 const startedSchema = z.object({
   host: z.string().min(1),
-  /** Of the kernel: tells two processes on one node from two nodes of one name; null where /proc does not tell. */
+  /**
+   * The kernel's boot id, which distinguishes two nodes of one name from two processes on one node; null without /proc.
+   */
   bootId: z.string().nullable(),
-  /** Where Slurm started it: what to cancel, and all nodes that it starts. */
+  /** Its job and step in Slurm, for cancelling, and all nodes of that step. */
   slurm: z
     .object({
       jobId: z.string().regex(/^\d{1,20}$/),
@@ -46,26 +48,26 @@ const startedSchema = z.object({
     .nullable(),
 });
 
-/** What a node says when it begins. */
+/** A node's report at its start. */
 export type NodeStart = z.infer<typeof startedSchema>;
 
-/** How a node that has begun can end, as it says itself. */
+/** Ways in which a started node can end, by its own report. */
 export const endStates = ["measured", "failed", "wrong data", "late"] as const;
 
 const endedSchema = z.object({
   state: z.enum(endStates),
   reason: z.string().nullable(),
-  /** The name of its result; null where there is none. */
+  /** The name of its result; null without one. */
   file: z.string().nullable(),
   wallNs: count,
 });
 
-/** What a node says when it has ended. */
+/** A node's report at its end. */
 export type NodeEnd = z.infer<typeof endedSchema>;
 
-/** Makes the folder with its order, in a folder that is there. Rejects with an "output" PinbenchError. */
+/** Makes the folder with its order, in an existing folder. Rejects with an "output" PinbenchError. */
 export async function createLaunchFolder(folder: string, order: LaunchOrder): Promise<void> {
-  // Of two runs that were given one new folder at the same time one alone makes it.
+  // If two runs get the same new folder at the same time, only one makes it.
   await mkdir(folder).catch((cause: unknown) => {
     if (errorCode(cause) !== "EEXIST") throw cannotWrite(folder, cause);
     throw new PinbenchError("output", `another fleet run uses ${dirname(folder)} already.`, {
@@ -76,18 +78,18 @@ export async function createLaunchFolder(folder: string, order: LaunchOrder): Pr
   await finalize(join(folder, orderName), JSON.stringify(order));
 }
 
-/** Removes the folder, order first, which ends the nodes that still run. Never rejects. */
+/** Removes the folder, order first, so that running nodes end. Never rejects. */
 export async function removeLaunchFolder(folder: string): Promise<void> {
   await rm(join(folder, orderName), { force: true }).catch(() => undefined);
-  // Nodes that end at this moment may be writing.
+  // Nodes may be writing their end at this moment.
   await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
 }
 
-/** The order, on a node. Rejects with a usage error where it is not there, or is none. */
+/** The order, on a node. Rejects with a usage error if it is missing or invalid. */
 export async function readOrder(folder: string): Promise<LaunchOrder> {
   const path = join(folder, orderName);
   const text = await readTextFile(path).catch((cause: unknown) => {
-    throw new PinbenchError("usage", `${path} cannot be read, which says what this node is to measure.`, {
+    throw new PinbenchError("usage", `cannot read ${path}, which lists what this node is to measure.`, {
       hint: "The folder of --output must be one that all nodes share, under the same path.",
       cause,
     });
@@ -99,7 +101,7 @@ export async function readOrder(folder: string): Promise<LaunchOrder> {
   });
 }
 
-/** Whether nobody waits for the nodes any more. A file system that fails for a moment does not say so. */
+/** Whether nobody waits for the nodes any more. A temporary failure of the file system does not count. */
 export async function isOrderGone(folder: string): Promise<boolean> {
   return readdir(folder).then(
     (names) => !names.includes(orderName),
@@ -108,9 +110,9 @@ export async function isOrderGone(folder: string): Promise<boolean> {
 }
 
 /**
- * Takes a name for this node's files, which no other process has, and tells that it has begun; the name is that of the
- * host as far as file systems take it, with a number behind it where another node has the same. Null where this node has
- * one already: two that measure at the same time disturb each other. Rejects with an "output" PinbenchError.
+ * Takes a unique name for this node's files, and reports its start; the name is that of the host as far as file systems
+ * allow, with a number if another node has the same name. Null if this node has one already, because two processes on
+ * it would disturb each other. Rejects with an "output" PinbenchError.
  */
 export async function claimNode(folder: string, start: NodeStart): Promise<string | null> {
   const plain = start.host.replace(/[^A-Za-z0-9._-]/g, "_").replace(/^\./, "_");
@@ -125,15 +127,15 @@ export async function claimNode(folder: string, start: NodeStart): Promise<strin
   }
 }
 
-/** What file systems without hard links say. */
+/** Errors of file systems without hard links. */
 const withoutLinks: readonly (string | null)[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
-/** Writes a file that is not there yet; false where another process was first. Rejects with an "output" PinbenchError. */
+/** Writes a new file; false if another process was first. Rejects with an "output" PinbenchError. */
 async function writeFirst(path: string, text: string, { bootId }: NodeStart): Promise<boolean> {
   const own = `${path}.${process.pid}.${bootId ?? "unknown"}`;
   try {
     await writeFile(own, text);
-    // Whole or not at all, and by one alone, on shared file systems too.
+    // Complete or not at all, and by one process only, also on shared file systems.
     await link(own, path).catch((error: unknown) => {
       if (!withoutLinks.includes(errorCode(error))) throw error;
       return writeFile(path, text, { flag: "wx" });
@@ -147,12 +149,12 @@ async function writeFirst(path: string, text: string, { bootId }: NodeStart): Pr
   }
 }
 
-/** Tells that a node has ended, under the name that claimNode() gave. */
+/** Reports a node's end, under the name from claimNode(). */
 export async function writeNodeEnd(folder: string, name: string, end: NodeEnd): Promise<void> {
   await finalize(join(folder, `${name}.ended`), JSON.stringify(end));
 }
 
-/** What the nodes have told, each once. */
+/** The nodes' reports, each once. */
 export class NodeReports {
   readonly folder: string;
   readonly started = new Map<string, NodeStart & { seenMs: number }>();
@@ -162,7 +164,7 @@ export class NodeReports {
     this.folder = folder;
   }
 
-  /** Reads what is new. A file system that fails for a moment tells it the next time. */
+  /** Reads new reports. After a temporary failure of the file system they are read the next time. */
   async refresh(): Promise<void> {
     const names = await readdir(this.folder).catch(() => []);
     for (const file of names) {
@@ -181,7 +183,7 @@ export class NodeReports {
   }
 }
 
-/** Null where it cannot be read, or is not what it should be. */
+/** Null if it cannot be read, or is invalid. */
 async function readReport<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   const text = await readTextFile(path).catch(() => null);
   if (text === null) return null;

@@ -3,9 +3,9 @@ import { removeLaunchFolder } from "./launch-folder.js";
 import { endLaunchers } from "./launcher-processes.js";
 
 /*
- * The program of a process that outlives `fleet run`, so that what it launched does not: `node launch-guard.js FOLDER`.
- * Where `fleet run` is killed it ends the launchers, which end what they started, and removes the order, without which no
- * node goes on.
+ * The program of a process that outlives `fleet run`, so that its launched processes do not: `node launch-guard.js
+ * FOLDER`. If `fleet run` is killed, it ends the launchers, which end their processes, and removes the order, without
+ * which all nodes stop.
  */
 
 const [folder = ""] = process.argv.slice(2);

@@ -1,38 +1,38 @@
 import { PinbenchError } from "../../errors.js";
 
-/** How the processes on the nodes are started, and how they are ended where their launcher does not. */
+/** How to start the processes on the nodes, and how to end them if their launcher does not. */
 export interface LaunchPlan {
   launches: readonly {
     argv: readonly string[];
-    /** The nodes that it starts, where each launch has its own; null where it starts all. */
+    /** The nodes of this launch; null if one launch starts all. */
     nodes: readonly string[] | null;
   }[];
-  /** The command as a user would write it, `{nodes}` in the place of the nodes where there are several launches. */
+  /** The command as a user would write it, with `{nodes}` for the nodes if there are several launches. */
   shown: readonly string[];
-  /** The nodes; null where only whoever starts them knows. */
+  /** The nodes; null if only the launcher knows them. */
   hosts: readonly string[] | null;
-  /** How many nodes there are to be; null where nobody said. */
+  /** The number of nodes; null if unknown. */
   count: number | null;
-  /** The nodes of a list as the scheduler writes it. */
+  /** The nodes in a list of the scheduler. */
   expand(list: string): Promise<readonly string[]>;
-  /** Ends what still runs on nodes, where somebody else than the launcher can; never rejects. */
+  /** Ends processes on nodes, if anything besides the launcher can; never rejects. */
   cancel(running: readonly { jobId: string; stepId: string | null }[]): Promise<void>;
 }
 
-/** What stands for the nodes in `--launcher`. */
+/** Placeholder for the nodes in `--launcher`. */
 export const nodesPlaceholder = "{nodes}";
 
-/** What passes through shells and lists as it is. */
+/** Characters that shells and lists leave unchanged. */
 const plainWord = /^[A-Za-z0-9_./:=@%+,-]+$/;
 
-/** The name of a node that can stand in a list of them. */
+/** A node's name that can be part of a list. */
 export const plainHost = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$/;
 
 /**
- * The plan of a launcher that the user names: a line of shell, behind which the command for a node is put. `hosts` stands
- * for `{nodes}` in it, with commas. Throws a usage error where the two do not belong together, and for a command that
- * would not survive the shells on the way (pdsh and ssh have one on the node); RangeError for hosts that are not plainHost:
- * the line of shell would obey them.
+ * The plan for the user's launcher: a shell command, followed by the command for a node. `hosts` replaces `{nodes}` in
+ * it, with commas. Throws a usage error if one of them is missing, or if a shell on the way (pdsh and ssh have one on
+ * the node) would change the command; a RangeError for hosts that are not plainHost, because the shell would interpret
+ * them.
  */
 export function planOfLauncher(
   launcher: string,
@@ -45,9 +45,9 @@ export function planOfLauncher(
   if (odd !== undefined) {
     throw new PinbenchError(
       "usage",
-      `"${odd}" may not reach a node as it is: launchers hand it to a shell.`,
+      `"${odd}" may not reach a node unchanged: launchers pass it to a shell.`,
       {
-        hint: "Use a path of letters, digits and the characters _ . / : = @ % + , - alone.",
+        hint: "Use a path of only letters, digits and the characters _ . / : = @ % + , -",
       },
     );
   }

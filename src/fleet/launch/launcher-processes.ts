@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../../errors.js";
 import { Guard, signalGroup } from "../../host/processes.js";
 
-/** How long a launcher that is asked to end may take until it is ended by force: srun tells its steps at once. */
+/** Time for a launcher to end before it is killed: srun tells its steps at once. */
 const patienceMs = 3000;
 
 const pollMs = 50;
 
-/** Asks launchers to end, by their process groups, and then ends them by force. Never rejects. */
+/** Asks the launchers in these process groups to end, then kills them. Never rejects. */
 export async function endLaunchers(groups: readonly number[]): Promise<void> {
   let left = groups.filter((group) => signalGroup(group, "SIGTERM"));
   const untilMs = performance.now() + patienceMs;
@@ -19,29 +19,29 @@ export async function endLaunchers(groups: readonly number[]): Promise<void> {
   for (const group of left) signalGroup(group, "SIGKILL");
 }
 
-/** A launcher that was started: for which nodes, and what became of it. */
+/** A started launcher: its nodes, and its state. */
 export interface LauncherProcess {
-  /** The nodes it starts, where each launcher has its own; null where it starts all. */
+  /** Its nodes; null if one launcher starts all. */
   readonly nodes: readonly string[] | null;
   /** When it ended, on the steady clock; null while it runs. */
   endedMs: number | null;
-  /** Its exit status; null where a signal ended it, where it did not start, and while it runs. */
+  /** Its exit status; null while it runs, if it did not start, or if a signal ended it. */
   exitCode: number | null;
-  /** The last that it, or a node through it, has said on stderr. */
+  /** The last output on stderr, of it or of a node through it. */
   said: string;
 }
 
-/** More than the last lines are of no use. */
+/** Only the last lines are useful. */
 const keptCharacters = 4000;
 
 /**
- * The launchers of a fleet, each in a process group of its own, so that Ctrl-C at a terminal is for `fleet run` alone, which
- * ends them. A guard does so where `fleet run` is killed.
+ * The launchers of a fleet, each in its own process group, so that Ctrl-C at a terminal reaches only `fleet run`, which
+ * ends them. If `fleet run` is killed, a guard does so.
  */
 export class LauncherProcesses {
   readonly all: LauncherProcess[] = [];
   readonly #children: ChildProcess[] = [];
-  /** Process groups that have not ended as a whole. */
+  /** Process groups that still have a process. */
   readonly #groups = new Set<number>();
   readonly #guard: Guard;
 
@@ -89,7 +89,7 @@ export class LauncherProcesses {
     return this.all.every(({ endedMs }) => endedMs !== null);
   }
 
-  /** Ends all, with what they have left behind here. Never rejects. */
+  /** Ends all, with all their processes here. Never rejects. */
   async end(): Promise<void> {
     await endLaunchers([...this.#groups]);
     for (const { stderr } of this.#children) stderr?.destroy();

@@ -19,26 +19,26 @@ import {
   writeNodeEnd,
 } from "./launch-folder.js";
 
-/** What a node needs besides the folder. */
+/** Options of a node besides the folder. */
 export interface NodeOptions {
-  /** The program that measures, bin/pinbench.js. */
+  /** The measuring program, bin/pinbench.js. */
   entry: string;
-  /** The text of a result's file. */
+  /** Renders the file of a result. */
   render: (document: ResultDocument) => string;
   signal: AbortSignal;
   env: NodeJS.ProcessEnv;
 }
 
-/** How often a node looks whether anybody still waits for it. */
+/** How often a node checks that somebody still waits for it. */
 const lookEveryMs = 1000;
 
-/** How much longer than its deadline a process that measures may take to end, until nobody waits for it (fresh-process.ts). */
+/** How long after its deadline a measuring process may take to end before it is abandoned (fresh-process.ts). */
 const patienceMs = 4000;
 
 /**
- * One node of a fleet: measures what the order in `launchFolder` says, in a process of its own that may crash or hang, and
- * leaves its result in the folder above, and how it ended in `launchFolder`. Resolves when that is told, or nobody waits
- * for it any more. Rejects with a PinbenchError where the node cannot begin.
+ * One node of a fleet: follows the order in `launchFolder` with a process of its own, which may crash or hang, and
+ * leaves its result in the parent folder, and its end in `launchFolder`. Resolves when the end is reported, or nobody
+ * waits for it any more. Rejects with a PinbenchError if the node cannot begin.
  */
 export async function measureAsNode(
   launchFolder: string,
@@ -80,7 +80,7 @@ export async function measureAsNode(
   });
 }
 
-/** What a node is called: as the user, or Slurm, or else the machine itself does. */
+/** The name of a node: from the user, from Slurm, or of the machine. */
 export function nodeName(env: NodeJS.ProcessEnv): string {
   return env.PINBENCH_NODE_NAME || env.SLURMD_NODENAME || hostname();
 }
@@ -101,7 +101,7 @@ function number(text: string | undefined): string | null {
   return text !== undefined && /^\d{1,20}$/.test(text) ? text : null;
 }
 
-/** Ends the measuring of a node when its time is over, when it is interrupted, and when nobody waits for it. */
+/** Ends the measuring of a node at its deadline, on an interruption, and if nobody waits for it. */
 class NodeWatch {
   isForgotten = false;
   readonly #ending = new AbortController();
@@ -131,17 +131,23 @@ class NodeWatch {
     return this.#ending.signal;
   }
 
-  /** Rejects a while after the end was asked for: the kernel may hold what measures, and then nothing can end it. */
+  /**
+   * Rejects some time after the end was requested: the kernel may block the measuring process, which then cannot be
+   * ended.
+   */
   async patience(): Promise<never> {
     await new Promise<void>((resolve) => {
       if (this.signal.aborted) resolve();
       this.signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await sleep(patienceMs, undefined, { ref: false });
-    throw new PinbenchError("measurement", "What measured on it cannot be ended: the kernel holds it.");
+    throw new PinbenchError(
+      "measurement",
+      "The measuring process on it cannot be ended: it hangs in the kernel.",
+    );
   }
 
-  /** How the node ended where its measuring did not come to its own end. */
+  /** How the node ended, if its measuring did not finish. */
   ended(): Pick<NodeEnd, "state" | "reason"> | null {
     if (this.#isLate) {
       return { state: "late", reason: `it was not done ${formatDuration(this.#deadlineNs)} after its start` };
@@ -154,7 +160,7 @@ class NodeWatch {
   }
 }
 
-/** What a reader of the result says of it. */
+/** The outcome of a result for its reader. */
 function outcomeOf(document: ResultDocument): Pick<NodeEnd, "state" | "reason"> {
   const { state, reason } = figuresOfNode(document, null);
   return { state: endStates.find((one) => one === state) ?? "failed", reason };

@@ -4,40 +4,40 @@ import { errorCode, PinbenchError } from "../../errors.js";
 import { type LaunchPlan, nodesPlaceholder, plainHost } from "./launch-plan.js";
 
 /*
- * All that is known of Slurm: its programs, their flags and its environment. Tried with 22.05.
+ * The only file with knowledge of Slurm: its programs, flags and environment. Tested with 22.05.
  */
 
-/** What is asked of Slurm. */
+/** A request to Slurm. */
 export interface SlurmRequest {
-  /** How many nodes, or which. */
+  /** The number of nodes, or their names. */
   nodes: number | string;
   partition: string | null;
   account: string | null;
-  /** Further flags of srun, a word each. */
+  /** Further flags of srun, one word each. */
   options: readonly string[];
   /** The command for a node. */
   command: readonly string[];
-  /** Of the jobs, where there is no allocation: letters, digits and dashes. */
+  /** Name of the jobs, without an allocation: letters, digits and dashes. */
   name: string;
-  /** How long a node may take at most, start and end included. */
+  /** Longest time of a node, including start and end. */
   nodeNs: number;
 }
 
 /**
- * Each node gets an srun of its own, up to so many; beyond, an srun has several nodes. In one step for all, a node that
- * does not answer takes the others with it ("Application launch failed", "Job step aborted"), and in one job for all a
- * node that is down or busy makes them wait ("Required node not available").
+ * Up to this many nodes, each has its own srun; beyond, an srun has several nodes. In one step for all, a node that
+ * does not answer takes the others with it ("Application launch failed", "Job step aborted"). In one job for all, they
+ * wait for a node that is down or busy ("Required node not available").
  */
 const mostSruns = 128;
 
 const call = promisify(execFile);
 
-/** No call of Slurm's programs may hold the others up for longer. */
+/** Longest time for a call of Slurm's programs, so that it cannot delay the others. */
 const callMs = 10_000;
 
 /**
- * The nodes of a list as Slurm writes it, such as n[01-04,07]; one without brackets needs no Slurm. Rejects with a usage
- * error for what is no such list.
+ * The nodes in a list of Slurm, such as n[01-04,07]; without brackets this needs no Slurm. Rejects with a usage error
+ * for an invalid list.
  */
 export async function expandNodes(list: string): Promise<string[]> {
   const hosts = list.includes("[") ? await askSlurm(list) : list.split(",").map((host) => host.trim());
@@ -50,12 +50,12 @@ export async function expandNodes(list: string): Promise<string[]> {
   return [...new Set(hosts)];
 }
 
-/** The most that Slurm may say of its nodes, about 1 kB each. */
+/** Largest output of Slurm on its nodes, about 1 kB each. */
 const mostBytes = 256 * 1024 ** 2;
 
 /**
- * The names of all nodes that Slurm knows; null if there is no Slurm here, or it does not answer. No name of several nodes
- * is among them: what slurm.conf calls a NodeSet must not have a node's name.
+ * The names of all nodes in Slurm; null without Slurm, or if it does not answer. Names for several nodes are left out:
+ * a NodeSet of slurm.conf must not have a node's name.
  */
 export async function slurmNodes(): Promise<ReadonlySet<string> | null> {
   try {
@@ -74,7 +74,7 @@ async function askSlurm(list: string): Promise<string[]> {
   } catch (cause) {
     const isMissing = errorCode(cause) === "ENOENT";
     const message = isMissing
-      ? `"${list}" is a list as Slurm writes it, and there is no scontrol here that could expand it.`
+      ? `"${list}" is a list of Slurm, and there is no scontrol here to expand it.`
       : `Slurm does not understand the list of nodes "${list}".`;
     const hint = isMissing ? "Write the nodes with commas: n01,n02." : "Write for example --nodes n[01-04].";
     throw new PinbenchError("usage", message, { hint, cause });
@@ -82,8 +82,8 @@ async function askSlurm(list: string): Promise<string[]> {
 }
 
 /**
- * How Slurm starts the command on each node: inside of an allocation as steps of it, outside of one as jobs of their own.
- * Rejects with a PinbenchError where there is no Slurm, or it does not know the nodes.
+ * The plan with Slurm: steps inside an allocation, otherwise jobs. Rejects with a PinbenchError if there is no Slurm,
+ * or it does not know the nodes.
  */
 export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv): Promise<LaunchPlan> {
   await checkSlurm();
@@ -98,7 +98,7 @@ export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv)
   };
 }
 
-/** The calls of srun; `hosts` is null if Slurm is to choose the nodes. */
+/** The calls of srun; `hosts` is null if Slurm chooses the nodes. */
 export function launchesOf(
   request: SlurmRequest,
   hosts: readonly string[] | null,
@@ -125,7 +125,7 @@ export function launchesOf(
   };
 }
 
-/** The nodes that are asked for; null where Slurm is to choose them. */
+/** The requested nodes; null if Slurm chooses them. */
 async function hostsOf(
   nodes: SlurmRequest["nodes"],
   allocated: readonly string[] | null,
@@ -151,19 +151,20 @@ function sharedFlags(
   { partition, account, options, name, nodeNs }: SlurmRequest,
   isInAllocation: boolean,
 ): string[] {
-  // Whole nodes: other jobs would be measured too. In an allocation, steps must not wait for each other's CPUs.
+  // Whole nodes, because other jobs would disturb the measurement. In an allocation, steps must not wait for each
+  // other's CPUs.
   const ofJob = isInAllocation ? ["--overlap"] : ["--exclusive", "--mem=0", "--no-kill"];
   return [
     `--job-name=${name}`,
     ...ofJob,
     "--ntasks-per-node=1",
-    // One node's failure is no end for others in the same srun.
+    // One node's failure must not end the others in the same srun.
     "--kill-on-bad-exit=0",
     "--wait=0",
-    // pinbench chooses the CPUs of a GPU's NUMA node itself.
+    // pinbench itself chooses the CPUs of a GPU's NUMA node.
     "--cpu-bind=none",
     "--input=none",
-    // Slurm counts in minutes, and ends what nobody else has.
+    // Slurm counts in minutes, and kills what is still running then.
     `--time=${Math.ceil(nodeNs / 60e9)}`,
     ...(partition === null ? [] : [`--partition=${partition}`]),
     ...(account === null ? [] : [`--account=${account}`]),
@@ -171,7 +172,7 @@ function sharedFlags(
   ];
 }
 
-/** As many groups as there may be, of about the same size. */
+/** At most `mostSruns` groups of about the same size. */
 function inGroups(hosts: readonly string[]): string[][] {
   const size = Math.ceil(hosts.length / mostSruns);
   return Array.from({ length: Math.ceil(hosts.length / size) }, (_, i) =>
@@ -184,7 +185,7 @@ async function checkSlurm(): Promise<void> {
     await call("srun", ["--version"], { timeout: callMs });
   } catch (cause) {
     if (errorCode(cause) !== "ENOENT") return;
-    throw new PinbenchError("unavailable", "there is no srun here, with which nodes are started.", {
+    throw new PinbenchError("unavailable", "there is no srun here to start the nodes with.", {
       hint: "Name another program that starts one process a node, such as --launcher 'mpirun --map-by ppr:1:node'.",
       cause,
     });
@@ -192,8 +193,8 @@ async function checkSlurm(): Promise<void> {
 }
 
 /**
- * The arguments of each call of scancel: steps by their ids, and outside of an allocation all jobs of the name, those
- * that still wait included. Inside, the only job is the allocation, which is not this program's to end.
+ * The arguments of each call of scancel: steps by their ids; outside of an allocation all jobs of the name, including
+ * waiting ones. Inside, the only job is the allocation, which belongs to the user.
  */
 export function cancellationsOf(
   running: readonly { jobId: string; stepId: string | null }[],
@@ -205,6 +206,6 @@ export function cancellationsOf(
 }
 
 async function cancel(calls: readonly (readonly string[])[]): Promise<void> {
-  // What has ended meanwhile cannot be cancelled, which is no error.
+  // Cancelling a finished one fails, which is no error.
   await Promise.allSettled(calls.map((args) => call("scancel", ["--quiet", ...args], { timeout: callMs })));
 }

@@ -4,35 +4,37 @@ import { counted } from "../../draw/words.js";
 import type { FleetDocument, FleetNode } from "../fleet-document.js";
 import { fleetCellNames, isLacking, lossText, slowPart, worstCell, worstOutlier } from "./fleet-text.js";
 
-/** What goes to Slurm: a list of the nodes that are not to be used, and the lines that take them out of service. */
+/** Output for Slurm: a list of the nodes to avoid, and the commands that drain them. */
 
-/** A node that is not to be used, and why, in a few words. */
+/** A node to avoid, with the reason in a few words. */
 interface BadNode {
   host: string;
   reason: string;
-  /** `lacking`: it has no figures, which may be the fault of whoever started the run. */
+  /** `lacking`: it has no figures, which may be the fault of the run. */
   cause: "slow" | "lacking" | "wrong data";
 }
 
-/** The names of the nodes that Slurm knows; null if it was not asked. A name that it does not know may be several nodes'. */
+/** The names of the nodes in Slurm; null if it was not asked. An unknown name may stand for several nodes. */
 export type KnownNodes = ReadonlySet<string> | null;
 
-/** Why a name cannot stand in a list for Slurm; null if it can. */
+/** Why a name cannot be in a list for Slurm; null if it can. */
 function whyNotListed(host: string, known: KnownNodes): string | null {
-  if (!isListable(host)) return "it is no name of one host";
+  if (!isListable(host)) return "it is not the name of one host";
   return known === null || known.has(host) ? null : "Slurm knows no node of this name";
 }
 
 /**
- * The nodes that are slow or have no figures that count, compressed on one line: an empty line where there is none. Names
- * that are not one node's are left out, and so are results that could not be read: which node they are of is not known.
+ * The nodes that are slow or have no figures that count, compressed on one line; an empty line without any. Names that
+ * do not belong to one node are left out, and so are unreadable results, whose nodes are unknown.
  */
 export function nodeListReport(document: FleetDocument, known: KnownNodes): string {
   const hosts = badNodes(document).map(({ host }) => host);
   return `${nodeList(hosts.filter((host) => whyNotListed(host, known) === null))}\n`;
 }
 
-/** The names of nodes not to be used that no list can have, and why, as a clause, for the command that prints one. */
+/**
+ * The names of nodes to avoid that a list cannot contain, with the reason as a clause, for the command that prints it.
+ */
 export function unlistedHosts(
   document: FleetDocument,
   known: KnownNodes,
@@ -44,9 +46,9 @@ export function unlistedHosts(
 }
 
 /**
- * Lines for a shell that take the nodes out of Slurm's service, one a reason; none is run. What needs a second look stands
- * behind a #: lines for nodes without figures where these are more than half of all, for slow ones where these are most of
- * those that were measured, and for the slower part of a group.
+ * Shell commands that drain the nodes in Slurm, one per reason; none is executed. Those that need a second look are
+ * commented out with #: nodes without figures if these are more than half, slow nodes if these are most of the measured
+ * ones, and the slower part of a group.
  */
 export function drainReport(document: FleetDocument, known: KnownNodes): string {
   const isListed = (host: string) => whyNotListed(host, known) === null;
@@ -71,13 +73,13 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
           `# ${drainLine(parts, "slower part of its group")}`,
         ]),
     ...unlistedHosts(document, known).map(({ host, reason }) => comment(`left out, as ${reason}: ${host}`)),
-    ...(bad.length + parts.length === 0 ? [comment("no node is to be drained")] : []),
+    ...(bad.length + parts.length === 0 ? [comment("no node needs to be drained")] : []),
   ]
     .map((line) => `${line}\n`)
     .join("");
 }
 
-/** Causes that too many nodes have for all of them to be at fault, each with a sentence that says so. */
+/** Causes that affect too many nodes to be the fault of each, with a sentence on why. */
 function doubtsOf({ nodes }: FleetDocument, bad: readonly BadNode[]): Map<BadNode["cause"], string> {
   const count = (wanted: BadNode["cause"]) => bad.filter(({ cause }) => cause === wanted).length;
   const [lacking, slow] = [count("lacking"), count("slow")];
@@ -87,7 +89,7 @@ function doubtsOf({ nodes }: FleetDocument, bad: readonly BadNode[]): Map<BadNod
     const all = counted(nodes.length, "node");
     doubts.set("lacking", `${lacking} of ${all} have no figures: look at the run first`);
   }
-  // Of one node nobody looks for what it shares with others.
+  // A single node has no common cause with others.
   if (slow > 1 && slow > measured / 2) {
     const all = counted(measured, "measured node");
     const why =
@@ -98,14 +100,14 @@ function doubtsOf({ nodes }: FleetDocument, bad: readonly BadNode[]): Map<BadNod
 }
 
 /**
- * Both values stand in double quotes, and have nothing that a shell would obey there: of a host's name isListable() sees to
- * that, of the reason quotable().
+ * Both values are in double quotes, without anything that a shell would interpret: isListable() ensures that for host
+ * names, quotable() for the reason.
  */
 function drainLine(hosts: readonly string[], reason: string): string {
   return `scontrol update nodename="${nodeList(hosts)}" state=drain reason="pinbench: ${quotable(reason)}"`;
 }
 
-/** A line for people; what could end it is an escape. */
+/** A line for people; characters that could end it are escaped. */
 function comment(text: string): string {
   return `# ${asciiText(printableText(text))}`;
 }
@@ -113,13 +115,13 @@ function comment(text: string): string {
 /** Slurm shows a reason in one column of a table. */
 const mostCharacters = 160;
 
-/** The text in ASCII, with a blank for all that means something to a shell or to Slurm. */
+/** The text in ASCII, with blanks for all characters that are special in a shell or in Slurm. */
 function quotable(text: string): string {
   const safe = asciiText(printableText(text)).replaceAll(/[^A-Za-z0-9 .,:;%/+()_-]/g, " ");
   return safe.replaceAll(/ +/g, " ").trim().slice(0, mostCharacters);
 }
 
-/** Each with one reason: the worst of what is slow, or else what became of it. Nodes that are slow come first. */
+/** Each with one reason: its largest loss, or else its state. Slow nodes come first. */
 function badNodes(document: FleetDocument): BadNode[] {
   const nameOf = fleetCellNames(document, { showsIds: false });
   const slow = [...groupBy(document.outliers, ({ host }) => host)].map(([host, outliers]) => {
@@ -152,41 +154,43 @@ function slowParts({ groups }: FleetDocument): string[] {
 }
 
 /**
- * Lists of nodes as Slurm writes and reads them (its hostlist.c; `scontrol show hostlistsorted`): names that differ in
- * the number at their end alone stand in one pair of brackets, "n[01-03,07]". Zeros before a number are part of its name.
+ * Lists of nodes in Slurm's format (its hostlist.c; `scontrol show hostlistsorted`): names that differ only in the
+ * number at their end share brackets, "n[01-03,07]". Zeros before a number are part of its name.
  */
 
 /**
- * What a host's name may consist of for a list that goes to Slurm or to a shell: letters, digits, dots, hyphens and
- * underscores, a letter or a digit first. Nothing of it means anything to either.
+ * Allowed host names in a list for Slurm or a shell: letters, digits, dots, hyphens and underscores, beginning with a
+ * letter or digit. None of these is special in either.
  */
 const listableName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
-/** What scontrol takes for all nodes there are, in capitals or not (read_config.c, nodespec_to_hostlist()). */
+/** scontrol takes this for all nodes, in capitals or not (read_config.c, nodespec_to_hostlist()). */
 const allNodes = /^all$/i;
 
-/** Whether a name may stand in a list of nodes; others would be read as something else or as several nodes, or be obeyed. */
+/**
+ * Whether a name may be in a list of nodes; others would be read as something else or as several nodes, or be executed.
+ */
 export function isListable(host: string): boolean {
   return listableName.test(host) && !allNodes.test(host);
 }
 
-/** Digits that a number of JavaScript tells apart. */
+/** Digits that JavaScript's numbers represent exactly. */
 const mostDigits = 15;
 
 const numberedName = new RegExp(`^(.*?)(\\d{1,${mostDigits}})$`);
 
-/** Numbers of one prefix that follow each other, as they are written. */
+/** Consecutive numbers with one prefix, as written. */
 interface Span {
   first: string;
   last: string;
 }
 
-/** The names, each once, sorted and compressed: "login1,n[01-03,07]". Names that are not listable must not be among them. */
+/** The names, each once, sorted and compressed: "login1,n[01-03,07]". Only listable names are allowed. */
 export function nodeList(hosts: Iterable<string>): string {
   return nodeListParts(hosts).join(",");
 }
 
-/** The same as its parts, one for each prefix: what a comma stands between. */
+/** The comma-separated parts of that list, one for each prefix. */
 function nodeListParts(hosts: Iterable<string>): string[] {
   const numbers = new Map<string, string[]>();
   const parts: { key: string; text: string }[] = [];
@@ -197,7 +201,7 @@ function nodeListParts(hosts: Iterable<string>): string[] {
     else if (!numbers.get(prefix)?.push(digits)) numbers.set(prefix, [digits]);
   }
   for (const [prefix, digits] of numbers) {
-    // Behind a node that has the prefix for its name, and before all that go on with another character.
+    // After a node whose whole name is the prefix, and before all that continue with another character.
     parts.push({ key: `${prefix}\0`, text: prefix + bracketed(spansOf(digits)) });
   }
   return parts.sort((a, b) => compareBytes(a.key, b.key)).map(({ text }) => text);
@@ -213,11 +217,11 @@ function bracketed(spans: readonly Span[]): string {
   return `[${spans.map(({ first, last }) => (first === last ? first : `${first}-${last}`)).join(",")}]`;
 }
 
-/** Ascending; 8 and 08 are two numbers, and each of them goes on in its own way. */
+/** Ascending; 8 and 08 are two numbers with spans of their own. */
 function spansOf(digits: readonly string[]): Span[] {
   const sorted = [...digits].sort((a, b) => Number(a) - Number(b) || a.length - b.length);
   const spans: Span[] = [];
-  /** The spans by the number that they end with: no more than one a number of digits. */
+  /** Spans by the number that they end with: at most one for each number of digits. */
   const open = new Map<number, Span[]>();
   for (const next of sorted) {
     const before = Number(next) - 1;
@@ -241,7 +245,7 @@ function opened(open: Map<number, Span[]>, span: Span): Span {
   return span;
 }
 
-/** Whether two numbers that follow each other are written in one way: as wide, or both without zeros before them. */
+/** Whether two consecutive numbers are written alike: equally wide, or both without leading zeros. */
 function follows(last: string, next: string): boolean {
   const isBare = (text: string) => text === "0" || !text.startsWith("0");
   return last.length === next.length || (isBare(last) && isBare(next));

@@ -13,16 +13,16 @@ import {
   speedChange,
 } from "./fleet-text.js";
 
-/** A chart of each group: its GPUs beside the middle one. */
+/** A chart for each group: its GPUs against their median. */
 export function fleetCharts(fleet: FleetDocument): StripChart[] {
   const nameOf = fleetCellNames(fleet, { showsIds: false });
   return fleet.groups.flatMap((group, index) => chartOf(group, index, fleet, nameOf));
 }
 
-/** More dots in a row than these are a smear, and of 80 000 GPUs a page would be as large as their results. */
+/** Most dots in a row: more are a smear, and for 80 000 GPUs the page would be as large as their results. */
 const mostDots = 2000;
 
-/** All GPUs of a group beside its centre, a row a cell; none for a group without figures. */
+/** All GPUs of a group against its centre, one row per cell; null for a group without figures. */
 function chartOf(
   group: FleetGroup,
   index: number,
@@ -39,7 +39,7 @@ function chartOf(
     {
       kind: "strips",
       name: fleet.groups.length > 1 ? `gpus-of-group-${index + 1}` : "gpus",
-      title: `${name}: each GPU beside the middle one${what === "" ? "" : ` (${what})`}, right is faster`,
+      title: `${name}: each GPU against the median${what === "" ? "" : ` (${what})`}, right is faster`,
       description: `${counted(group.devices, "GPU")} of ${counted(group.nodes, "node")} in ${counted(rows.length, "cell")}; ${marked === 0 ? "none is" : `${marked} figures are`} called slow.`,
       x: { label: "change of speed", scale: "linear", format: formatChangeTick },
       rows,
@@ -92,8 +92,8 @@ function rowOf(
 }
 
 /**
- * Which GPUs are slow in a cell: those that an outlier names in it, by itself or with its whole node, and those named in another
- * cell that have lost the threshold here too, though this cell alone does not show it.
+ * The slow GPUs of a cell: those that an outlier names in it, alone or with the whole node; and those named in another
+ * cell that have also lost the threshold here, although this cell alone does not show it.
  */
 function slowGpus(
   { outliers, rule }: FleetDocument,

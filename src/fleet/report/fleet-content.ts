@@ -36,17 +36,17 @@ import {
   worstOutlier,
 } from "./fleet-text.js";
 
-/** The content that the table, the Markdown and the page of a fleet have in common, before it is drawn. */
+/** The common content of a fleet's table, Markdown and page. */
 
-/** What must be read before any figure. */
+/** Alerts before any figure. */
 export function fleetAlerts({ notice }: FleetDocument): Note[] {
   return notice === null ? [] : [note(notice, "warning")];
 }
 
-/** So many outliers are named in a sentence. */
+/** Most outliers that are named in a sentence. */
 const mostNamed = 3;
 
-/** Which nodes are slow, which have no figures, and which groups are slow as a whole, in that order. */
+/** The slow nodes, the nodes without figures, and the groups that are slow as a whole, in that order. */
 export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
   return [
     slowNote(document, nameOf),
@@ -89,15 +89,15 @@ function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: N
 function noneSlow(document: FleetDocument, judged: number): string {
   const few = document.groups.filter(({ tooFew }) => tooFew !== null);
   if (few.length === document.groups.length) {
-    return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to tell`;
+    return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
   }
   const gpus = counted(countGpus(document), "GPU");
-  // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
+  // "None is slow" would be wrong if a group is slow as a whole or in part.
   const isDoubtful = document.groups.some(
     ({ slowAsAWhole, slowPart, slowPlaces }) =>
       slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,
   );
-  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than its like" : "slow"}`;
+  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than those like it" : "slow"}`;
 }
 
 function lackingNotes(document: FleetDocument): Note[] {
@@ -126,7 +126,7 @@ function lackingNotes(document: FleetDocument): Note[] {
   ];
 }
 
-/** Groups that are slow as a whole, or fall into two parts. */
+/** Sentences on groups that are slow as a whole, or fall into two parts. */
 function wholeNotes({ groups }: FleetDocument): Note[] {
   return groups.flatMap(({ slowAsAWhole, slowPart, slowPlaces }, index) => [
     ...slowPlaces.flatMap(({ reason }) => groupNote(reason, index, groups, "failure")),
@@ -135,7 +135,7 @@ function wholeNotes({ groups }: FleetDocument): Note[] {
   ]);
 }
 
-/** A sentence about a group, which it names where there are several; nothing for null. */
+/** A sentence on a group, with its number if there are several; empty for null. */
 function groupNote(
   text: string | null,
   index: number,
@@ -166,7 +166,7 @@ export function fleetFacts(document: FleetDocument): Fact[] {
   ];
 }
 
-/** What it takes to be named in a group, for each kind of memory. */
+/** The losses that are found in a group, for each kind of memory. */
 function foundFact({ found }: FleetGroup, index: number, groups: readonly unknown[]): Fact[] {
   const loss = (share: number) => formatWholeShare(share, roundUp);
   const texts = found.flatMap(({ memory, cells, inOneCell, inAllCells, belowReference }) => {
@@ -187,7 +187,7 @@ function period(first: string, last: string): string {
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** A table of what is slow, one of what has no figures, and one a group. */
+/** A table of slow GPUs and nodes, one of nodes without figures, and one for each group. */
 export function fleetGrids(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
   return [
     ...outlierGrid(document, nameOf),
@@ -203,7 +203,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
   const isConfirming = outliers.some(({ confirmed }) => confirmed !== null);
   return [
     {
-      caption: "Slower than nodes that are like it",
+      caption: "Slower than nodes like it",
       columns: [
         wordColumn("node"),
         wordColumn("GPU"),
@@ -218,7 +218,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
       ],
       keepsRepeats: true,
       rows: outliers.map((outlier) => outlierRow(outlier, document, isConfirming, nameOf)),
-      footnote: "cells: how many of the group's cells are slow there, of which the row shows the slowest",
+      footnote: "cells: number of the group's cells that are slow there; the row shows the slowest",
     },
   ];
 }
@@ -253,10 +253,10 @@ function outlierRow(
   ];
 }
 
-/** What fresh processes found. */
+/** The result of fresh processes. */
 const againText = { true: "slow again", false: "not slow", null: "not measured" } as const;
 
-/** A row for each reason for which nodes have no figures. */
+/** A row for each reason why nodes have no figures. */
 function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
   const rows = [...lackingNodes(document)].flatMap(([state, nodes]) =>
     [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
@@ -268,7 +268,7 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     ]),
   );
   if (rows.length === 0) return [];
-  // Beside the names that they are about, however long.
+  // Next to the names that they are about, however long.
   const sentences = { ...wordColumn("why"), mostLines: 4 };
   const columns = [
     wordColumn("state"),
@@ -280,10 +280,13 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
   return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
 }
 
-/** A list of more characters is no part of a sentence. */
+/** Longest node list printed inside a sentence. */
 const mostListed = 36;
 
-/** The nodes' names compressed; of more than fit in a line, the first. Names that are no host's stand as they are. */
+/**
+ * The nodes' names, compressed, or the first ones if they do not fit in a line. Names that are no host names are not
+ * compressed.
+ */
 function nodesText(nodes: readonly Pick<FleetNode, "host">[]): string {
   const hosts = nodes.map(({ host }) => host);
   const text = hosts.every(isListable) ? nodeList(hosts) : hosts.join(", ");
@@ -292,7 +295,7 @@ function nodesText(nodes: readonly Pick<FleetNode, "host">[]): string {
   return `${named.join(", ")} and ${hosts.length - named.length} more`;
 }
 
-/** Where the GPUs of a group stand, a row a cell. */
+/** The GPUs of a group, one row per cell. */
 function groupGrid(
   group: FleetGroup,
   index: number,
@@ -326,10 +329,10 @@ function groupGrid(
   };
 }
 
-/** What every group is told by, and other facts where the groups differ in them. */
+/** The facts that identify a group; others are listed if the groups differ in them. */
 const leadingFacts: readonly string[] = ["gpu", "linkCapability", "driver"];
 
-/** What a group is, in a few words. */
+/** A group in a few words. */
 export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[]): string {
   const differs = (fact: string) => groups.some((other) => other.facts[fact] !== facts[fact]);
   const names = Object.keys(facts).filter((fact) => leadingFacts.includes(fact) || differs(fact));
@@ -340,7 +343,7 @@ export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[])
     .join(", ");
 }
 
-/** What must be known to read the tables: what else speaks for an outlier, and what could not be told. */
+/** Notes that help to read the tables: further evidence on outliers, and open questions. */
 export function fleetNotes(document: FleetDocument): Note[] {
   const { outliers, cleared, groups, nodes } = document;
   const uncompared = nodes.filter(({ state }) => state === "not compared");

@@ -15,7 +15,7 @@ import { drainReport, type KnownNodes, nodeListReport } from "./drain-lines.js";
 import { fleetAlerts, fleetAnswer, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
 import { countGpus, figuresOf, fleetCellNames, type GpuFigure, speedChange } from "./fleet-text.js";
 
-/** A fleet, as a kind of document; lists for Slurm have no name but of `known` nodes. */
+/** A fleet, as a kind of document; lists for Slurm contain only names of `known` nodes. */
 export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
   return {
     schema: fleetSchema,
@@ -32,7 +32,7 @@ export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
   };
 }
 
-/** A fleet where nobody asks which nodes Slurm knows. */
+/** A fleet without a check of Slurm's node names. */
 export const fleetKind = fleetKindFor(null);
 
 function fleetReport(document: FleetDocument, { screen }: Show): Report {
@@ -70,16 +70,16 @@ const cellColumns = [
 type Field = string | number | null;
 
 /**
- * A row a node, GPU and cell, and one for each node without figures, which has nothing in the columns of these; the first
- * row names the columns. `change` is relative to the group's centre and below 0 where slower, of latencies too; `slow` is
- * "gpu" or "node" where this cell of this GPU, or of its whole node, is slow.
+ * A row for each node, GPU and cell, and one for each node without figures, with those columns empty; the first row has
+ * the names of the columns. `change` is relative to the group's centre, and below 0 for slower, also in latencies;
+ * `slow` is "gpu" or "node" if this cell of the GPU, or of its whole node, is slow.
  */
 function fleetRows(document: FleetDocument): CsvValue[][] {
   const isBare = ({ group, devices }: FleetNode) => group === null || devices.length === 0;
   const bare = document.nodes.filter(isBare).map((node) => padded(nodeFields(document, node)));
   const outliers = outliersByCell(document);
   const suspects = new Set([...document.outliers, ...document.cleared].map(({ host }) => host));
-  // Of ten thousand nodes there are half a million rows: what all rows of a node share is made once.
+  // Ten thousand nodes have half a million rows, so the common fields of a node's rows are made once.
   const fieldsOf = new Map(document.nodes.map((node) => [node, nodeFields(document, node)]));
   const outlierOf = (host: string, device: number, kind: FigureKind) =>
     suspects.has(host)
@@ -111,7 +111,7 @@ function fleetRows(document: FleetDocument): CsvValue[][] {
 
 function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
   const { host, state, reason, file, runId, startedAt, group } = node;
-  // Groups are counted as the tables count them.
+  // Groups are counted from 1, as in the tables.
   return [
     document.notice,
     host,
@@ -156,7 +156,7 @@ function confirmedText({ confirmed }: FleetOutlier): string | null {
   return confirmed === null ? null : confirmed ? "yes" : "no";
 }
 
-/** All figures of a fleet as gauges of OpenMetrics. */
+/** All figures of a fleet as OpenMetrics gauges. */
 function openMetrics(document: FleetDocument): string {
   return openMetricsText(families(document));
 }
@@ -181,7 +181,7 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_outlier",
-      help: "1 where a GPU, or all of its node, is slower than those that are like it.",
+      help: "1 if a GPU, or its whole node, is slower than those like it.",
       samples: nodes.flatMap(({ host, group, devices }) =>
         group === null
           ? []
@@ -193,12 +193,12 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_node_state",
-      help: "What became of a node: 1 with the state that it is in.",
+      help: "1 for the state of a node.",
       samples: nodes.map(({ host, state }) => ({ labels: { host, state }, value: 1 })),
     },
     {
       name: "pinbench_fleet_nodes",
-      help: "Nodes by what became of them.",
+      help: "Number of nodes by state.",
       samples: nodeStates.map((state) => ({
         labels: { state },
         value: nodes.filter((node) => node.state === state).length,
@@ -206,12 +206,12 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_groups",
-      help: "Groups of nodes that are alike.",
+      help: "Number of groups of like nodes.",
       samples: [{ labels: {}, value: groups.length }],
     },
     {
       name: "pinbench_fleet_emulated",
-      help: "1 where devices were emulated, whose figures say nothing of a GPU.",
+      help: "1 if devices were emulated: their figures do not describe a GPU.",
       samples: [{ labels: {}, value: Number(document.notice !== null) }],
     },
     {
@@ -228,7 +228,7 @@ function gpuKey(host: string, device: number | null): string {
   return JSON.stringify([host, device]);
 }
 
-/** The figures of one unit, `scale` times as large. */
+/** The figures of one unit, multiplied by `scale`. */
 function figures(document: FleetDocument, unit: "GB/s" | "us", scale: number): GaugeFamily["samples"] {
   return document.groups.flatMap(({ cells }, group) =>
     cells.flatMap((kind, index) =>

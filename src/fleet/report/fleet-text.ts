@@ -11,9 +11,9 @@ import type {
   FleetOutlier,
 } from "../fleet-document.js";
 
-/** What all texts of a fleet call its cells, figures and GPUs. */
+/** Names of cells, figures and GPUs in all texts of a fleet. */
 
-/** A unit as it stands behind figures of it. */
+/** A unit after its figure. */
 export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
 type Unit = keyof typeof unitName;
@@ -28,20 +28,20 @@ export function figureText(value: number, unit: Unit): string {
   return `${fleetFigure(value, unit)} ${unitName[unit]}`;
 }
 
-/** How much slower than its group, as a share: "50.0 %". */
+/** The loss relative to its group: "50.0 %". */
 export function lossText(change: number): string {
   return formatShare(-change);
 }
 
-/** Since when it is slow: "2026-11-22 09:00 UTC or before"; null where nothing is known. */
+/** Since when it is slow: "2026-11-22 09:00 UTC or before"; null if unknown. */
 export function sinceText({ since }: Pick<FleetOutlier, "since">): string | null {
   return since && `${timeText(since.startedAt)}${since.lastHealthy === null ? " or before" : ""}`;
 }
 
-/** What a fleet's texts call a cell, or one direction of it. */
+/** The name of a cell, or of one of its directions. */
 export type NameOfFleetCell = (kind: Pick<FigureKind, "cell" | "moved">) => string;
 
-/** Short names for the cells of a fleet, which have no device; or their ids where these are asked for. */
+/** Short names for the cells of a fleet, which have no device; or their ids on request. */
 export function fleetCellNames(
   { groups }: Pick<FleetDocument, "groups">,
   { showsIds }: Pick<Screen, "showsIds">,
@@ -58,22 +58,22 @@ export function fleetCellNames(
   };
 }
 
-/** The cell of an outlier that lost most. */
+/** The cell with the outlier's largest loss. */
 export function worstCell({ cells }: FleetOutlier): FleetOutlier["cells"][number] {
   return cells.reduce((worst, cell) => (cell.change < worst.change ? cell : worst));
 }
 
-/** The outlier that lost most in any cell; there must be one. */
+/** The outlier with the largest loss in any cell; there must be one. */
 export function worstOutlier(outliers: readonly FleetOutlier[]): FleetOutlier {
   return outliers.reduce((worst, one) => (worstCell(one).change < worstCell(worst).change ? one : worst));
 }
 
-/** Which part of a node is slow: "GPU 3", or "all GPUs". */
+/** The slow part of a node: "GPU 3", or "all GPUs". */
 export function slowPart({ device }: FleetOutlier): string {
   return device === null ? "all GPUs" : `GPU ${device}`;
 }
 
-/** What speaks against a node, and is no speed: it has no figures, or its copies were wrong. */
+/** Bad states of a node besides being slow: it has no figures, or its copies were wrong. */
 const badStates: ReadonlySet<FleetNode["state"]> = new Set([
   "failed",
   "wrong data",
@@ -87,7 +87,7 @@ export function isLacking({ state }: FleetNode): boolean {
   return badStates.has(state);
 }
 
-/** Nodes that have no figures by what became of them, in the order of the states; of each state in the nodes' order. */
+/** Nodes without figures by state, in the order of the states, and then of the nodes. */
 export function lackingNodes({ nodes }: FleetDocument): Map<FleetNode["state"], FleetNode[]> {
   const groups = groupBy(nodes.filter(isLacking), ({ state }) => state) as Map<
     FleetNode["state"],
@@ -96,14 +96,14 @@ export function lackingNodes({ nodes }: FleetDocument): Map<FleetNode["state"], 
   return new Map([...badStates].flatMap((state) => (groups.has(state) ? [[state, groups.get(state)!]] : [])));
 }
 
-/** How many GPUs have been judged. */
+/** Number of judged GPUs. */
 export function countGpus({ groups }: FleetDocument): number {
   return groups.reduce((sum, { devices }) => sum + devices, 0);
 }
 
 /**
- * How much faster a figure is than its group's centre, as a share of it: -0.1 is 10 % less bandwidth, or so much less speed
- * of single copies.
+ * Relative difference of a figure's speed from its group's centre: -0.1 is 10 % less bandwidth, or the equivalent
+ * latency.
  */
 export function speedChange(
   value: number,
@@ -116,11 +116,11 @@ export function speedChange(
 export interface GpuFigure {
   node: FleetNode;
   device: FleetNode["devices"][number];
-  /** Null where it has none. */
+  /** Null without one. */
   value: number | null;
 }
 
-/** The GPUs of a group with their figures of its cell `cell` (an index), in the order of the document. */
+/** The GPUs of a group with their figures in its cell `cell` (an index), in the document's order. */
 export function figuresOf({ nodes, groups }: FleetDocument, group: number, cell: number): GpuFigure[] {
   const values = groups[group]?.cells[cell]?.values ?? [];
   return nodes

@@ -25,9 +25,9 @@ import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings, variantFindings } from "./variant-findings.js";
 
 /**
- * The first lines of a result's report, never empty: wrong data, failures and slow copies, then conclusions. A conclusion
- * holds for other processes too (by the intervals), except the number of copies after which pinning pays off (by medians).
- * `isShown`: whether a table of the report has the cell's row.
+ * The first lines of a result's report, never empty: wrong data, failures and slow copies, then conclusions. A
+ * conclusion also holds for other processes (by the intervals), except the number of copies after which pinning pays
+ * off (by medians). `isShown`: whether a table of the report has the cell's row.
  */
 export function answer(
   document: ResultDocument,
@@ -38,7 +38,7 @@ export function answer(
     ...mainLines(document).map(({ text, cells }) => ({ text, devices: devicesOf(cells ?? []) })),
   ];
   const prefixes = sentences.map(({ devices }) => circumstances(document, devices));
-  // Said once for all that follow, until another one holds.
+  // A prefix is printed once, and holds until the next one.
   const told = sentences.map(({ text }, i) => (prefixes[i] === prefixes[i - 1] ? "" : prefixes[i]) + text);
   const texts = told.length === 0 ? [nothingToTell(document)] : told;
   const nameOf = cellNames(
@@ -58,7 +58,7 @@ export function closingLines(document: ResultDocument): Note[] {
   return findings(document, { topics, variants: mainLines(document).map(({ text }) => text) });
 }
 
-/** On variants of plain cells: the most important line on each question. */
+/** The most important line on each question about variants. */
 function mainLines(document: ResultDocument): VariantFinding[] {
   return mainVariantFindings(document, equalWidth(document));
 }
@@ -67,7 +67,7 @@ function devicesOf(cells: readonly CellResult[]): number[] {
   return [...new Set(cells.map(({ device }) => device))];
 }
 
-/** What must not be overlooked: wrong data and failures. */
+/** Alarms: wrong data and failures. */
 function alarm({ cells }: ResultDocument): Note[] {
   const countOf = (asked: CellResult["outcome"]) => cells.filter(({ outcome }) => outcome === asked).length;
   const [wrong, failed] = [countOf("mismatch"), countOf("failed")];
@@ -82,7 +82,7 @@ function alarm({ cells }: ResultDocument): Note[] {
   ];
 }
 
-/** A prefix: the emulated device, one device of several, or one that others used as well. */
+/** The prefix of sentences: the emulated device, one device of several, or one that others also used. */
 function circumstances(document: ResultDocument, devices: readonly number[]): string {
   const isEmulated = document.backend === "emulated";
   const shared = (document.run.sharing ?? []).filter((record) => describeSharing(record).length > 0);
@@ -138,20 +138,20 @@ function nothingToTell(document: ResultDocument): string {
 const latenciesAtOnce =
   "the tables show how long a copy takes; with --mode throughput this answer compares rates";
 
-/** Of what is said of plain cells. What was asked for beyond these always has its lines. */
+/** Most lines on plain cells. Requested variants always have their lines. */
 const mostLines = 3;
 
-/** What has been said already. */
+/** What the answer has already covered. */
 interface Said {
   topics: readonly Topic[];
-  /** The texts of lines on cells that are not plain. */
+  /** The texts of lines on variants. */
   variants: readonly string[];
 }
 
 /**
- * The closing lines of a report: what the cells show beside what the answer above the tables has said. They claim what
- * other processes find as well: a difference only where the interval of the ratio excludes that there is none, equality
- * only where it does not and all is narrow. Cells that failed or came back wrong are no evidence.
+ * The closing lines of a report: conclusions that the answer does not have. They hold for other processes too: a
+ * difference only if the interval of the ratio excludes equality, equality only if it does not and all intervals are
+ * narrow. Cells that failed or have wrong data do not count.
  */
 export function findings(document: ResultDocument, said: Said = { topics: [], variants: [] }): Note[] {
   return [...comparisons(document, said).slice(0, mostLines), ...ofVariants(document, said)].map((text) =>
@@ -164,7 +164,7 @@ function comparisons(document: ResultDocument, { topics }: Said): string[] {
   const width = equalWidth(document);
   const bothWays = (topic: Topic) =>
     topics.includes(topic) ? null : joinDirections(topic(cells, "h2d", width), topic(cells, "d2h", width));
-  // Which kind helps is asked where there are processes; what threads do is said of workers else.
+  // With processes, the better kind of worker is a question; otherwise only threads are described.
   const ofWorkers = cells.some(({ workerKind }) => workerKind === "process")
     ? [workersOnPageable("process", "process", "processes"), workersOnPageable("thread", "thread")]
     : [workersOnPageable("thread", "worker")];
@@ -179,7 +179,7 @@ function comparisons(document: ResultDocument, { topics }: Said): string[] {
   return lines.map((line) => subject + line);
 }
 
-/** The lines on cells that are not plain: of what one device does with its name, as those of plain cells. */
+/** The lines on variants: those on one device begin with its name, like those on plain cells. */
 function ofVariants(document: ResultDocument, { variants }: Said): string[] {
   const lines = variantFindings(document, equalWidth(document)).filter(
     ({ text }) => !variants.includes(text),
@@ -187,7 +187,7 @@ function ofVariants(document: ResultDocument, { variants }: Said): string[] {
   return lines.map(({ text, cells }) => (cells === null ? "" : subjectOf(document, cells)) + text);
 }
 
-/** Says where the figures are those of the emulated device, or of one of several devices. */
+/** Names the emulated device, or one of several devices, as the subject. */
 function subjectOf(document: ResultDocument, cells: readonly CellResult[]): string {
   const ofOneDevice = new Set(cells.map(({ device }) => device)).size === 1;
   const parts = [

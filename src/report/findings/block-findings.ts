@@ -12,18 +12,18 @@ import { compareIntervals } from "./finding-evidence.js";
 import { joinDirections, ratioRange, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*
- * The closing lines on copies in scattered blocks: from which size of a block on a plain loop of copies is enough, and what
- * is worth while below that.
+ * The closing lines on copies in scattered blocks: the block size from which a plain loop of copies is enough, and the
+ * best way below that.
  */
 
 /**
- * A loop that copies this share of what the fastest way does is called enough: the simplest way, and what others gain is less
- * than most programs would notice. Where loops come near the link, at about 1 MiB, they reach 88 to 90 %: with a limit of
- * 90 % one process would say yes and the next one no.
+ * A loop that reaches this share of the fastest way is enough: it is the simplest way, and most programs would not
+ * notice the gain of others. Near the link's limit, at about 1 MiB, loops reach 88 to 90 %: with a limit of 90 %, the
+ * answer would change from process to process.
  */
 const enoughShare = 0.8;
 
-/** The lines of one kind of memory after the other; of each the first says from where on a loop is enough. */
+/** The lines of each kind of memory in turn; the first of each says from which size on a loop is enough. */
 export function blockFindings(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
   const workers = Math.min(...cells.map((cell) => cell.workers));
   const ofWorkers = cells.filter((cell) => cell.workers === workers);
@@ -44,7 +44,7 @@ export function blockFindings(cells: readonly CellResult[], terms: Terms): Varia
   return kinds.flat();
 }
 
-/** What each way copies of blocks of one size. */
+/** The rates of each way for blocks of one size. */
 interface RatedBlocks {
   bytes: number;
   rates: RatedWay[];
@@ -55,7 +55,7 @@ interface RatedWay {
   rate: IntervalEstimate;
 }
 
-/** The blocks of one direction and kind of memory, ascending; of several counts the copies of the most bytes. */
+/** The blocks of one direction and kind of memory, ascending; of several counts those with the most bytes per copy. */
 function blocksOf(
   cells: readonly CellResult[],
   direction: "h2d" | "d2h",
@@ -75,7 +75,7 @@ function blocksOf(
   });
 }
 
-/** What may be claimed of the rate of blocks, beside that of the same bytes in one piece. */
+/** The rate that can be claimed for blocks, next to that of the same bytes in one piece. */
 function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
   const direction = cell.direction === "d2h" ? "d2h" : "h2d";
   const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
@@ -91,8 +91,8 @@ function isWhole({ cell }: RatedWay): boolean {
 }
 
 /**
- * Whether a loop is enough, and between which shares of what the fastest other way does it copies; null where there is no
- * loop, or no other way.
+ * Whether a loop is enough, and the range of its share of the fastest other way's rate; null without a loop, or without
+ * another way.
  */
 function isLoopEnough({ bytes, rates }: RatedBlocks): LoopFound | null {
   const loop = rates.find(({ cell }) => cell.blockWay === "loop");
@@ -154,7 +154,7 @@ export const wayName: Readonly<Record<BlockWay, string>> = {
   gather: "gathering",
 };
 
-/** Which way is fastest for the smallest blocks, by how much, and what the CPU has to do for it. */
+/** The fastest way for the smallest blocks, its gain, and its CPU time. */
 function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
   const [smallest] = blocks;
   const ways = smallest?.rates.filter(isWhole).toSorted((a, b) => b.rate.median - a.rate.median) ?? [];
@@ -169,7 +169,7 @@ function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms
   const ratios = fastest.map(({ rate }) => ratioInterval(rate, loop.rate));
   const least = Math.min(...ratios.map(({ low }) => low));
   const most = Math.max(...ratios.map(({ high }) => high));
-  // Of ways that cannot be told apart one may not even be told from a loop: then it is the fastest's gain alone.
+  // If several ways are tied, one of them may not differ from a loop: then only the fastest one's gain is given.
   const gain =
     most <= widestRange * least
       ? ratioRange(ratios)
@@ -178,10 +178,10 @@ function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms
   return `${names} is fastest at ${size}, ${gain} a loop${host}`;
 }
 
-/** A range whose ends are further apart says little of what is between them. */
+/** A range with a larger ratio of its ends says little about the values in between. */
 const widestRange = 10;
 
-/** In round figures, as other processes find them too; the tables have more of them. */
+/** In round figures, which other processes also find; the tables have more digits. */
 function shareOfCpu(best: CellResult, loop: CellResult): string {
   const [bestNs, loopNs] = [best, loop].map(({ hostNsPerBlock }) => hostNsPerBlock?.median);
   if (bestNs === undefined || loopNs === undefined || loopNs <= 0) return "";
@@ -191,7 +191,7 @@ function shareOfCpu(best: CellResult, loop: CellResult): string {
   return `, for ${share} of the CPU time that a loop takes`;
 }
 
-/** What a kernel keeps of its rate where it leaves most multiprocessors to others. */
+/** The rate of a kernel that leaves most multiprocessors to others. */
 function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
   const kernels = smallest?.rates.filter(({ cell }) => cell.blockWay === "kernel") ?? [];
   const whole = kernels.find(isWhole);
@@ -205,7 +205,7 @@ function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: 
         order === "below" ? shareRange(ratioInterval(rate, whole.rate)) : order === "open" ? null : "all";
       return { kept, on: counted(multiprocessorsOf(cell)!, "multiprocessor") };
     });
-  // Down from the most, as far as there is no difference: one clause says it of all of them.
+  // From the largest number down: one clause covers all without a difference.
   const firstOther = few.findIndex(({ kept }) => kept !== "all");
   const asFast = firstOther < 0 ? few.length : firstOther;
   const told = few.slice(Math.max(0, asFast - 1)).filter(({ kept }) => kept !== null);
@@ -216,7 +216,7 @@ function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: 
   return clauses.length === 0 ? null : `a kernel keeps ${listed(clauses)} at ${formatSize(smallest.bytes)}`;
 }
 
-/** From which block size on another way is the best, as `--blocks auto` found it: one line for each kind of memory. */
+/** The block sizes at which the best way changes, from `--blocks auto`: one line for each kind of memory. */
 export function cutoffFindings({ blockCutoffs, cells }: ResultDocument): VariantFinding[] {
   const columns = blockCutoffs ?? [];
   const [first] = columns;
@@ -234,7 +234,7 @@ export function cutoffFindings({ blockCutoffs, cells }: ResultDocument): Variant
   });
 }
 
-/** Of the copies of the most blocks that have a cut-off: what servers move at once. */
+/** For the copies with the most blocks that have a cut-off: what servers move at once. */
 function clause(columns: readonly BlockCutoffs[]): string | null {
   if (columns.length === 0) return null;
   const column = columns.findLast(({ cutoffs }) => cutoffs.length > 0);

@@ -77,7 +77,7 @@ type Sentence = Omit<CopyAnswer, "device">;
 export const oneWay = ["h2d", "d2h"] as const;
 export type OneWay = (typeof oneWay)[number];
 
-/** Where bytes go, in a sentence about one direction. */
+/** Directions in a sentence. */
 const way: Readonly<Record<OneWay | "bidir" | "d2d", string>> = {
   h2d: "to the device",
   d2h: "from the device",
@@ -125,7 +125,7 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
     const compared = cells.filter(
       ({ mode, memory }) => mode === "throughput" && (memory === "pinned" || memory === "pageable"),
     );
-    const text = `whether pinned memory copies faster than ${ordinary}${at} cannot be told here: ${whyOpen(compared)}`;
+    const text = `it is open whether pinned memory copies faster than ${ordinary}${at}: ${whyOpen(compared)}`;
     return [{ text, covers }];
   }
   const copies = decided.map(({ main }) => copiesText(main!));
@@ -378,7 +378,7 @@ function quickestOf(observed: readonly Observation[]): Observation {
 }
 
 function openLatency({ sizeBytes }: Pair, where: string): string {
-  return `whether a copy of ${formatSize(sizeBytes)} takes longer with ${ordinary} than with pinned memory, ${where}, cannot be told here: the times vary too much`;
+  return `the times vary too much to show whether a copy of ${formatSize(sizeBytes)} takes longer with ${ordinary} than with pinned memory, ${where}`;
 }
 
 function latencyText(pair: Pair, where: string): string {

@@ -10,13 +10,13 @@ export interface Observation {
   memory: CellResult["memory"];
   sizeBytes: number;
   workers: number;
-  /** What may be claimed of it: its interval holds for other processes too. */
+  /** The claim that it supports: its interval also holds for other processes. */
   estimate: IntervalEstimate;
 }
 
 /**
- * The measured cells that findings on plain copies compare: those of the first device, one timer and one cache state, as
- * nothing else may differ between two cells. `isCounted` says which cells may be among them.
+ * The measured cells that findings on plain copies compare: those of the first device, one timer and one cache state,
+ * so that nothing else differs between two cells. `isCounted` selects the cells.
  */
 export function comparableCells(
   document: ResultDocument,
@@ -26,18 +26,18 @@ export function comparableCells(
   return ofOneClock(ofFirstDevice(plain.filter(isCounted)));
 }
 
-/** Whether a finding may rest on a cell. What the host copies by itself is no copy to or from a device. */
+/** Whether a finding may rest on a cell. The host's own copies are no copies to or from a device. */
 export function isEvidence(cell: CellResult): boolean {
   return isMeasured(cell) && cell.outcome !== null && cell.memory !== "host";
 }
 
-/** Those of the device of the lowest ordinal. */
+/** Those of the device with the lowest ordinal. */
 export function ofFirstDevice(cells: readonly CellResult[]): CellResult[] {
   const first = Math.min(...cells.map(({ device }) => device));
   return cells.filter(({ device }) => device === first);
 }
 
-/** Those of one timer and one cache state: the wall clock and the cold cache are preferred. */
+/** Those of one timer and one cache state, preferably the wall clock and the cold cache. */
 export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
   const timer = cells.some((cell) => cell.timer === "wall") ? "wall" : "event";
   const cache = cells.some((cell) => cell.timer === timer && cell.cache === "cold") ? "cold" : "warm";
@@ -45,7 +45,7 @@ export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
 }
 
 /**
- * What the cells of one direction and mode show: rates in GB/s, of a bidir cell those of both ways together, or
+ * The figures of the cells of one direction and mode: rates in GB/s (for a bidir cell both directions together), or
  * latencies in microseconds. Cells without an interval are left out, and those of workers of another kind.
  */
 export function observe(
@@ -69,23 +69,26 @@ export function ofMemory(observations: readonly Observation[], memory: Observati
   return observations.filter((observation) => observation.memory === memory);
 }
 
-/** How one figure lies to another. "open": neither a difference nor equality can be claimed. */
+/** The relation of one figure to another. "open": neither a difference nor equality can be claimed. */
 export type IntervalOrder = "above" | "below" | "equal" | "open";
 
-/** However precise the run was asked to be, figures with intervals up to this relative half-width may count as equal. */
+/** Even for precise runs, figures with intervals up to this relative half-width may count as equal. */
 const leastEqualWidth = 0.05;
 
-/** And however coarse, none with wider ones. */
+/** Even for coarse runs, no figures with wider intervals count as equal. */
 const greatestEqualWidth = 0.1;
 
-/** Up to which relative half-width of their intervals figures may count as equal: the result's precision, from 5 % to 10 %. */
+/**
+ * Largest relative half-width of intervals with which figures may count as equal: the result's precision, from 5 % to
+ * 10 %.
+ */
 export function equalWidth(document: ResultDocument): number {
   return Math.min(greatestEqualWidth, Math.max(leastEqualWidth, document.plan?.precision ?? 0));
 }
 
 /**
- * "above" or "below" where the interval of the ratio excludes 1; "equal" where it does not and neither figure's own
- * interval has a relative half-width above `equalWidth`.
+ * "above" or "below" if the interval of the ratio excludes 1; "equal" if it does not, and neither figure's interval has
+ * a relative half-width above `equalWidth`.
  */
 export function compareIntervals(
   one: IntervalEstimate,
@@ -102,7 +105,9 @@ function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
   return (relativeHalfWidth(estimate, estimate.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
 }
 
-/** Of the observations that are as fast as the fastest, the one of the fewest workers; null without observations. */
+/**
+ * Among the observations that are as fast as the fastest, the one with the fewest workers; null without observations.
+ */
 export function leanestBest(observations: readonly Observation[], equalWidth: number): Observation | null {
   const best = fastest(observations);
   if (best === null) return null;
@@ -111,12 +116,12 @@ export function leanestBest(observations: readonly Observation[], equalWidth: nu
     .reduce((leanest, one) => (one.workers < leanest.workers ? one : leanest));
 }
 
-/** The observation of the greatest median rate; null without observations. */
+/** The observation with the highest median rate; null without observations. */
 export function fastest(observations: readonly Observation[]): Observation | null {
   return observations.toSorted((a, b) => b.estimate.median - a.estimate.median)[0] ?? null;
 }
 
-/** The values that stand in both lists, each once and ascending. */
+/** The values in both lists, each once and ascending. */
 export function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
   return [...new Set(ones)].filter((value) => others.includes(value)).sort((a, b) => a - b);
 }
@@ -126,7 +131,7 @@ export function sharedSizes(ones: readonly Observation[], others: readonly Obser
   return sharedValues(sizesOf(ones), sizesOf(others));
 }
 
-/** Two memory kinds measured at one size with equally many workers. */
+/** Two kinds of memory measured at one size with the same number of workers. */
 export interface Pair {
   sizeBytes: number;
   workers: number;
@@ -138,8 +143,8 @@ export interface Pair {
 }
 
 /**
- * Pairs of two memory kinds, one a size that both were measured at, ascending. All have the same number of workers: the
- * fewest that both kinds were measured with.
+ * Pairs of two kinds of memory, one for each size at which both were measured, ascending. All have the same number of
+ * workers: the smallest with which both were measured.
  */
 export function pairUp(
   observations: readonly Observation[],
@@ -170,7 +175,7 @@ export function workersOf(observations: readonly Observation[]): number[] {
   return observations.map(({ workers }) => workers);
 }
 
-/** Why intervals do not allow a claim on these cells, and what would. */
+/** Why intervals allow no claim on these cells, and what would help. */
 export function whyOpen(cells: readonly CellResult[]): string {
   return cells.every(({ outcome }) => outcome === "converged")
     ? "processes may differ by more than these figures do: measure with --processes 5"

@@ -25,9 +25,9 @@ import {
 } from "./finding-evidence.js";
 
 /**
- * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.
- * Ratios are ranges in which other processes find them too. Where neither a difference nor equality (intervals up to
- * the relative half-width `equalWidth`) can be claimed of any cell, the clause says that much.
+ * One clause on what the cells show about one question in one direction; null without figures. Ratios are ranges that
+ * other processes also find. If no cell shows a difference or equality (intervals up to the relative half-width
+ * `equalWidth`), the clause says so.
  */
 export type Topic = (
   cells: readonly CellResult[],
@@ -55,11 +55,11 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   }
   const variesWorkers = new Set(rates.map((rate) => rate.workers)).size > 1;
   const workers = variesWorkers ? `, with ${counted(pairs[0]!.workers, "worker")}` : "";
-  const open = `at these intervals, pinned and pageable cannot be told apart ${sizes(pairs)}`;
+  const open = `these intervals do not show whether pinned or pageable is faster ${sizes(pairs)}`;
   return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
-/** How near pageable memory that is staged by pinbench comes to pinned, at the largest size. */
+/** How close pageable memory staged by pinbench comes to pinned, at the largest size. */
 export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = observe(cells, direction, "throughput");
   const sizeBytes = sharedSizes(ofMemory(rates, "staged"), ofMemory(rates, "pinned")).at(-1);
@@ -75,7 +75,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
     return `staging gains nothing over the driver's own pageable copies at ${size}`;
   }
   if (againstPageable === "open") {
-    return `at these intervals, staging and the driver's own pageable copies cannot be told apart at ${size}`;
+    return `these intervals do not show whether staging or the driver's own pageable copies are faster at ${size}`;
   }
   const workers = counted(best.workers, "staging worker");
   const verb = best.workers === 1 ? "reaches" : "reach";
@@ -84,7 +84,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
       return `${workers} ${verb} the rate of pinned from pageable memory at ${size}`;
     case "open":
       return pageable === null
-        ? `at these intervals, staging and pinned cannot be told apart at ${size}`
+        ? `these intervals do not show whether staging or pinned is faster at ${size}`
         : `${workers} ${verb} ${ratioRange([ratioInterval(best.estimate, pageable.estimate)])} the rate of the driver's own pageable copies at ${size}`;
     default:
       return `${workers} ${verb} ${shareRange(ratioInterval(best.estimate, pinned.estimate))} of pinned from pageable memory at ${size}`;
@@ -110,14 +110,14 @@ export function workersOnPageable(kind: WorkerKind, noun: string, nouns = `${nou
       case "equal":
         return `pageable does not get faster with ${nouns} at ${size}`;
       case "open":
-        return `at these intervals, pageable with ${fewest.workers} and with ${counted(best.workers, noun, nouns)} cannot be told apart at ${size}`;
+        return `these intervals do not show whether pageable is faster with ${fewest.workers} or with ${counted(best.workers, noun, nouns)} at ${size}`;
       case "below":
         return `pageable gets slower with ${nouns} at ${size}: ${ratio} with ${best.workers}`;
     }
   };
 }
 
-/** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
+/** Registered, write-combined and mapped memory compared with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = observe(cells, direction, "throughput");
   const open: string[] = [];
@@ -134,17 +134,19 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
       : [`${memory} reaches ${shareRange(pair.ratio)} of pinned at ${size}`];
   });
   if (clauses.length > 0) return listed(clauses);
-  return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told apart from pinned`;
+  return open.length === 0
+    ? null
+    : `these intervals do not show whether pinned is faster than ${listed(open)}`;
 };
 
-/** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
+/** The time of a small copy from pinned and from pageable memory, at the smallest size. */
 export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   const [pair] = pairUp(observe(cells, direction, "latency"), "pinned", "pageable", equalWidth);
   if (pair === undefined) return null;
   const size = formatSize(pair.sizeBytes);
   const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
   if (pair.order === "open") {
-    return `at these intervals, a copy of ${size} from pinned and one from pageable memory cannot be told apart`;
+    return `these intervals do not show whether a copy of ${size} is faster from pinned or from pageable memory`;
   }
   return pair.order === "equal"
     ? `a copy of ${size} takes as long from pinned as from pageable memory`
@@ -152,7 +154,7 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
 };
 
 /**
- * How the fastest cell that copies both ways at once compares with each direction alone; null where one of the three
+ * The fastest cell that copies in both directions at once, compared with each direction alone; null if one of the three
  * was not measured.
  */
 export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
@@ -174,7 +176,7 @@ export function bothDirections(cells: readonly CellResult[], equalWidth: number)
   );
 }
 
-/** From the least to the greatest that one of these ratios may be: "2.0× to 3.0×", or "2.0×" where both look the same. */
+/** The range of these ratios: "2.0× to 3.0×", or "2.0×" if both ends look the same. */
 export function ratioRange(ratios: readonly IntervalEstimate[]): string {
   const least = Math.min(...ratios.map(({ low }) => low));
   return range(least, Math.max(...ratios.map(({ high }) => high)), formatRatio);
@@ -185,16 +187,16 @@ export function shareRange({ low, high }: IntervalEstimate): string {
   return range(low, high, formatWholeShare);
 }
 
-/** Outwards: a range that was rounded inwards would leave out what another process may find. */
+/** Rounded outwards: an inward-rounded range would exclude figures that another process may find. */
 function range(low: number, high: number, format: (value: number, round?: typeof roundUp) => string): string {
   const [least, most] = [format(low), format(high, roundUp)];
   return least === most ? least : `${least} to ${most}`;
 }
 
-/** More than this many are counted instead of named. */
+/** Most sizes that are named; more are counted. */
 const mostNamed = 3;
 
-/** Which of the measured sizes these are, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
+/** The sizes among the measured ones, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
 function describeSizes(some: readonly number[], all: readonly number[]): string {
   const named = `at ${listed(some.map(formatSize))}`;
   if (some.length === 1) return named;
@@ -207,41 +209,41 @@ function describeSizes(some: readonly number[], all: readonly number[]): string 
 }
 
 /*
- * What a question on cells that are not plain is answered with.
+ * The answer to a question on variants.
  */
 
-/** A line on cells that are not plain. */
+/** A line on variants. */
 export interface VariantFinding {
   text: string;
-  /** The cells whose devices it speaks of; none where its text names them, null where it has no figures of any. */
+  /** The cells whose devices it is about; empty if its text names them, null if it has no figures. */
   cells: readonly CellResult[] | null;
 }
 
-/** The lines on one question that was asked, and the one of them that matters most. */
+/** The lines on one question, and the most important one. */
 export interface Question {
   lines: readonly VariantFinding[];
   main: VariantFinding | undefined;
 }
 
-/** The question of these lines, of which the first matters most. */
+/** The question with these lines, the most important first. */
 export function firstOf(lines: readonly VariantFinding[]): Question {
   return { lines, main: lines[0] };
 }
 
-/** What the answers rest on beside the cells themselves. */
+/** The basis of the answers besides the cells. */
 export interface Terms {
   document: ResultDocument;
   equalWidth: number;
-  /** The cell that shows what another one reaches by itself, where that is evidence. */
+  /** The cell for the rate of another one alone, if it counts as evidence. */
   aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
-/** Where more words than this differ, two clauses are easier to read than one. */
+/** If more words differ, two clauses are easier to read than one. */
 const mostDifferingWords = 4;
 
 /**
- * One line from the clauses for the two directions (null where nothing was found). What they have in common is said
- * once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
+ * One line from the clauses for the two directions (null without a finding). Common words appear once: "pinned is 3.0×
+ * (H2D) and 2.8× (D2H) pageable from 1 MiB up".
  */
 export function joinDirections(h2d: string | null, d2h: string | null): string | null {
   if (h2d === null) return d2h === null ? null : `${d2h} (D2H)`;
@@ -249,7 +251,7 @@ export function joinDirections(h2d: string | null, d2h: string | null): string |
   return h2d === d2h ? `${h2d} (H2D and D2H)` : (mergeFigures(h2d, d2h) ?? `H2D: ${h2d}; D2H: ${d2h}`);
 }
 
-/** Null unless the two differ in one figure alone. */
+/** Null unless the two differ in exactly one figure. */
 function mergeFigures(h2d: string, d2h: string): string | null {
   const [one, other] = [wordsOf(h2d), wordsOf(d2h)];
   const before = commonLength(one, other);
@@ -267,7 +269,7 @@ function mergeFigures(h2d: string, d2h: string): string | null {
   ].join(" ");
 }
 
-/** A range is one word: neither of its ends says anything without the other. */
+/** A range is one word, because neither end has a meaning alone. */
 function wordsOf(text: string): string[] {
   const joined: string[] = [];
   for (const word of splitWords(text)) {

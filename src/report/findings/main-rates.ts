@@ -8,10 +8,10 @@ import { formatSize } from "../../settings/units.js";
 import { answeredShare, type OneWay, oneWay } from "./copy-answers.js";
 import { comparableCells } from "./finding-evidence.js";
 
-/** The main figures of plain copies: a sentence without its full stop, and the figures of copies to the device. */
+/** The main figures of plain copies: a sentence without its full stop, and the figures for copies to the device. */
 interface MainRates {
   text: string;
-  /** The same figures for a line that may not be broken. */
+  /** The same figures for a line that cannot wrap. */
   brief: string;
   headline: Fact[];
 }
@@ -21,7 +21,7 @@ export function mainRates(document: ResultDocument): MainRates | null {
   return ratesOf(comparableCells(document), answeredShare(document, "h2d"));
 }
 
-/** The same of cells that are still being measured, which the texts say. */
+/** The same for cells that are still being measured, which the texts mention. */
 export function preliminaryRates(document: ResultDocument): MainRates | null {
   const isMeasuredYet = (cell: CellResult) => isMeasured(cell) && cell.memory !== "host";
   const rates = ratesOf(comparableCells(document, isMeasuredYet));

@@ -3,16 +3,16 @@ import type { ResultDocument } from "../../results/schema.js";
 import { formatSize, KiB } from "../../settings/units.js";
 
 /*
- * What `--blocks auto` found as the settings of inference servers, by their own names.
+ * The result of `--blocks auto` as settings of inference servers, by their own names.
  */
 
-/** What a direction asks for: a kernel below a block size, or one way at every size. */
+/** The choice for a direction: a kernel below a block size, or one way at every size. */
 type Choice = { fromBytes: number; leastCount: number; multiprocessors: number | null } | "kernel" | "direct";
 
 /**
- * Lines to paste for the servers that choose between a kernel and copies by block size; null if nothing is certain. They
- * have one setting for both directions or one for H2D alone, which a request waits for: H2D decides, and D2H if that
- * was not measured.
+ * Lines to paste for servers that choose between a kernel and copies by block size; null if nothing is certain. They
+ * have one setting for both directions, or one for H2D only, for which a request waits: H2D decides, and D2H if H2D was
+ * not measured.
  */
 export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCutoffs">): string | null {
   const [first] = blockCutoffs ?? [];
@@ -29,7 +29,7 @@ export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCut
   return [...(h2d == null ? [] : vllmLines(h2d)), ...sglangLines(choice), ...lmcacheLines(choice)].join("\n");
 }
 
-/** Of the most blocks that have a cut-off; null where it cannot be told. */
+/** For the most blocks with a cut-off; null if unknown. */
 function choiceOf(columns: readonly BlockCutoffs[]): Choice | null {
   const changes = columns.flatMap(({ blockCount, cutoffs }) => {
     const cutoff = cutoffs.find(({ below, above }) => below.way === "kernel" && isDirect(above.way));

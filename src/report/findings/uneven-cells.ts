@@ -17,8 +17,8 @@ interface UnevenCell {
 }
 
 /**
- * A sentence for the first lines of a report, on memory in which slow copies are a fault. `isShown`: whether a table of the
- * report has the cell's row.
+ * A sentence for the first lines of a report, on memory for which slow copies are a fault. `isShown`: whether a table
+ * of the report has the cell's row.
  */
 export function steadyUnevenNotes(
   document: ResultDocument,

@@ -30,15 +30,15 @@ import {
 } from "./finding-topics.js";
 
 /*
- * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
+ * The closing lines on variants. Like those on plain cells, they claim what other processes also find.
  */
 
-/** Of each question on cells that are not plain, the one line that matters most. */
+/** The most important line on each question about variants. */
 export function mainVariantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
   return questionsOf(document, equalWidth).flatMap(({ main }) => main ?? []);
 }
 
-/** What the cells show that were asked for beyond plain ones, a line or more for each question. */
+/** The lines on the requested variants, one or more for each question. */
 export function variantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
   return questionsOf(document, equalWidth).flatMap(({ lines }) => lines);
 }
@@ -80,13 +80,13 @@ function rateOf(cell: CellResult, moved = wholeOf(cell.direction)): IntervalEsti
   return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
 }
 
-/** Null also where it may be nothing at all, as of a load that comes to nothing: intervals are of logarithms. */
+/** Null also if the value may be 0, as for a load that completes nothing: intervals are of logarithms. */
 function claimOf(cell: CellResult, distribution: Distribution | undefined): IntervalEstimate | null {
   const isNothing = distribution !== undefined && Math.min(distribution.median, distribution.low ?? 1) <= 0;
   return distribution === undefined || isNothing ? null : claimedInterval(cell.memory, distribution);
 }
 
-/** What a cell keeps of the rate that it has alone. */
+/** The share of its own rate that a cell keeps. */
 interface Kept {
   cell: CellResult;
   share: IntervalEstimate;
@@ -103,7 +103,7 @@ function keptOf(
   return { cell, share: ratioInterval(rate, alone), order: compareIntervals(rate, alone, equalWidth) };
 }
 
-/** From the least that one of them may be to the most. */
+/** The range of all of them. */
 function spanOf(kept: readonly Kept[]): string {
   const shares = kept.map(({ share }) => share);
   return shareRange({
@@ -113,7 +113,7 @@ function spanOf(kept: readonly Kept[]): string {
   });
 }
 
-/** Which device suffers when all copy at once, and in a line of its own what it shares with the others. */
+/** The devices that lose most when all copy at once, and a separate line on what they share with the others. */
 function devicesAtOnce(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
   const sufferers = new Set<number>();
   const clauseOf = (direction: CellResult["direction"], moved: DirectionMoved): string | null => {
@@ -140,8 +140,8 @@ function devicesAtOnce(cells: readonly CellResult[], terms: Terms): VariantFindi
 }
 
 /**
- * The cells of one measurement on all devices: of pinned memory where there is some, of the largest size, of threads, and
- * of these the fastest.
+ * The cells of one measurement on all devices: preferably of pinned memory, of the largest size, of threads, and the
+ * fastest of these.
  */
 function partyOf(cells: readonly CellResult[]): CellResult[] | null {
   const parties = [
@@ -164,7 +164,7 @@ function partyOf(cells: readonly CellResult[]): CellResult[] | null {
   return best ?? null;
 }
 
-/** Those that keep least, and those that cannot be told from the one that does. */
+/** The cells with the lowest rate, and those not significantly different from the lowest. */
 function worstOf(kept: readonly Kept[]): Kept[] {
   const losers = kept.filter(({ order }) => order === "below");
   const limit = losers.toSorted((a, b) => a.share.median - b.share.median)[0]?.share.high;
@@ -191,12 +191,12 @@ function clauseOfParty(kept: readonly Kept[], worst: readonly Kept[]): string {
   return `${namedDevices(ordinalsOf(worst))} ${keep} ${spanOf(worst)}${rest} of the rate alone ${where}`;
 }
 
-/** A line on a load, and the least that a copy kept of its rate beside it. */
+/** A line on a load, and the lowest share of its rate that a copy kept during it. */
 interface LoadFinding extends VariantFinding {
   leastKept: number;
 }
 
-/** What each kind of memory loses beside each load, and what the load loses. */
+/** What each kind of memory loses during each load, and what the load loses. */
 function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): LoadFinding[] {
   return besides.flatMap((beside) => {
     if (beside === "none") return [];
@@ -246,7 +246,7 @@ function memoriesOf(kept: readonly Kept[]): string[] {
   return memories.filter((memory) => kept.some(({ cell }) => cell.memory === memory));
 }
 
-/** Nothing where nothing can be claimed of it. */
+/** Empty if nothing can be claimed. */
 function whatLoadsKeep(cells: readonly CellResult[], { equalWidth }: Terms): string {
   const shares = cells.flatMap((cell) => {
     const share = cell.load == null ? null : claimOf(cell, cell.load.keptShare);
@@ -262,7 +262,7 @@ function whatLoadsKeep(cells: readonly CellResult[], { equalWidth }: Terms): str
   return shares.length > 0 && shares.every(isNarrow) ? "; the load loses nothing" : "";
 }
 
-/** What it gains to copy a batch in chunks while kernels work on those that are there, by memory kind. */
+/** The gain from copying a batch in chunks while kernels work on earlier ones, by kind of memory. */
 function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFinding[] {
   const sizeBytes = Math.max(...cells.map((cell) => cell.sizeBytes));
   const gains: string[] = [];
@@ -296,7 +296,7 @@ function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFi
   return [{ text, cells }];
 }
 
-/** Whether devices reach each other's memory, how fast, and which pair is slowest. */
+/** Whether devices access each other's memory, how fast, and which pair is slowest. */
 function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: Terms): VariantFinding[] {
   const sizeBytes = Math.max(...cells.map((cell) => cell.sizeBytes));
   const ofSize = cells.filter((cell) => cell.sizeBytes === sizeBytes);
@@ -335,7 +335,7 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
         ? `slowest is ${slowestRate}, ${shareRange(ratioInterval(slowest.rate, fastest.rate))} of ${pairOf(fastest.cell)}`
         : order === "equal"
           ? `all pairs are alike, at least ${formatGBps(slowest.rate.median)} GB/s`
-          : "at these intervals, no pair is slower for certain";
+          : "these intervals do not show which pair is slowest";
   const gains = rates.flatMap(({ cell, rate }) => {
     const other = measured.find((one) => one.path === "through-host" && pairOf(one) === pairOf(cell));
     const throughHost = isThroughHost || other === undefined ? null : rateOf(other);
@@ -347,7 +347,7 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
   return [{ text: `${access}${gain}; ${speed} (${where})`, cells: [] }];
 }
 
-/** How long the smallest copy takes over the most direct path: from the quickest pair to the slowest. */
+/** The time of the smallest copy over the most direct path: from the quickest pair to the slowest. */
 function latencyBetweenDevices(cells: readonly CellResult[]): VariantFinding[] {
   const sizeBytes = Math.min(...cells.map((cell) => cell.sizeBytes));
   const ofSize = cells.filter((cell) => cell.sizeBytes === sizeBytes);

@@ -21,7 +21,7 @@ import {
   mainCells,
 } from "./cell-points.js";
 
-/** Copies beside loads, and copies in chunks with a kernel behind each, against the same copies alone. */
+/** Copies during loads, and copies in chunks followed by kernels, compared with the same copies alone. */
 export function besideCharts(document: ResultDocument): BarChart[] {
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
   const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
@@ -39,7 +39,7 @@ export function besideCharts(document: ResultDocument): BarChart[] {
 
 type AloneOf = (cell: CellResult) => CellResult | undefined;
 
-/** A group of bars a memory kind: alone, then a bar a load. */
+/** A group of bars for each kind of memory: alone, then a bar for each load. */
 function besideChart(document: ResultDocument, cells: readonly CellResult[], aloneOf: AloneOf): BarChart[] {
   const [first] = cells;
   if (first === undefined) return [];
@@ -81,14 +81,14 @@ function loadsGroup(
   return [{ name, style: memories.indexOf(first.memory), bars }];
 }
 
-/** Short, as they stand before bars; the tables have them in full. */
+/** Short names for bars; the tables have the full ones. */
 const barName: Readonly<Record<Exclude<Beside, "none">, string>> = {
   compute: "beside arithmetic",
   memory: "beside device memory",
   host: "beside host memory",
 };
 
-/** A group of bars a memory kind: the copy and the kernels by themselves, then a bar a number of chunks. */
+/** A group of bars for each kind of memory: the copy and the kernels alone, then a bar for each number of chunks. */
 function pipelineChart(document: ResultDocument, cells: readonly CellResult[], aloneOf: AloneOf): BarChart[] {
   const [first] = cells;
   if (first === undefined) return [];
@@ -124,7 +124,7 @@ function pipelineChart(document: ResultDocument, cells: readonly CellResult[], a
   ];
 }
 
-/** How long a batch takes, and how many times as fast that is as the copy in one chunk. */
+/** The time of a batch, and its speed relative to one chunk. */
 function batchBar(cell: CellResult, name: string, whole: CellResult | undefined, isReference = false): Bar[] {
   const rate = measuredStats(cell, wholeOf(cell.direction))?.bandwidthGBps;
   if (rate === undefined || rate.median <= 0) return [];

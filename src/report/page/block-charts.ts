@@ -20,8 +20,8 @@ import {
 } from "./cell-points.js";
 
 /**
- * Bandwidth against the size of a block, where several were measured: a chart for each direction and kind of memory, a
- * curve a way, and one of the same bytes in one piece.
+ * Bandwidth by block size, if several were measured: a chart for each direction and kind of memory, with a curve for
+ * each way, and one for the same bytes in one piece.
  */
 export function blockCharts(document: ResultDocument): CurveChart[] {
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
@@ -35,7 +35,7 @@ export function blockCharts(document: ResultDocument): CurveChart[] {
   );
 }
 
-/** How many blocks a copy has, if one size of blocks was copied in several numbers: each has a chart then. */
+/** The number of blocks in a copy, if one block size was copied in several numbers: each has its own chart then. */
 function countIn(blocks: readonly CellResult[], { sizeBytes, blockBytes = 1 }: CellResult): number | null {
   const kinds = new Set(blocks.map((cell) => `${cell.blockBytes}/${cell.sizeBytes}`));
   const isVaried = kinds.size > new Set(blocks.map((cell) => cell.blockBytes)).size;

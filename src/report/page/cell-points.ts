@@ -9,18 +9,18 @@ import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 
 /*
- * The figures of cells as points of curves, and what the axes of such charts have in common.
+ * The figures of cells as points of curves, and the common properties of such charts' axes.
  */
 
 /** The axis of rates in GB/s. From 0, so that heights compare as rates do. */
 export const rateAxis: Axis = { label: "GB/s", scale: "linear", includes: [0], format: formatTick };
 
-/** The axis of sizes, marked at those that were measured; logarithmic, as they are multiples of each other. */
+/** The axis of sizes, marked at the measured ones; logarithmic, because they are multiples of each other. */
 export function sizeAxis(sizes: readonly number[], label = "size of a copy"): Axis {
   return { label, scale: "log", ticks: ascending(sizes), format: formatSize };
 }
 
-/** A round number as an axis shows it; without the digits that binary fractions would add. */
+/** A round number for an axis, without rounding errors of binary fractions. */
 export function formatTick(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
@@ -30,7 +30,7 @@ export function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** The rate of a cell with its interval, at `x`; no point where it was not measured. `at` says where it lies. */
+/** The rate of a cell with its interval, at `x`; no point if it was not measured. `at` describes its place. */
 export function ratePoint(
   cell: CellResult | undefined,
   moved: CellStats["direction"],
@@ -44,7 +44,7 @@ export function ratePoint(
   return [{ x, y: median, low, high, text, ...openness(cell) }];
 }
 
-/** The time that one copy of a cell takes, and how far up 99 of 100 reach; no point where it was not measured. */
+/** The time of one copy of a cell, and the time that 99 of 100 do not exceed; no point if it was not measured. */
 export function latencyPoint(
   cell: CellResult | undefined,
   moved: CellStats["direction"],
@@ -58,7 +58,7 @@ export function latencyPoint(
   return [{ x, y: median, low: median, high: p99, text, ...openness(cell) }];
 }
 
-/** The half-width of an interval and what must be known besides; empty for nothing. */
+/** The half-width of an interval and other remarks; empty for none. */
 function noteOf({ outcome }: CellResult, distribution: Distribution): string {
   const halfWidth = relativeHalfWidth(distribution, distribution.median);
   return [
@@ -67,14 +67,14 @@ function noteOf({ outcome }: CellResult, distribution: Distribution): string {
   ].join("");
 }
 
-/** What the run did not come to the end of is drawn hollow. */
+/** Points of unfinished cells are drawn hollow. */
 function openness({ outcome }: CellResult): { isOpen?: boolean } {
   return outcome === null ? { isOpen: true } : {};
 }
 
 /**
- * The course of each curve in words: "pinned 17.7 GB/s at 64 KiB, 55.4 at 256 MiB". Those that end highest first, as
- * many as a sentence can hold.
+ * The course of each curve in words: "pinned 17.7 GB/s at 64 KiB, 55.4 at 256 MiB". The curves with the highest ends,
+ * as many as a sentence can hold.
  */
 export function describeCurves(
   curves: readonly Curve[],
@@ -95,28 +95,31 @@ export function describeCurves(
 
 const mostCourses = 6;
 
-/** What lines across a chart stand for: " A line shows the link's limit, 63.0 GB/s."; empty without any. */
+/** The meaning of lines across a chart: " A line shows the link's limit, 63.0 GB/s."; empty without any. */
 export function describeRules(rules: readonly Rule[]): string {
   return rules.map(({ label }) => ` A line shows the ${label}.`).join("");
 }
 
-/** That the tables have more: " The tables also have 2 and 4 workers."; empty where these are all. */
+/** A note on other worker counts: " The tables also have 2 and 4 workers."; empty without any. */
 export function otherWorkers(shown: number, all: readonly number[]): string {
   const others = ascending(all).filter((one) => one !== shown);
   return others.length === 0 ? "" : ` The tables also have ${listed(others.map(String))} workers.`;
 }
 
 /*
- * The figures of cells as bars that are held against each other.
+ * The figures of cells as bars for comparison.
  */
 
-/** What bars of this mode count. */
+/** The axis of bars in this mode. */
 export function barAxis(mode: CellResult["mode"]): Axis {
   const label = mode === "latency" ? "µs a copy" : "GB/s";
   return { label, scale: "linear", format: formatTick };
 }
 
-/** Of the largest size those of the fewest workers, threads where there are any: what a chart of bars shows of a table. */
+/**
+ * The cells that a chart of bars shows of a table: those of the largest size with the fewest workers, preferably
+ * threads.
+ */
 export function mainCells(cells: readonly CellResult[]): CellResult[] {
   const ofMost = (some: readonly CellResult[], of: (cell: CellResult) => number) => {
     const most = some.reduce((a, cell) => Math.max(a, of(cell)), Number.NEGATIVE_INFINITY);
@@ -127,7 +130,7 @@ export function mainCells(cells: readonly CellResult[]): CellResult[] {
   return ofMost(largest, ({ workers }) => -workers);
 }
 
-/** A cell's rate or latency as a bar, with its share of the speed of another cell; none where it was not measured. */
+/** A cell's rate or latency as a bar, with its share of another cell's speed; null if it was not measured. */
 export function barOf(
   cell: CellResult | undefined,
   moved: CellStats["direction"],
@@ -147,13 +150,13 @@ export function barOf(
 
 interface BarTerms {
   name: string;
-  /** Set for what other bars are held against. */
+  /** Set for the bar that others are compared with. */
   isReference?: boolean;
   /** The same cell alone, whose speed this one has a share of. */
   against?: CellResult | undefined;
 }
 
-/** What is written at each bar, group by group, as much as a sentence or two can hold. */
+/** The text of each bar, group by group, as much as a sentence or two can hold. */
 export function describeBars(groups: readonly BarGroup[]): string {
   const clauses = groups.flatMap(({ name, bars }) =>
     bars.map((bar, index) => `${index === 0 ? `${name}: ` : ""}${bar.name} ${bar.text}`),
@@ -165,16 +168,16 @@ export function describeBars(groups: readonly BarGroup[]): string {
 const mostClauses = 16;
 
 /*
- * What the charts of a result are called. Names do not depend on what else was measured, but for the number of devices:
- * charts of one name in two results show the same thing.
+ * The names of a result's charts. They do not depend on other measurements, except for the number of devices: charts
+ * with one name in two results show the same thing.
  */
 
-/** What the cells of a chart have in common. */
+/** The common properties of a chart's cells. */
 type ChartSubject = Pick<CellResult, "device" | "mode" | "timer" | "cache">;
 
 /**
- * The name that `--chart` takes: "h2d-by-size", "gpu1-h2d-latency-warm-by-size". The device stands in it where there are
- * several and the chart is of one; mode, timer and cache state where they are not throughput, wall clock and cold.
+ * The name for `--chart`: "h2d-by-size", "gpu1-h2d-latency-warm-by-size". It has the device if there are several and
+ * the chart is for one; and mode, timer and cache state unless they are throughput, wall clock and cold.
  */
 export function chartName(
   document: ResultDocument,
@@ -192,17 +195,17 @@ export function chartName(
   ].join("-");
 }
 
-/** What stands before a chart's title where the result has several devices: "Device 1: ", or nothing. */
+/** The prefix of a chart's title if the result has several devices: "Device 1: "; otherwise empty. */
 export function devicePrefix({ devices }: ResultDocument, device: number): string {
   return devices.length > 1 ? `Device ${device}: ` : "";
 }
 
-/** What a chart's title ends with where it is of events or of warm caches: ", event timer, warm cache". */
+/** The end of a chart's title for events or warm caches: ", event timer, warm cache". */
 export function clockSuffix({ timer, cache }: Pick<ChartSubject, "timer" | "cache">): string {
   return `${timer === "event" ? ", event timer" : ""}${cache === "warm" ? ", warm cache" : ""}`;
 }
 
-/** A direction as it begins a title, its device before it: "Device 1: host to device (H2D)". */
+/** A direction at the beginning of a title, after its device: "Device 1: host to device (H2D)". */
 export function directionSubject(
   document: ResultDocument,
   { device, direction }: Pick<CellResult, "device" | "direction">,

@@ -23,8 +23,8 @@ import {
 } from "./cell-points.js";
 
 /**
- * What memory costs once, by size, and after how many copies pinned memory has paid for itself: charts of each device of
- * which a result has costs of two sizes or more.
+ * The cost of memory by size, and the number of copies after which pinned memory has paid for itself: charts for each
+ * device with costs of at least two sizes.
  */
 export function pinningCharts(document: ResultDocument): CurveChart[] {
   return document.coldStart.flatMap((costs) => [
@@ -74,7 +74,7 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
   );
   const sizes = sizesOf(curves);
   if (sizes.size < 2) return [];
-  // Older results take pageable memory for nothing, and have the cheaper way alone.
+  // Older results count pageable memory as free, and have only the cheaper way.
   const isOld = costs.pinning.some(({ reuses }) => reuses != null);
   const more = isOld ? "" : " more than pageable memory";
   const missing = costs.pinning.length - sizes.size;
@@ -125,7 +125,7 @@ function nameOf({ devices }: ResultDocument, { device }: ColdStart, shows: strin
   return devices.length > 1 ? `gpu${device}-${shows}` : shows;
 }
 
-/** How many times as fast as pageable memory pinned memory is, by size: a chart a device, a curve a direction. */
+/** Pinned over pageable speed by size: a chart for each device, a curve for each direction. */
 export function pinnedGainCharts(document: ResultDocument): CurveChart[] {
   const compared = document.cells.filter(
     (cell) =>
@@ -167,7 +167,7 @@ function chartOf(
   ];
 }
 
-/** Of each direction that has two sizes or more. Directions look like no memory kind that is often measured. */
+/** The directions with at least two sizes. Their styles differ from those of the usual kinds of memory. */
 function curvesOf(cells: readonly CellResult[], workers: number): Curve[] {
   return directions.flatMap((direction, index): Curve[] => {
     const some = cells.filter((cell) => cell.direction === direction && cell.workers === workers);
@@ -182,12 +182,12 @@ function curvesOf(cells: readonly CellResult[], workers: number): Curve[] {
   });
 }
 
-/** The last three styles: those of memory kinds that are seldom measured. */
+/** The last three styles: those of rarely measured kinds of memory. */
 const firstDirectionStyle = 5;
 
 /**
- * The ratio of the medians, with the interval in which other processes find it: wide where the two are noisy, as what
- * they share is counted twice (`ratioInterval()`).
+ * The ratio of the medians, with the interval in which other processes find it: wide if both are noisy, because their
+ * common noise counts twice (`ratioInterval()`).
  */
 function gainPoint(cells: readonly CellResult[], direction: Direction): ChartPoint[] {
   const [pinned, pageable] = (["pinned", "pageable"] as const).map((memory) => {

@@ -44,7 +44,7 @@ export function resultPictures(document: ResultDocument): Omit<Chapter, "report"
   return { charts, samples };
 }
 
-/** The second chart of a name is called "NAME-2": a document may have more of one kind than names can tell apart. */
+/** The second chart of a name is called "NAME-2", because names do not distinguish all charts of a document. */
 function withUniqueNames(charts: readonly Chart[]): Chart[] {
   const counts = new Map<string, number>();
   return charts.map((chart) => {
@@ -55,8 +55,8 @@ function withUniqueNames(charts: readonly Chart[]): Chart[] {
 }
 
 /**
- * Of rates of a single size, which have no curve over sizes: a bar each, a group a memory kind. A chart for each device,
- * timer and cache state.
+ * Rates of a single size, which have no curve: a bar each, grouped by kind of memory. One chart for each device, timer
+ * and cache state.
  */
 function memoryCharts(document: ResultDocument): BarChart[] {
   const plain = cellsAskedFor(document).filter((cell) => isPlain(cell) && cell.mode === "throughput");

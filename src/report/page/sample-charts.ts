@@ -18,8 +18,8 @@ import { median } from "../../stats/order-statistics.js";
 import { formatTick } from "./cell-points.js";
 
 /**
- * The samples of a chapter's first cell: over time, and how many lie where. The second is a histogram and no curve of the
- * share at or below: how high a column is says how often that rate was measured, which nobody has to learn to read.
+ * The samples of a chapter's first cell: over time, and their distribution. The second is a histogram, not a cumulative
+ * curve, because the heights of columns need no explanation.
  */
 export function sampleCharts(samples: readonly SampleSeries[]): CurveChart[] {
   const [first] = samples;
@@ -28,7 +28,7 @@ export function sampleCharts(samples: readonly SampleSeries[]): CurveChart[] {
   return [timeChart(series), distributionChart(series)];
 }
 
-/** Its axis of rates is as long as that of the other chart: from 0 on nothing but a level line would be seen. */
+/** Its axis of rates is as long as that of the other chart: from 0 on, only a flat line would be visible. */
 function timeChart(series: readonly SampleSeries[]): CurveChart {
   const [{ name, unit }] = series as [SampleSeries];
   const values = series.flatMap((one) => one.values);
@@ -58,7 +58,7 @@ function timeChart(series: readonly SampleSeries[]): CurveChart {
   };
 }
 
-/** All processes together: what differs between them shows over time. */
+/** All processes together: their differences show in the chart over time. */
 function distributionChart(series: readonly SampleSeries[]): CurveChart {
   const [{ name, unit }] = series as [SampleSeries];
   const values = series.flatMap((one) => one.values);
@@ -102,12 +102,12 @@ function distributionChart(series: readonly SampleSeries[]): CurveChart {
   };
 }
 
-/** A cell of both directions has series of two names, which the curves have: what they share is the cell's. */
+/** A cell of both directions has series of two names, which the curves use: their common part is the cell's name. */
 function nameOfCell(name: string, series: readonly SampleSeries[]): string {
   return new Set(series.map((one) => one.name)).size > 1 ? name.replace(/, [^,]*$/, "") : name;
 }
 
-/** A curve a direction and process; more than there are styles are not told apart by process. */
+/** A curve for each direction and process; with more processes than styles, they share a curve. */
 function curvesOf(
   series: readonly SampleSeries[],
 ): { name: string; style: number; members: SampleSeries[] }[] {
@@ -139,30 +139,30 @@ function describe(series: readonly SampleSeries[]): string {
   return `${counted(values.length, "sample")} within ${formatTick(Number(seconds.toPrecision(3)))} s: from ${format(least, unit)} to ${format(most, unit)}, median ${format(median(values), unit)}.`;
 }
 
-/** Values counted in bins of equal width, whose edges are round numbers; empty bins between the ends too. */
+/** Counts of values in bins of equal width with round edges, including empty bins in between. */
 interface Histogram {
   binWidth: number;
   /** The middle of each bin, ascending. */
   centres: number[];
-  /** How many bins there are room for. */
+  /** The available bins. */
   bins: Bins;
 }
 
-/** Where the bins lie that several lists of values are counted in. */
+/** Bins that several lists of values share. */
 interface Bins {
   start: number;
   count: number;
 }
 
-/** However few samples there are, a shape takes some bins; more than the most are too narrow to be read. */
+/** A shape needs some bins, however few samples there are; too many are too narrow to read. */
 const [fewestBins, mostBins] = [6, 30];
 
-/** Below this share of the values' size, differences are what numbers cannot hold. */
+/** Relative differences below this are rounding errors. */
 const leastRelativeSpan = 1e-9;
 
 /**
- * Bins for all of these values: about as many as the square root of their number, a usual rule for samples of unknown
- * shape. One bin where all are the same. Values must be finite, and at least one.
+ * Bins for all of these values: about the square root of their number, a usual rule for samples of unknown shape. One
+ * bin if all are equal. Values must be finite, and at least one.
  */
 export function histogramBins(values: readonly number[]): Histogram {
   const [least, most] = extremesOf(values);
@@ -180,7 +180,7 @@ export function histogramBins(values: readonly number[]): Histogram {
   return { binWidth, centres, bins: { start, count } };
 }
 
-/** How many of the values lie in each bin; what lies on an edge counts in the bin above it. */
+/** The number of values in each bin; a value on an edge counts in the bin above it. */
 export function countInBins(
   values: readonly number[],
   { binWidth, bins: { start, count } }: Histogram,
@@ -194,8 +194,8 @@ export function countInBins(
 }
 
 /**
- * The samples of all cells with figures, those of the most telling cell first: the largest H2D copy from pinned memory by
- * the fewest workers, or where there is none what comes nearest to it. Cells that came back wrong or failed are left out.
+ * The samples of all cells with figures, with the most informative cell first: the largest H2D copy from pinned memory
+ * by the fewest workers, or the most similar one. Cells with failures or wrong data are left out.
  */
 export function sampleSeries(document: ResultDocument): SampleSeries[] {
   const cells = document.cells.filter((cell) => isMeasured(cell) && cell.samples.length > 0);
@@ -211,7 +211,7 @@ export function sampleSeries(document: ResultDocument): SampleSeries[] {
   return telling === undefined ? [] : [telling, ...others].flatMap(({ series }) => series);
 }
 
-/** The more telling cell first: what decides comes first. */
+/** Sorts the more informative cell first; the most important property is compared first. */
 function byMerit(a: CellResult, b: CellResult): number {
   const merits = (cell: CellResult) => [
     Number(variantOf(cell) === "plain"),
@@ -248,12 +248,12 @@ function seriesOf(cell: CellResult, name: string): SampleSeries[] {
   });
 }
 
-/** In order of time. What no machine can measure, as a file from elsewhere may have it, has no place in a chart. */
+/** In order of time, without impossible values, which a foreign file may contain. */
 function valuesOf(
   { mode, direction }: CellResult,
   { startNs, durationNs, bytesPerSample }: CellSamples,
 ): { startMs: number; value: number }[] {
-  // Of a copy within a device the rate counts what is read and what is written.
+  // For copies within a device, the rate counts bytes read and written.
   const timesCounted = direction === "d2d" ? 2 : 1;
   return startNs
     .flatMap((start, index) => {
@@ -267,5 +267,5 @@ function valuesOf(
     .sort((a, b) => a.startMs - b.startMs);
 }
 
-/** As long as a duration of the schema may be. */
+/** The longest duration that the schema allows. */
 const longestNs = 1e18;

@@ -13,7 +13,7 @@ import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
 import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells } from "./cell-points.js";
 
-/** What devices reach at once, each against what it reaches alone, and what each pair of devices reaches. */
+/** The rates of devices at once, each next to its rate alone, and the rates of pairs of devices. */
 export function severalDevicesCharts(document: ResultDocument): BarChart[] {
   const groups = groupCells(document);
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
@@ -29,7 +29,10 @@ export function severalDevicesCharts(document: ResultDocument): BarChart[] {
   ];
 }
 
-/** A group of bars a memory kind, in it a pair of bars a device, of the largest size and the fewest workers. */
+/**
+ * A group of bars for each kind of memory, with a pair of bars for each device, for the largest size and the fewest
+ * workers.
+ */
 function togetherChart(
   document: ResultDocument,
   { rows, direction, mode }: CellGroup,
@@ -61,7 +64,7 @@ function togetherChart(
   ];
 }
 
-/** With the sum over the devices beside the name, where all of them have rates. */
+/** With the sum over the devices next to the name, if all of them have rates. */
 function devicesGroup(
   name: string,
   cells: readonly CellResult[],
@@ -89,13 +92,13 @@ function devicesGroup(
   return [{ name: name + sum, style: memories.indexOf(first.memory), bars }];
 }
 
-/** Of the cells' medians, in GB/s; null where one is missing. */
+/** Sum of the cells' medians in GB/s; null if one is missing. */
 function sumOf(cells: readonly (CellResult | undefined)[], moved: CellStats["direction"]): number | null {
   const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
   return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
 }
 
-/** More bars than this are divided into a chart a path. */
+/** With more bars than this there is a chart for each path. */
 const mostBars = 40;
 
 const pathTitle: Readonly<Record<PeerPath, string>> = {
@@ -106,7 +109,10 @@ const pathTitle: Readonly<Record<PeerPath, string>> = {
   "kernel-read": "kernel-read: a kernel on the destination",
 };
 
-/** A group of bars a path, in it a bar a pair, of the largest size and the fewest workers of each mode and clock. */
+/**
+ * A group of bars for each path, with a bar for each pair, for the largest size and the fewest workers of each mode and
+ * clock.
+ */
 function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): BarChart[] {
   const cells = groups.flatMap(({ rows }) => rows.flatMap((row) => row.members));
   const kinds = groupBy(cells, ({ mode, timer, cache }) => [mode, timer, cache].join("/"));

@@ -25,7 +25,7 @@ import {
   sizeAxis,
 } from "./cell-points.js";
 
-/** Bandwidth or latency against size: a chart for each table of plain cells, and one for each way between devices. */
+/** Bandwidth or latency by size: a chart for each table of plain cells, and one for each way between devices. */
 export function sizeCharts(document: ResultDocument): CurveChart[] {
   const groups = groupCells(document);
   return [
@@ -37,7 +37,7 @@ export function sizeCharts(document: ResultDocument): CurveChart[] {
   ];
 }
 
-/** A curve a memory kind. Rates of both directions at once are their sum; their latencies are two charts. */
+/** A curve for each kind of memory. Rates of both directions at once are summed; their latencies have two charts. */
 function plainCharts(document: ResultDocument, group: CellGroup): CurveChart[] {
   const { direction, mode, device } = group;
   const all = group.rows.flatMap((row) => row.members).filter(({ workerKind }) => workerKind === "thread");
@@ -67,7 +67,7 @@ function plainCharts(document: ResultDocument, group: CellGroup): CurveChart[] {
   });
 }
 
-/** A PCIe link carries its limit each way at the same time. Copies between devices may take another link. */
+/** A PCIe link has its limit in each direction at the same time. Copies between devices may use another link. */
 function limitRules(direction: CellResult["direction"], limitGBps: number | null): Rule[] {
   if (limitGBps === null || direction === "d2d" || direction === "p2p") return [];
   const [value, what] =
@@ -78,7 +78,9 @@ function limitRules(direction: CellResult["direction"], limitGBps: number | null
 /** Most pairs of devices with a curve each. */
 const mostPairs = 8;
 
-/** A chart a way to copy, a curve a pair of devices; of many pairs those that copy from the first device. */
+/**
+ * A chart for each way to copy, with a curve for each pair of devices; of many pairs only those from the first device.
+ */
 function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): CurveChart[] {
   const cells = groups.flatMap(({ rows }) => rows.flatMap((row) => row.members));
   const ways = groupBy(cells, ({ path, mode, timer, cache }) => [path, mode, timer, cache].join("/"));
@@ -110,7 +112,7 @@ function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): Cur
   });
 }
 
-/** The cells of the fewest workers that were measured at two sizes or more; of these, one worker shows the copy itself. */
+/** The cells with the fewest workers that were measured at two or more sizes: one worker shows the copy itself. */
 function ofFewestWorkers(cells: readonly CellResult[]): CellResult[] {
   for (const workers of ascending(cells.map((cell) => cell.workers))) {
     const some = cells.filter((cell) => cell.workers === workers);
@@ -144,7 +146,7 @@ function chartOf(
   }: {
     name: string;
     subject: string;
-    /** All of the table, of which some are shown. */
+    /** All cells of the table, some of which are shown. */
     cells: readonly CellResult[];
     first: CellResult;
     rules: readonly Rule[];

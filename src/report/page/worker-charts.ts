@@ -20,8 +20,8 @@ import {
 } from "./cell-points.js";
 
 /**
- * Bandwidth against workers, threads and processes each with curves of their own: for each table of rates a chart of the
- * largest size, and one of the size where more workers gain most, if that is another one.
+ * Bandwidth by number of workers, with separate curves for threads and processes: for each table of rates a chart of
+ * the largest size, and one of the size with the largest gain, if that is another one.
  */
 export function workerCharts(document: ResultDocument): CurveChart[] {
   return groupCells(document)
@@ -48,19 +48,19 @@ export function workerCharts(document: ResultDocument): CurveChart[] {
     });
 }
 
-/** So many times the gain at the largest size is worth a chart of its own. */
+/** A gain that is larger than that at the largest size by this factor gets its own chart. */
 const leastMore = 1.2;
 
 const cellsOf = ({ rows }: CellGroup, sizeBytes: number) =>
   rows.filter((row) => row.sizeBytes === sizeBytes).flatMap((row) => row.members);
 
-/** The sizes at which a memory kind has figures with two numbers of workers, ascending. */
+/** The sizes at which a kind of memory has figures for two numbers of workers, ascending. */
 function sizesWithSeveral(group: CellGroup): number[] {
   const sizes = ascending(group.rows.map(({ sizeBytes }) => sizeBytes));
   return sizes.filter((sizeBytes) => curvesAt(group, sizeBytes).some(({ points }) => points.length > 1));
 }
 
-/** The most that any memory kind gains by more workers than the fewest that it was measured with; 1 for nothing. */
+/** The largest gain of any kind of memory from more than its smallest number of workers; 1 for none. */
 function greatestGain(group: CellGroup, sizeBytes: number): number {
   const gains = curvesAt(group, sizeBytes).map(({ points }) => {
     const fewest = points[0]!.y;
@@ -69,7 +69,7 @@ function greatestGain(group: CellGroup, sizeBytes: number): number {
   return Math.max(1, ...gains);
 }
 
-/** A curve a memory kind and kind of workers; those of processes take the styles that no memory kind here has. */
+/** A curve for each kind of memory and of workers; those of processes use the styles of unused kinds of memory. */
 function curvesAt(group: CellGroup, sizeBytes: number): Curve[] {
   const moved = wholeOf(group.direction);
   const measured = cellsOf(group, sizeBytes).filter((cell) => measuredStats(cell, moved) !== null);

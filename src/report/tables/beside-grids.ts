@@ -13,8 +13,8 @@ import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cel
 import { movedIn } from "./several-devices-grids.js";
 
 /**
- * Rows size x workers x memory kind: the copy alone, beside the load, and how much of its speed it keeps; then the same of
- * the load, which is alone right before and after the copies.
+ * Rows by size, workers and kind of memory: the copy alone, during the load, and the share of speed that it keeps; then
+ * the same for the load, which runs alone right before and after the copies.
  */
 export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
   const { direction, mode, memories, rows } = group;
@@ -44,7 +44,7 @@ export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext
         medianFigure(alone, one, precision),
         medianFigure(cell, one, precision),
         shareFigure(shareOfSpeed(cell, alone, one)),
-        // A load is one, whatever directions are copied beside it.
+        // There is one load, whatever directions are copied.
         ...(i === 0 ? loadFigures(cell) : [blank, blank, blank]),
       ]);
     }),
@@ -67,8 +67,8 @@ function loadFigures(cell: CellResult): Figure[] {
 }
 
 /**
- * Rows size x memory kind: what the copy and the kernels take by themselves, and a column a chunk count with the time of a
- * batch and below it what that gains over one chunk.
+ * Rows by size and kind of memory: the times of the copy and of the kernels alone, and for each chunk count a column
+ * with the time of a batch, and below it the gain over one chunk.
  */
 export function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
   const { memories, rows } = group;

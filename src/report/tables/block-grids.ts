@@ -27,8 +27,9 @@ interface BlockRow {
 }
 
 /**
- * Two tables of copies in scattered blocks, a column a way: the rates, beside that of the same bytes in one piece; and what
- * a block takes: how many are copied in a second, and how long each keeps a CPU busy. Rows block x count x workers x memory.
+ * Two tables of copies in scattered blocks, with a column for each way: the rates, next to that of the same bytes in
+ * one piece; and the costs of a block: blocks copied per second, and CPU time per block. Rows by block size, count,
+ * workers and kind of memory.
  */
 export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext): Grid[] {
   const rows = rowsOf(group);
@@ -49,7 +50,7 @@ export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext
     labels: labels.length,
     footnote: ratesNote,
   };
-  // What a block takes hardly depends on how many there are, which the table above tells.
+  // The costs of a block hardly depend on the number of blocks, which the table above shows.
   const withoutCount = <Value>(labels: readonly Value[]) =>
     labels.filter((_, i) => i !== 1 || variesCount(rows));
   const costs: Grid = {
@@ -76,13 +77,13 @@ const ratesNote =
 
 const costsNote = "host ns: CPU time of a block, until the last call of its copy has returned";
 
-/** Whether there are two numbers of one kind of blocks, as only a list of cells can ask for. */
+/** Whether one block size has two numbers of blocks, which only a list of cells can request. */
 function variesCount(rows: readonly BlockRow[]): boolean {
   const kinds = new Set(rows.map(({ first }) => `${first.blockBytes}/${first.sizeBytes}`));
   return kinds.size > new Set(rows.map(({ first }) => first.blockBytes)).size;
 }
 
-/** Workers are named if there are several. */
+/** Workers are named only if their number varies. */
 function labelColumns(rows: readonly BlockRow[]): Column[] {
   const head = [numberColumn("block"), numberColumn("count")];
   const hasWorkers = rows.some(({ labels }) => labels.length > 3);
@@ -144,8 +145,9 @@ function hostTime(cell: CellResult | undefined): Figure {
 }
 
 /**
- * What `--blocks auto` found: a table for each device, direction, kind of memory and number of workers, with a row for each
- * size that was measured and a column for each number of blocks; the last row has the sizes at which the best way changes.
+ * The result of `--blocks auto`: a table for each device, direction, kind of memory and number of workers, with a row
+ * for each measured size and a column for each number of blocks; the last row has the sizes at which the best way
+ * changes.
  */
 export function cutoffGrids({ blockCutoffs, devices }: ResultDocument): (Grid & { caption: string })[] {
   const tables = groupBy(blockCutoffs ?? [], ({ device, direction, memory, workers }) =>

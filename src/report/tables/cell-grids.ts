@@ -27,8 +27,8 @@ import {
 import { peerGrid, togetherGrid } from "./several-devices-grids.js";
 
 /**
- * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain
- * after the ones that they are compared with. Blocks have a second table, of what each takes.
+ * The tables of a result: one for each device, direction, mode, timer and cache state; those of variants follow the
+ * tables that they are compared with. Blocks have a second table, with the cost of each.
  */
 export function cellGrids(document: ResultDocument): (Grid & { caption: string; isDetail?: true })[] {
   const precision = document.plan?.precision ?? 0;
@@ -39,7 +39,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   return groups.flatMap((group) => {
     const grids = gridsOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
     return grids.map(({ footnote, ...rest }, index) => {
-      // How to read a kind of table is said once, and below each plain one what its own controls show.
+      // The explanation of a kind of table appears once; below each plain table there is what its own controls show.
       const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
       if (footnote !== undefined) explained.add(footnote);
       return {
@@ -55,7 +55,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
             }
           : {}),
         ...(shown === undefined ? {} : { footnote: shown }),
-        // What single devices do by themselves is known from plain runs, and what a search found has a table of its own.
+        // Single devices alone are known from plain runs, and the results of a search have their own table.
         ...((!isPlain && group.variant === "plain") || index > 0 || document.blockCutoffs != null
           ? { isDetail: true }
           : {}),
@@ -64,7 +64,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   });
 }
 
-/** Whether a terminal without --verbose shows the row of a cell. */
+/** Whether a terminal without --verbose shows a cell's row. */
 export function rowsInBrief(document: ResultDocument): (cell: CellResult) => boolean {
   const groups = groupCells(document);
   const grids = cellGrids(document);
@@ -86,7 +86,7 @@ export function rowsInBrief(document: ResultDocument): (cell: CellResult) => boo
 /** Most sizes without --verbose: in tables by size and workers, and in others, which need more lines. */
 const mostKeySizes = { plain: 5, other: 3 } as const;
 
-/** The rows of sizes spread over all, each with the fewest workers, and of the largest size also with the most. */
+/** Rows of sizes spread over all, each with the fewest workers, and for the largest size also with the most. */
 function keyRowsOf({ columns, rows }: Grid): Required<Pick<Grid, "keyRows" | "coreRows">> {
   const [size, workers] = [0, columns[1]?.head[0] === "workers" ? 1 : -1];
   const text = (row: readonly Figure[], column: number) => (column < 0 ? "" : row[column]!.text);
@@ -131,8 +131,8 @@ function gridsOf(group: CellGroup, context: GridContext): Grid[] {
 }
 
 /**
- * Rows size x workers. Each memory kind has a column of rates, and what pinning gains and what of the link is used
- * stand beside them; or two columns of latencies: the median and the 99th percentile of one copy.
+ * Rows by size and workers. Each kind of memory has a column of rates, followed by the gain from pinning and the share
+ * of the link; or two columns of latencies: the median and the 99th percentile of one copy.
  */
 function oneWayGrid(group: CellGroup, direction: DirectionMoved, precision: number): Grid {
   const { memories, mode } = group;
@@ -154,8 +154,8 @@ function oneWayGrid(group: CellGroup, direction: DirectionMoved, precision: numb
 }
 
 /**
- * Rows size x workers x memory kind: with several figures a cell, a column for each memory kind would be too wide, so
- * the memory kinds stand below each other, next to what they are compared with.
+ * Rows by size, workers and kind of memory: with several figures per cell, a column for each kind of memory would be
+ * too wide, so the kinds are below each other, next to what they are compared with.
  */
 function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: number): Grid {
   const isLatency = mode === "latency";
@@ -181,7 +181,7 @@ function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: numbe
       figure(memory),
       ...moved.flatMap((one) => cellFigures(cell, one, mode, precision)),
       ...(comparesPageable ? [gain] : []),
-      // A PCIe link carries its limit each way at the same time.
+      // A PCIe link has its limit in each direction at the same time.
       ...(limitGBps === null ? [] : [shareFigure(sumGBps === null ? null : sumGBps / (2 * limitGBps))]),
     ];
   };
@@ -191,7 +191,7 @@ function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: numbe
   return { columns, rows: filled, labels: 3 };
 }
 
-/** A column that is computed from the other figures of its row. */
+/** A column computed from the other figures of its row. */
 interface DerivedColumn {
   column: Column;
   of: (row: GroupRow) => Figure;
@@ -203,7 +203,7 @@ function pinnedOverPageable({ memories }: CellGroup, direction: DirectionMoved):
   return [{ column, of: ({ cells }) => ratioFigure(cells.get("pinned"), cells.get("pageable"), direction) }];
 }
 
-/** Of the pinned column, which is the one that can come near the link; of the row's best where pinned is absent. */
+/** For the pinned column, which can come near the link's limit; without pinned, for the best of the row. */
 function linkShare({ memories, rows }: CellGroup, direction: DirectionMoved): DerivedColumn[] {
   const ofPinned = memories.includes("pinned");
   const shareOf = ({ cells }: GroupRow): number | null => {
@@ -216,7 +216,7 @@ function linkShare({ memories, rows }: CellGroup, direction: DirectionMoved): De
   return [{ column: numberColumn(`${label}/`, "link"), of: (row) => shareFigure(shareOf(row)) }];
 }
 
-/** Median over median; absent where one of them was not measured. */
+/** Ratio of medians; absent if one of them was not measured. */
 function ratioFigure(
   of: CellResult | undefined,
   over: CellResult | undefined,

@@ -10,55 +10,55 @@ import { type Variant, variantOf, variants } from "../../results/variant.js";
 import { besides, caches, directions, memories, modes, timers, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 
-/** The cells that one table shows. Those of a plain table differ in memory kind, size and workers alone. */
+/** The cells of one table. Those of a plain table differ only in kind of memory, size and workers. */
 export interface CellGroup {
   variant: Variant;
-  /** Of tables of several devices the first. */
+  /** In tables of several devices, the first. */
   device: DeviceRecord;
   direction: CellResult["direction"];
   mode: CellResult["mode"];
-  /** Says which table this is; what is the same in the whole document is left out. */
+  /** Distinguishes the table from others; common properties of the whole document are left out. */
   title: string;
   memories: CellResult["memory"][];
   rows: GroupRow[];
-  /** Of blocks: the title of the table that shows what each takes. */
+  /** For blocks: the title of the table with the cost of each. */
   costTitle?: string;
-  /** What the controls of host memory show beside these cells; absent without any. */
+  /** What the controls of host memory show for these cells; absent without any. */
   footnote?: string;
 }
 
-/** A row of a table: the cells of one size, number and kind of workers, by memory kind. */
+/** A row of a table: the cells with one size, number and kind of workers, by kind of memory. */
 export interface GroupRow {
   sizeBytes: number;
   workers: number;
   workerKind: CellResult["workerKind"];
   /** The cells of a plain table by memory kind. */
   cells: Map<CellResult["memory"], CellResult>;
-  /** All cells of the row, those of other devices, paths or chunk counts too. */
+  /** All cells of the row, including those of other devices, paths or chunk counts. */
   members: CellResult[];
 }
 
-/** What the tables of a result need of the whole. */
+/** The context of a result's tables. */
 export interface GridContext {
-  /** That the run was asked for, as a relative half-width. */
+  /** The requested precision of the run, as a relative half-width. */
   precision: number;
-  /** The cell that shows what another one reaches by itself; undefined where it was not planned. */
+  /** The cell with the rate of another one alone; undefined if it was not planned. */
   aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
 /** The columns that name a row. */
 export const labelColumns: readonly Column[] = [numberColumn("size"), numberColumn("workers")];
 
-/** What stands in them: workers are threads where nothing else is said. */
+/** The entries of the label columns; workers are threads unless noted. */
 export function rowLabels({ sizeBytes, workers, workerKind }: Omit<GroupRow, "cells" | "members">): Figure[] {
   const kind = workerKind === "process" ? (workers === 1 ? "process" : "processes") : "";
   return [figure(formatSize(sizeBytes)), figure(String(workers), kind)];
 }
 
 /**
- * The cells of a result by table, controls of host memory left out, in the order of device, direction, mode, timer and
- * cache, those beside a load, in chunks and in blocks behind the plain ones that they are compared with; tables of several
- * devices come last. The rows of each are ordered by size, then workers, then their kind.
+ * The cells of a result by table, without controls of host memory, in the order of device, direction, mode, timer and
+ * cache; those during a load, in chunks and in blocks follow the plain ones that they are compared with, and tables of
+ * several devices come last. The rows of each are sorted by size, then workers, then their kind.
  */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const { devices } = document;
@@ -81,7 +81,7 @@ export function groupCells(document: ResultDocument): CellGroup[] {
   });
 }
 
-/** What the figures of a table are. */
+/** The unit of a table's figures. */
 function unitOf({ chunks, mode }: CellResult): string {
   return chunks !== undefined ? "ms a batch" : mode === "latency" ? "latency in µs" : "GB/s";
 }
@@ -132,7 +132,9 @@ function rowsOf(members: readonly CellResult[]): GroupRow[] {
     );
 }
 
-/** What is the same in all cells of a table, in the order of tables: numbers, but for the devices that copy together. */
+/**
+ * The common properties of a table's cells, in the order of tables: numbers, except for the devices that copy together.
+ */
 function tableKey(cell: CellResult): (number | string)[] {
   const variant = variantOf(cell);
   const ofSeveral = variant === "together" || variant === "p2p";
@@ -162,8 +164,8 @@ function byTable(a: CellResult, b: CellResult): number {
 }
 
 /**
- * The cells that tables show: all but the controls of host memory, which nobody asked for by `--memory host` or by
- * their ids.
+ * The cells in tables: all except the controls of host memory that were not requested by `--memory host` or by their
+ * ids.
  */
 export function cellsAskedFor({ cells, plan }: ResultDocument): CellResult[] {
   const { memory, cells: ids } = plan?.settings ?? {};
@@ -171,12 +173,12 @@ export function cellsAskedFor({ cells, plan }: ResultDocument): CellResult[] {
   return wasAsked ? cells : cells.filter((cell) => cell.memory !== "host");
 }
 
-/** The table that a line stands under. */
+/** The table that a line belongs to. */
 type Table = Pick<CellResult, "device" | "direction" | "mode" | "timer" | "cache">;
 
 /**
- * What the controls of a table's cells show, in one line; undefined where it has none, or shows them as its own:
- * "host memory, the CPU's own copies: 12.3 GB/s with 1 worker, 31.0 with 4 (64 MiB)".
+ * What the controls of a table's cells show, in one line: "host memory, the CPU's own copies: 12.3 GB/s with 1 worker,
+ * 31.0 with 4 (64 MiB)"; undefined without controls, or if the table itself shows them.
  */
 function hostControlLine(document: ResultDocument, table: Table): string | undefined {
   const shown = new Set(cellsAskedFor(document));
@@ -198,7 +200,7 @@ function hostControlLine(document: ResultDocument, table: Table): string | undef
   return clauses.length === 0 ? undefined : `host memory, the CPU's own copies: ${clauses.join("; ")}`;
 }
 
-/** Null where none of them has a figure. The unit is said once, and so is the size where it is the same. */
+/** Null if none has a figure. The unit appears once, and so does the size if it is the same. */
 function describe(controls: readonly CellResult[], direction: "h2d" | "d2h"): string | null {
   const measured = controls
     .flatMap((cell) => {

@@ -19,8 +19,9 @@ import type { PinningCost } from "../../results/schema-parts.js";
 import { formatDuration, formatSize } from "../../settings/units.js";
 
 /**
- * The cold starts of a result, one a device: what is paid once, before any figure of the tables. The opening has driver,
- * context and first copy, the table the costs of obtaining memory by size and way; without one where no pinning was timed.
+ * The cold starts of a result, one per device: costs that are paid once, before any figure of the tables. The first
+ * line has driver, context and first copy; the table has the costs of obtaining memory by size and way, if they were
+ * measured.
  */
 export function coldStartReports({ coldStart, devices }: ResultDocument): Block[] {
   return coldStart.map((costs) => {
@@ -37,7 +38,7 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): Block[
   });
 }
 
-/** Whatever was refused, once for all sizes that have the same error. */
+/** The reasons of refusals, each once for all sizes. */
 function refusalsOf({ pinning }: ColdStart): string[] {
   const all = pinning.flatMap(({ refusals }) =>
     Object.entries(refusals ?? {}).map(([memory, reason]) => `; ${memory} memory was refused: ${reason}`),
@@ -81,7 +82,7 @@ function pinningGrid({ pinning }: ColdStart): Grid {
   return { columns: pinningColumns, rows, labels: 2 };
 }
 
-/** Until the buffer is ready to copy from, and until it is given back. */
+/** Times until the buffer is ready to copy from, and until it is freed. */
 function costFigures(cost: PinningCost | null): Figure[] {
   return [cost?.allocateNs, cost?.freeNs].map((timeNs) =>
     timeNs === undefined ? absentFigure : figure(formatDuration(timeNs)),
@@ -89,8 +90,8 @@ function costFigures(cost: PinningCost | null): Figure[] {
 }
 
 /**
- * After how many copies of its size a buffer pinned in this way has paid off, by direction, each null where that cannot be
- * told. Older results have them for one way alone; null for the other.
+ * Number of copies of its size after which a buffer pinned in this way pays off, by direction; each null if unknown.
+ * Older results have it for one way only; null for the other.
  */
 export function payOffCopies(
   { payOff, reuses }: PinningRecord,

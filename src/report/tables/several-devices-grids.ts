@@ -15,7 +15,7 @@ import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabel
 const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
 
 /**
- * nvbandwidth times one direction of one device in each run, and gives every other copy twice the bytes
+ * nvbandwidth times one direction of one device in each run, and gives all other copies twice the bytes
  * (allHostBidirHelper() in its testcase.cpp).
  */
 const bothWaysNote =
@@ -24,8 +24,9 @@ const bothWaysNote =
   "times one of these flows at a time and gives the others twice its bytes: one more than twice as fast ends early";
 
 /**
- * Rows size x workers x memory kind, and for each of these a row of figures and one of their shares of what is reached
- * alone; for both directions, such a pair for each of them and for their sum. A column a device, and throughput's sum.
+ * Rows by size, workers and kind of memory, for each a row of figures and one of their shares of the rate alone; for
+ * both directions, such a pair for each direction and for the sum. A column for each device, and for throughput one for
+ * the sum.
  */
 export function togetherGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
   const { direction, mode, memories, rows } = group;
@@ -70,7 +71,7 @@ export function togetherGrid(group: CellGroup, { precision, aloneOf }: GridConte
   return { columns, rows: filled, labels: 4, footnote };
 }
 
-/** What a cell of this direction has figures of. */
+/** The directions in which such a cell has figures. */
 export function movedIn(
   direction: CellResult["direction"],
   mode: CellResult["mode"],
@@ -79,7 +80,7 @@ export function movedIn(
   return mode === "latency" ? ["h2d", "d2h"] : ["h2d", "d2h", "sum"];
 }
 
-/** Of the devices' medians, in GB/s; null where one is missing. */
+/** Sum of the devices' medians in GB/s; null if one is missing. */
 function sumOf(cells: readonly (CellResult | undefined)[], moved: CellStats["direction"]): number | null {
   const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
   return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
@@ -89,7 +90,7 @@ const pathsNote =
   "rows from, columns to; every byte counts once. write: the source's copy engine, read: the destination's, through-host: " +
   "the driver's way without peer access, kernel-write and kernel-read: a kernel on the source or on the destination";
 
-/** A matrix a path, one below the other: rows the devices that are copied from, columns those that are copied to. */
+/** A matrix for each path, below each other: rows are the sources, columns the destinations. */
 export function peerGrid({ rows }: CellGroup, { precision }: GridContext): Grid {
   const members = rows.flatMap((row) => row.members);
   const ordinals = [...new Set(members.flatMap(({ device, peer }) => [device, peer ?? device]))].sort(

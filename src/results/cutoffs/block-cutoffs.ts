@@ -6,17 +6,17 @@ import { type BlockWayFields, blockWayOf } from "../variant.js";
 import { type BlockCutoffs, latticeBytes, placeOf } from "./cutoff-schema.js";
 
 /*
- * From which block size on another way is the best: which sizes to measure next, and what those that were measured tell.
+ * The block size from which another way is the best: which sizes to measure next, and what the measured ones show.
  */
 
-/** A way counts as better if it is faster by this much for certain: nobody changes a server for less. */
+/** A way counts as better if it is certainly faster by this share: nobody changes a server for less. */
 const leastGain = 0.02;
 
-/** What a size says of the ways. */
+/** The verdict on the ways at one size. */
 export interface SizeVerdict {
   bytes: number;
   fastest: RatedWay;
-  /** The best contender; null if none is better than all others for certain. */
+  /** The best contender; null if none is certainly better than all others. */
   best: string | null;
   /** The fastest way of each contender that may be the best. */
   rivals: RatedWay[];
@@ -24,18 +24,18 @@ export interface SizeVerdict {
 
 /** The best way changes between two sizes. */
 export interface Cutoff {
-  /** The largest size at which the one way is the best for certain, and the smallest one of the other way. */
+  /** The largest size at which the first way is certainly the best, and the smallest for the second. */
   leastBytes: number;
   mostBytes: number;
-  /** The size to write into a configuration: the middle of both on a scale of ratios, in whole KiB. */
+  /** The size for a configuration: their geometric mean, in whole KiB. */
   bytes: number;
   below: RatedWay;
   above: RatedWay;
 }
 
 /**
- * What moves the bytes. Servers choose between these: ways of one mover are not played off against each other, as a loop and
- * a batch are alike for large blocks, and a kernel on some of the multiprocessors is one still.
+ * The part that moves the bytes. Servers choose between these, so ways with one mover do not compete: a loop and a
+ * batch are alike for large blocks, and a kernel on some multiprocessors is still a kernel.
  */
 const moverOf: Readonly<Record<BlockWay, string>> = {
   loop: "copy engine",
@@ -47,7 +47,7 @@ const moverOf: Readonly<Record<BlockWay, string>> = {
   gather: "CPU",
 };
 
-/** The verdict of each size of a column, ascending. If all ways have one mover, each way is a contender itself. */
+/** The verdicts on a column's sizes, ascending. If all ways have one mover, each way is a contender. */
 export function verdictsOf({ sizes }: Pick<BlockColumn, "sizes">): SizeVerdict[] {
   const ways = sizes.flatMap((size) => size.ways.map(({ cell }) => cell.blockWay!));
   const hasMovers = new Set(ways.map((way) => moverOf[way])).size > 1;
@@ -67,15 +67,15 @@ function verdictOf({ bytes, ways }: RatedSize, contenderOf: (way: RatedWay) => s
   return { bytes, fastest, best: isDecided ? contenderOf(fastest) : null, rivals };
 }
 
-/** A size to be measured in some ways. */
+/** A size to measure in some ways. */
 export interface AskedSize {
   bytes: number;
   ways: BlockCell[];
 }
 
 /**
- * The sizes of the lattice that halve each gap in which the best way changes, with the ways that may be the best there. None
- * where the gaps are as narrow as the lattice, and where the verdicts agree.
+ * The sizes of the lattice that halve each gap in which the best way changes, with the ways that may be the best there.
+ * Empty if the gaps are as narrow as the lattice, and if the verdicts agree.
  */
 export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] {
   const verdicts = verdictsOf(column);
@@ -83,7 +83,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] 
   const gaps = decided.slice(1).flatMap((end, i) => {
     const start = decided[i]!;
     if (verdicts[start]!.best === verdicts[end]!.best) return [];
-    // Undecided sizes in between have a border on either side, and the middle of them tells nothing new.
+    // Undecided sizes have a border on either side, and their middle would show nothing new.
     const borders = end - start === 1 ? [start] : [start, end - 1];
     return borders.map((place) => [verdicts[place]!, verdicts[place + 1]!] as const);
   });
@@ -96,7 +96,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] 
   });
 }
 
-/** Where the best way changes, ascending; none where the ways cannot be told apart. */
+/** The sizes at which the best way changes, ascending; empty if no way is certainly better. */
 export function cutoffsOf(verdicts: readonly SizeVerdict[]): Cutoff[] {
   const decided = withoutIslands(verdicts.filter(({ best }) => best !== null));
   return decided.slice(1).flatMap((above, i): Cutoff[] => {
@@ -109,8 +109,8 @@ export function cutoffsOf(verdicts: readonly SizeVerdict[]): Cutoff[] {
 }
 
 /**
- * Without single sizes that contradict their neighbours in the lattice, as chance makes them among many: the search has
- * looked on both sides of each, and a real change is wider than a step.
+ * Without single sizes that contradict their neighbours in the lattice, as happens by chance among many: the search has
+ * measured both sides of each, and a real change is wider than a step.
  */
 function withoutIslands(decided: readonly SizeVerdict[]): SizeVerdict[] {
   const isNext = (one: SizeVerdict, other: SizeVerdict) => placeOf(other.bytes) - placeOf(one.bytes) <= 1;
@@ -124,7 +124,7 @@ function withoutIslands(decided: readonly SizeVerdict[]): SizeVerdict[] {
   });
 }
 
-/** What the cells of a search tell, a column for each number of blocks. */
+/** The cut-offs from a search's cells, a column for each number of blocks. */
 export function findBlockCutoffs(cells: readonly BlockCell[]): BlockCutoffs[] {
   return blockColumns(cells).map((column) => {
     const { sizes: _, ...route } = column;
@@ -162,19 +162,19 @@ export type BlockCell = Pick<
 > &
   BlockWayFields;
 
-/** A way to copy blocks, and how fast it may be claimed to be, in GB/s. */
+/** A way to copy blocks, and the claimed interval of its rate in GB/s. */
 interface RatedWay {
   cell: BlockCell;
   rate: IntervalEstimate;
 }
 
-/** The ways in which blocks of one size were copied. */
+/** The ways measured for blocks of one size. */
 interface RatedSize {
   bytes: number;
   ways: RatedWay[];
 }
 
-/** Copies that differ in the size of a block and in the way alone; sizes ascend. */
+/** Copies that differ only in block size and way; sizes ascend. */
 export interface BlockColumn {
   device: number;
   direction: "h2d" | "d2h";
@@ -184,7 +184,7 @@ export interface BlockColumn {
   sizes: RatedSize[];
 }
 
-/** The columns of cells that were measured, in the order of device, direction, memory, workers and count. */
+/** The columns of measured cells, in the order of device, direction, memory, workers and count. */
 export function blockColumns(cells: readonly BlockCell[]): BlockColumn[] {
   const measured = cells.filter(
     ({ outcome, stats }) =>
@@ -217,7 +217,7 @@ export function blockColumns(cells: readonly BlockCell[]): BlockColumn[] {
   return ordered;
 }
 
-/** GB/s that the link carries at least: those of the fastest copy in that direction. */
+/** A lower bound on the link's rate in GB/s: that of the fastest copy in that direction. */
 function fastestLike({ device, direction, memory }: BlockCell, cells: readonly BlockCell[]): number {
   const alike = cells.filter(
     (one) => one.device === device && one.direction === direction && one.memory === memory,

@@ -3,33 +3,35 @@ import { blockWays, memories } from "../../settings/choices.js";
 import { KiB, MiB } from "../../settings/units.js";
 import { count } from "../schema-parts.js";
 
-/** A way to copy blocks, and the multiprocessors that its kernel keeps to; null for all, and for other ways. */
+/** A way to copy blocks, and the number of multiprocessors for its kernel; null for all, and for other ways. */
 const waySchema = z.object({ way: z.enum(blockWays), multiprocessors: count.nullable() });
 
-/** What `--blocks auto` found for one number of blocks: a column of its map. */
+/** The result of `--blocks auto` for one number of blocks: a column of its table. */
 export const blockCutoffsSchema = z.object({
   device: count,
   direction: z.enum(["h2d", "d2h"]),
   memory: z.enum(memories),
   workers: count,
-  /** Blocks of a copy. */
+  /** Number of blocks in a copy. */
   blockCount: count,
-  /** Those that were measured, ascending. */
+  /** The measured sizes, ascending. */
   sizes: z.array(
     z.object({
       blockBytes: count,
       fastest: waySchema,
-      /** Whether the copy engine, a kernel or the CPU is better than the others, in other processes too, by 2 % or more. */
+      /**
+       * Whether the copy engine, a kernel or the CPU is better than the others by 2 % or more, in other processes too.
+       */
       isCertain: z.boolean(),
     }),
   ),
   /** Where the best way changes, ascending. */
   cutoffs: z.array(
     z.object({
-      /** The largest block at which `below` is the best for certain, and the smallest one of `above`. */
+      /** The largest block at which `below` is certainly the best, and the smallest for `above`. */
       leastBytes: count,
       mostBytes: count,
-      /** Between the two: what to write into a configuration. */
+      /** Between the two: for a configuration. */
       bytes: count,
       below: waySchema,
       above: waySchema,
@@ -37,13 +39,13 @@ export const blockCutoffsSchema = z.object({
   ),
 });
 
-/** What `--blocks auto` found for one number of blocks. */
+/** The result of `--blocks auto` for one number of blocks. */
 export type BlockCutoffs = z.infer<typeof blockCutoffsSchema>;
 /** A way to copy blocks. */
 export type BlockWayRecord = z.infer<typeof waySchema>;
 
 /*
- * The block sizes among which `--blocks auto` searches. Each octave has four: 28 KiB, where vLLM changes its way, is one.
+ * The block sizes that `--blocks auto` can measure: four in each octave, including 28 KiB, where vLLM changes its way.
  */
 
 const leastBytes = 4 * KiB;
@@ -61,13 +63,15 @@ function octaves(): number[] {
   return sizes;
 }
 
-/** The first sizes measured are this many steps apart: powers of 4. A way that is best only between two of these is missed. */
+/**
+ * The first sizes are this many steps apart: powers of 4. A way that is the best only between two of them is missed.
+ */
 const coarseStep = 2 * stepsOfOctave;
 
-/** The sizes that are measured before anything is known. */
+/** The sizes that are measured first. */
 export const coarseBytes: readonly number[] = latticeBytes.filter((_, place) => place % coarseStep === 0);
 
-/** Where a size stands in the lattice; -1 for one that does not. */
+/** The index of a size in the lattice; -1 if it is not in it. */
 export function placeOf(bytes: number): number {
   return latticeBytes.indexOf(bytes);
 }

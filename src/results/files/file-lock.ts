@@ -8,36 +8,36 @@ import { unbroken } from "./made-folder.js";
 import { unwritable } from "./output-stream.js";
 
 /**
- * Mutual exclusion between processes by a file that only one of them can create (O_EXCL, which NFS keeps too). Its text
- * names the holder. A lock of a living process of this machine is never taken away, however long it is held; one of a
- * process that has ended is, at once. Nobody can see whether a process of another machine lives: it refreshes its lock,
- * and one that stayed the same for 20 s is taken away. So every holder confirms that it still holds the lock right before
- * it replaces or removes something, and starts anew if not. What this cannot exclude: a process of another machine that
- * stops for 20 s between confirming and the rename that follows.
+ * Mutual exclusion between processes by a file that only one of them can create (O_EXCL, which NFS also honours). Its
+ * text names the holder. The lock of a living process on this machine is never taken, however long it is held; that of
+ * an ended process is taken at once. Whether a process on another machine lives is unknown: it refreshes its lock, and
+ * one that is not refreshed for 20 s is taken. So every holder confirms its lock right before it replaces or removes
+ * something, and starts again if it has lost it. One case remains: a process on another machine that stops for 20 s
+ * between confirming and the following rename.
  */
 
-/** Creates a place that no other process can be in. */
+/** Identifies this process if /proc cannot. */
 const ownRandomness = randomBytes(8).toString("hex");
 
 const retryMs = 20;
 const refreshMs = 2000;
-/** How long a lock of another machine stays unrefreshed before it counts as left behind. */
+/** A lock of another machine that is not refreshed for this long counts as abandoned. */
 const staleMs = 20_000;
-/** Many may come at once, and each holds it for a moment. */
+/** Many processes may come at once, and each holds the lock briefly. */
 const patienceMs = 60_000;
 const mostLosses = 10;
-/** Of a lock's text that are read: another program's file may have its name. */
+/** Most bytes of a lock's text that are read, because another program's file may have its name. */
 const mostBytes = 1024;
 
-/** A lock that is held, as far as one can see. */
+/** A held lock, as far as is known. */
 export interface FileLock {
-  /** Rejects if another process took the lock away: `work` is then called anew, as soon as the lock is held again. */
+  /** Rejects if another process has taken the lock: `work` is then called again, as soon as the lock is held again. */
   confirm: () => Promise<void>;
 }
 
 /**
- * Calls `work` while no other process holds the lock, and again if the lock was lost before `confirm()`: whatever it does
- * before that must be harmless to repeat. Rejects as `work` does, or with an "output" PinbenchError.
+ * Calls `work` while no other process holds the lock, and again if the lock was lost before `confirm()`: everything
+ * before that must be harmless to repeat. Rejects like `work`, or with an "output" PinbenchError.
  */
 export async function withFileLock<T>(path: string, work: (lock: FileLock) => Promise<T>): Promise<T> {
   return unbroken(async () => {
@@ -60,8 +60,8 @@ export async function withFileLock<T>(path: string, work: (lock: FileLock) => Pr
       } finally {
         clearInterval(refresh);
         await handle.close().catch(() => undefined);
-        // If it cannot be read: nobody takes a fresh one away. One that stays is of a process that will have ended, so what
-        // was done under it is no less done.
+        // If it cannot be read, it is still ours while it is fresh. If it stays, its process will have ended, and the
+        // work under it is done.
         const isOurs = await isHeld().catch(() => performance.now() - acquiredMs < staleMs);
         if (isOurs) await rm(path, { force: true }).catch(() => undefined);
       }
@@ -69,22 +69,22 @@ export async function withFileLock<T>(path: string, work: (lock: FileLock) => Pr
   });
 }
 
-/** Through the open file: by its path it could be the lock of whoever took this one away. */
+/** Through the open file, because the path may belong to a new lock of another process. */
 async function touch(handle: FileHandle): Promise<void> {
   const now = new Date();
   await handle.utimes(now, now).catch(() => undefined);
 }
 
 /**
- * This machine since it was started, and this namespace of processes: where a process id means something. Hosts may share
- * a name, and containers a host's name.
+ * This machine since its boot, and this namespace of processes, in which process ids are unique. Hosts may share a
+ * name, and containers a host's name.
  */
 function ownPlace(): string {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     return `${hostname()} ${boot} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
-    // Without /proc nobody can see whether a process lives: its locks are as those of another machine.
+    // Without /proc nobody can see whether a process lives, so its locks are like those of another machine.
     return `unknown-${ownRandomness}`;
   }
 }
@@ -94,7 +94,10 @@ function ownToken(): string {
   return `${ownPlace()} ${process.pid} ${startTime} ${randomBytes(8).toString("hex")}`;
 }
 
-/** What tells a process from a later one of the same id; null if it cannot be read. See proc_pid_stat(5). */
+/**
+ * The start time distinguishes a process from a later one with the same id; null if it cannot be read. See
+ * proc_pid_stat(5).
+ */
 function processState(pid: number): { startTime: string; isEnded: boolean } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -108,7 +111,7 @@ function processState(pid: number): { startTime: string; isEnded: boolean } | nu
 
 type Holder = "ended" | "alive" | "unknown";
 
-/** What is known of the process that a lock names. */
+/** The known state of the process that a lock names. */
 function holderOf(text: string): { holder: Holder; pid: number } {
   const [, place, id, startTime] = /^(.*) (\d+) (\w+) \w+$/.exec(text) ?? [];
   const pid = Number(id);
@@ -123,7 +126,7 @@ function holderOf(text: string): { holder: Holder; pid: number } {
   return { holder: isAnother ? "ended" : "alive", pid };
 }
 
-/** Resolves with the open lock file once it is created. */
+/** Resolves with the open lock file when it has been created. */
 async function acquire(path: string, token: string): Promise<FileHandle> {
   const startedMs = performance.now();
   let seen = { text: null as string | null, mtimeMs: 0, sinceMs: startedMs };
@@ -143,7 +146,7 @@ async function acquire(path: string, token: string): Promise<FileHandle> {
   }
 }
 
-/** Null if there is a lock already. */
+/** Null if the lock exists already. */
 async function create(path: string, token: string): Promise<FileHandle | null> {
   const handle = await open(path, "wx").catch((error: unknown) => {
     if (errorCode(error) === "EEXIST") return null;
@@ -160,12 +163,12 @@ async function create(path: string, token: string): Promise<FileHandle | null> {
   }
 }
 
-/** A lock's text, and when it was refreshed; null if there is none. */
+/** A lock's text, and when it was refreshed; null without a lock. */
 async function stateOf(path: string): Promise<{ text: string; mtimeMs: number } | null> {
   try {
-    // Opening a named pipe would wait without end, and a link may lead to one, or nowhere.
+    // Opening a named pipe would never end, and a link may lead to one, or nowhere.
     if (!(await lstat(path)).isFile()) throw unwritable(path, "it is not a regular file");
-    // Opened anew each time, which is when NFS asks the server.
+    // Opened each time, because NFS asks the server then.
     const handle = await open(path, "r");
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
@@ -180,7 +183,7 @@ async function stateOf(path: string): Promise<{ text: string; mtimeMs: number } 
   }
 }
 
-/** Removes the lock if it still has this text: another process may have done so just now, and hold a new one. */
+/** Removes the lock if it still has this text: another process may just have done so, and hold a new one. */
 async function takeAway(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomBytes(4).toString("hex")}.stale`;
   await rename(path, aside).catch((error: unknown) => {

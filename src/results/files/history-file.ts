@@ -11,10 +11,10 @@ import { reportingAs, unwritable } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**
- * A history: a folder with one file, history.jsonl, that has a line for each check. A line is appended in one write
- * under a lock, which also whoever shortens the file holds; so none is lost where several end at once. What a kill or a full
- * disk cut off is a line of its own that no reader takes for a check, for the next one begins on a line of its own. However
- * large the file has become, its newest lines are read, and no more of it is held in memory.
+ * A history: a folder with one file, history.jsonl, with a line for each check. A line is appended in one write under a
+ * lock, which is also held while the file is shortened, so no line is lost if several checks end at once. A line cut
+ * off by a kill or a full disk is never read as a check, because the next one begins on a new line. However large the
+ * file is, only its newest lines are read into memory.
  */
 
 const fileName = "history.jsonl";
@@ -24,17 +24,17 @@ export function historyPath(folder: string): string {
   return join(folder, fileName);
 }
 
-/** The checks of a history, and what of the file was left out. */
+/** The checks of a history, and what was left out of its file. */
 export interface History {
-  /** In the order in which they were made. */
+  /** In the order of the checks. */
   entries: HistoryEntry[];
-  /** A sentence for each line that is no check, and for each that is there twice. */
+  /** A sentence for each line that is no check, or is a duplicate. */
   notes: string[];
 }
 
 /**
- * Reads a folder's checks. What is wrong with a line leaves out that line and is noted. Rejects with a usage error where
- * there is no such file, or where it cannot be read.
+ * Reads a folder's checks. A faulty line is left out with a note. Rejects with a usage error if there is no such file,
+ * or it cannot be read.
  */
 export async function readHistory(folder: string): Promise<History> {
   const history = await readHistoryIfAny(folder);
@@ -44,7 +44,7 @@ export async function readHistory(folder: string): Promise<History> {
   });
 }
 
-/** `readHistory()`, but null where there is no such file, as before a folder's first check. */
+/** `readHistory()`, but null without such a file, as before a folder's first check. */
 export async function readHistoryIfAny(folder: string): Promise<History | null> {
   const path = historyPath(folder);
   const isThere = await stat(path).then(
@@ -54,13 +54,13 @@ export async function readHistoryIfAny(folder: string): Promise<History | null> 
   return isThere ? readHistoryFile(path) : null;
 }
 
-/** Reads the checks of a history's file, whatever folder it is in. */
+/** Reads the checks of a history's file in any folder. */
 export async function readHistoryFile(path: string): Promise<History> {
   const { text, linesBefore } = await readNewestLines(path);
   return parseHistory(text, path, linesBefore);
 }
 
-/** The checks of a file's text; `path` is what notes call it, `linesBefore` how many lines of it are left out. */
+/** The checks of a file's text; `path` is its name in notes, `linesBefore` the number of skipped lines. */
 export function parseHistory(text: string, path: string, linesBefore = 0): History {
   const entries = new Map<string, HistoryEntry>();
   const notes: string[] = [];
@@ -78,7 +78,7 @@ export function parseHistory(text: string, path: string, linesBefore = 0): Histo
       if (entries.has(parsed.id)) notes.push(`${place} is a copy of an earlier one, and is left out`);
       else entries.set(parsed.id, parsed);
     } else if (i === lines.length - 1) {
-      // Only what was cut off has no line's end.
+      // Only a line that was cut off has no end.
       notes.push(`${place}, the last one, was cut off, as by a kill or a full disk, and is left out`);
     } else {
       notes.push(`${place} is left out: ${parsed}`);
@@ -88,7 +88,7 @@ export function parseHistory(text: string, path: string, linesBefore = 0): Histo
   return { entries: inOrder, notes };
 }
 
-/** A line's check, or why it is none, as a clause. */
+/** A line's check, or the reason why it is none, as a clause. */
 function parseLine(line: string): HistoryEntry | string {
   let value: unknown;
   try {
@@ -105,7 +105,7 @@ function parseLine(line: string): HistoryEntry | string {
   return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;
 }
 
-/** What of a check no machine has, as a clause; null for nothing. */
+/** Values in a check that no machine has, as a clause; null for none. */
 function impossibleIn({ series, backend }: HistoryEntry): string | null {
   const reasons = series.flatMap((one) => {
     const reason = whyImpossible(one, one.figure, backend);
@@ -115,8 +115,8 @@ function impossibleIn({ series, backend }: HistoryEntry): string | null {
 }
 
 /**
- * Finds out before measuring whether `appendToHistory` will be able to write; leaves nothing behind. Rejects with an
- * "output" PinbenchError.
+ * Checks before measuring that `appendToHistory` will be able to write; leaves nothing behind. Rejects with an "output"
+ * PinbenchError.
  */
 export async function checkHistoryWritable(folder: string): Promise<void> {
   if (folder === "") throw unwritable('""', "it is not a folder's name");
@@ -134,7 +134,7 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
   await untilFolderStays(() => unbroken(tryFolder));
 }
 
-/** Once more where the folder vanished meanwhile: another check that tried whether it can make it has removed it. */
+/** Repeats the work if the folder has vanished: another check that tested whether it can be made has removed it. */
 async function untilFolderStays(work: () => Promise<void>): Promise<void> {
   await work().catch((error: unknown) => {
     const cause = error instanceof PinbenchError ? error.cause : error;
@@ -144,9 +144,8 @@ async function untilFolderStays(work: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Appends a check to a folder's history, and makes the folder where it is not there; then leaves the newest `keepLast`
- * lines, or all where that is null. Where there is no room for the whole line, nothing of it stays. Rejects with an
- * "output" PinbenchError.
+ * Appends a check to a folder's history, and makes the folder if necessary; then keeps only the newest `keepLast` lines
+ * (null for all). If there is no room for the whole line, nothing of it stays. Rejects with an "output" PinbenchError.
  */
 export async function appendToHistory(
   folder: string,
@@ -164,7 +163,7 @@ export async function appendToHistory(
           mayBeThere = true;
           await appendLine(path, line);
         }
-        // If the lock was lost before that, the line may be in a file that another process has replaced meanwhile.
+        // If the lock was lost before, the line may be in a file that another process has replaced.
         await confirm();
         if (keepLast !== null) await keepNewest(path, keepLast, confirm);
       }),
@@ -179,18 +178,18 @@ async function appendLine(path: string, line: string): Promise<void> {
     const isLineOpen = size > 0 && (await lastByte(handle, size)) !== "\n";
     const bytes = Buffer.from(`${isLineOpen ? "\n" : ""}${line}\n`);
     try {
-      // The second write, if there is one, tells why the first one found no room for all.
+      // A second write shows why the first one did not write everything.
       for (let written = 0; written < bytes.length; ) {
         written += (await handle.write(bytes, written)).bytesWritten;
       }
       await handle.sync();
     } catch (error) {
-      // Where the part that was written cannot be cut off again, it is a line that no reader takes for a check.
+      // If the written part cannot be removed, it is a line that is not read as a check.
       await handle.truncate(size).catch(() => undefined);
       throw error;
     }
   } finally {
-    // The line is on the disk already, or it has failed for a better reason.
+    // The line is on the disk already, or it has failed for a more useful reason.
     await handle.close().catch(() => undefined);
   }
 }
@@ -200,7 +199,7 @@ async function lastByte(handle: FileHandle, size: number): Promise<string> {
   return buffer.toString("latin1");
 }
 
-/** Leaves the newest lines as they are, also those that this pinbench does not read. */
+/** Keeps the newest lines unchanged, even those that this pinbench cannot read. */
 async function keepNewest(path: string, count: number, confirm: FileLock["confirm"]): Promise<void> {
   const handle = await open(path, "r");
   try {
@@ -216,7 +215,7 @@ async function keepNewest(path: string, count: number, confirm: FileLock["confir
 const [blank, lineEnd] = [" ", "\n"].map((text) => text.charCodeAt(0)) as [number, number];
 const chunkBytes = 64 * 1024;
 
-/** Where the newest `count` lines of a file that ends with a line's end begin, empty ones not counted; 0 for all. */
+/** Offset of the newest `count` non-empty lines in a file that ends with a line's end; 0 for all. */
 async function startOfNewest(handle: FileHandle, size: number, count: number): Promise<number> {
   const chunk = Buffer.allocUnsafe(chunkBytes);
   let lines = 0;

@@ -3,16 +3,16 @@ import { dirname } from "node:path";
 import { endingSignals, errorCode } from "../../errors.js";
 
 /**
- * Makes a folder and those above it that are not there; returns the ones it made, outer first. Rejects with the file
- * system's error, having made none.
+ * Makes a folder and its missing parents; returns the new ones, outer first. Rejects with the file system's error,
+ * without leaving any.
  */
 export async function makeFolder(path: string): Promise<string[]> {
   return makeFolderSync(path);
 }
 
 /**
- * As makeFolder(), where nothing can be awaited; `mode` is of the folders made. (Node's own recursive mkdir never ends
- * where a folder cannot be made in one that is there because of ENOENT, as in /proc.)
+ * Like makeFolder(), synchronously; `mode` is for the new folders. (Node's own recursive mkdir never ends if a folder
+ * cannot be made in an existing one because of ENOENT, as in /proc.)
  */
 export function makeFolderSync(path: string, mode = 0o777): string[] {
   try {
@@ -34,7 +34,7 @@ export function makeFolderSync(path: string, mode = 0o777): string[] {
   }
 }
 
-/** Removes what makeFolder() made, as far as it is empty: somebody else may have come to use a folder. */
+/** Removes the folders from makeFolder() that are empty: others may already use one. */
 export async function removeEmptyFolders(made: readonly string[]): Promise<void> {
   removeEmptyFoldersSync(made);
 }
@@ -43,31 +43,30 @@ function removeEmptyFoldersSync(made: readonly string[]): void {
   try {
     for (const folder of made.toReversed()) rmdirSync(folder);
   } catch {
-    // Then those above it are not empty either.
+    // Then its parents are not empty either.
   }
 }
 
-/** How long a disk that hangs, or a lock that others hold, may hold off the end that a signal asks for. */
+/** How long a hanging disk, or a lock of others, may delay the end after a signal. */
 const patienceMs = 2000;
 
-/** Calls of unbroken() that are under way. */
+/** Calls of unbroken() in progress. */
 let underWay = 0;
-/** What has come meanwhile; null for nothing. */
+/** The signal that has come meanwhile; null for none. */
 let held: NodeJS.Signals | null = null;
 let patience: NodeJS.Timeout | undefined;
 
 /**
- * Calls `work`, which has files or locks half made until it is done, and lets no SIGINT, SIGTERM or SIGHUP end the process
- * before: one that would have done so does when the work is over, or after 2 s. Where somebody else listens to signals
- * it is for them to say what becomes of one. Resolves and rejects as `work` does.
+ * Calls `work`, which has half-made files or locks until it is done, and delays SIGINT, SIGTERM and SIGHUP until then,
+ * or for 2 s. If anyone else listens to signals, it decides instead. Resolves and rejects like `work`.
  */
 export async function unbroken<T>(work: () => Promise<T>): Promise<T> {
   if (underWay++ === 0) for (const name of endingSignals) process.on(name, hold);
   try {
     return await work();
   } finally {
-    // One that has come would be lost with its listener, which it reaches in the next round of the event loop: between
-    // two immediates lies a whole one.
+    // A signal reaches its listener in the next round of the event loop, and would be lost without one: two immediates
+    // span a whole round.
     await new Promise(setImmediate);
     await new Promise(setImmediate);
     if (--underWay === 0) letGo();

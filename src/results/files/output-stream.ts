@@ -10,8 +10,8 @@ const writeDescriptor = promisify(write);
 const retryMs = 2;
 
 /**
- * Writes all of `text` to something that is no regular file: a fifo, a terminal, or a descriptor of this process
- * under its path. That a reader has closed its end early is no error. Rejects with the file system's error.
+ * Writes all of `text` to something other than a regular file: a fifo, a terminal, or a descriptor of this process by
+ * its path. A reader that has closed its end early is no error. Rejects with the file system's error.
  */
 export async function writeToStream(path: string, text: string): Promise<void> {
   const bytes = Buffer.from(text);
@@ -35,8 +35,8 @@ export async function writeToStream(path: string, text: string): Promise<void> {
 const fifoPollMs = 50;
 
 /**
- * Opens a stream to write to. Waits until a named pipe has a reader, and lets a signal end that: to wait within open() would
- * hold a thread that nothing ends but a reader.
+ * Opens a stream for writing. Waits until a named pipe has a reader, and ends after a signal: waiting inside open()
+ * would block a thread until a reader comes.
  */
 async function openStream(path: string): Promise<FileHandle> {
   let signal: NodeJS.Signals | null = null;
@@ -56,7 +56,7 @@ async function openStream(path: string): Promise<FileHandle> {
     }
   } finally {
     for (const name of endingSignals) process.off(name, onSignal);
-    // If nobody else listens, it ends this process as it would have done.
+    // If nobody else listens, it ends this process as usual.
     if (signal !== null && process.listenerCount(signal) === 0) process.kill(process.pid, signal);
   }
 }
@@ -68,21 +68,21 @@ async function writeAll(descriptor: number, bytes: Buffer): Promise<void> {
       const { bytesWritten } = await writeDescriptor(descriptor, bytes, offset, bytes.length - offset, null);
       offset += bytesWritten;
     } catch (error) {
-      // Node sets its own pipes to non-blocking: a slow reader fills them.
+      // Node makes its own pipes non-blocking: a slow reader fills them.
       if (errorCode(error) !== "EAGAIN") throw error;
       await sleep(retryMs);
     }
   }
 }
 
-/** What a failed write may meet beside what any file may. */
+/** Reasons of a failed write besides those of any file. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
   EFBIG: "it would be larger than a file may be",
   ENXIO: "nothing reads from it",
 };
 
-/** What `work` comes to; an error of the file system becomes that of `path`, which cannot be written. */
+/** The result of `work`; a file system's error becomes that of `path`, which cannot be written. */
 export async function reportingAs<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -91,7 +91,7 @@ export async function reportingAs<T>(path: string, work: () => Promise<T>): Prom
   }
 }
 
-/** One sentence on why `path` cannot be written, from an error of the file system. */
+/** One sentence on why `path` cannot be written, from a file system's error. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {
   return (
     shortageOf(cause, `cannot write ${path}`) ?? unwritable(path, fileErrorReason(cause, reasons), cause)

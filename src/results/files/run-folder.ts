@@ -10,13 +10,12 @@ import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**
- * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which
- * is replaced whole: whatever happens while a new baseline is written, the list names either all of the old runs or
- * all of the new ones. A folder without a list (files that somebody put together) holds what its *.json files hold.
- * The runs that the first replacement takes the place of stay, as the level that the baseline began with: many small
- * losses, each within the threshold, add up against it.
- * Runs are written first, and named in the list after that, under the folder's lock: several that end at once do so one after
- * the other, and nobody waits for another one's runs.
+ * A folder of runs, the form of a baseline. Those from pinbench have a list of their runs (baseline.json), which is
+ * only replaced as a whole: whatever happens while a new baseline is written, the list names either all old runs or all
+ * new ones. A folder without a list, put together by hand, consists of its *.json files. The runs that the first
+ * replacement removes from the list stay in the folder, as the baseline's first level: many small losses, each within
+ * the threshold, add up against it. Runs are written first, and then added to the list, under the folder's lock: if
+ * several end at once they do so in turn, and nobody waits for another one's runs.
  */
 
 const listName = "baseline.json";
@@ -32,13 +31,13 @@ const listSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("baseline"),
   runs: namesSchema,
-  /** The runs that it began with; absent as long as these are among `runs`. */
+  /** The first runs; absent while these are among `runs`. */
   begun: namesSchema.optional(),
 });
 
 type RunNames = Pick<z.infer<typeof listSchema>, "runs" | "begun">;
 
-/** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
+/** Paths of the runs in a folder, sorted by name. Throws a usage error if there are none. */
 export async function listRuns(folder: string): Promise<string[]> {
   const runs = await listRunsIfAny(folder);
   if (runs.length > 0) return runs;
@@ -47,12 +46,12 @@ export async function listRuns(folder: string): Promise<string[]> {
   });
 }
 
-/** The same, but an empty list where there is none. */
+/** The same, but an empty list if there are none. */
 export async function listRunsIfAny(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw cannotRead(folder, cause);
   });
-  // Reading a fifo would wait without end.
+  // Reading a fifo would never end.
   const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
   const runs = names.includes(listName)
     ? (await readList(join(folder, listName))).runs
@@ -60,7 +59,7 @@ export async function listRunsIfAny(folder: string): Promise<string[]> {
   return runs.map((name) => join(folder, name));
 }
 
-/** Paths of the runs that a folder began with, before any were replaced; null if none were. Throws as `listRuns`. */
+/** Paths of a folder's first runs, before any were replaced; null if none were. Throws like `listRuns`. */
 export async function listBegunRuns(folder: string): Promise<string[] | null> {
   if (!(await reportingAs(folder, () => readdir(folder))).includes(listName)) return null;
   const { begun } = await readList(join(folder, listName));
@@ -68,7 +67,7 @@ export async function listBegunRuns(folder: string): Promise<string[] | null> {
 }
 
 /**
- * Finds out before measuring whether `replaceRuns` and `appendRuns` will be able to write. Rejects with an "output"
+ * Checks before measuring that `replaceRuns` and `appendRuns` will be able to write. Rejects with an "output"
  * PinbenchError.
  */
 export async function checkChangeable(path: string): Promise<void> {
@@ -86,8 +85,8 @@ export async function checkChangeable(path: string): Promise<void> {
 }
 
 /**
- * Makes `texts` (result documents as JSON) the runs of a folder that is empty or not there yet. Rejects with an "output"
- * PinbenchError, having left nothing, where it is not: somebody else may have come to use it meanwhile.
+ * Makes `texts` (result documents as JSON) the runs of an empty or missing folder. Otherwise rejects with an "output"
+ * PinbenchError and leaves nothing: someone else may use the folder by now.
  */
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
   await unbroken(async () => {
@@ -104,10 +103,10 @@ export async function createRuns(folder: string, texts: readonly string[]): Prom
 }
 
 /**
- * Makes `texts` the runs of a folder in place of those that its list has now, which may be others than when they were
- * read, or where it has no list of `oldPaths`, the runs that were read from it; no other file is touched. The runs that it
- * began with stay, unless it `beginsAnew`. Resolves with the number of runs that were replaced. A crash leaves the old
- * baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError, or as `listRuns`.
+ * Replaces the runs of a folder by `texts`: those in its list now, which may have changed since they were read, or
+ * without a list those of `oldPaths`, which were read from it; no other file is touched. The first runs stay, unless it
+ * `beginsAnew`. Resolves with the number of replaced runs. A crash leaves the old baseline intact, at most with stray
+ * files. Rejects with an "output" PinbenchError, or like `listRuns`.
  */
 export async function replaceRuns(
   folder: string,
@@ -118,8 +117,8 @@ export async function replaceRuns(
   return changeRuns(folder, oldPaths, texts, async ({ runs, begun = runs }, names, lock) => {
     await writeList(folder, { runs: [...names], ...(beginsAnew ? {} : { begun }) }, lock);
     const gone = new Set(beginsAnew ? [...runs, ...begun] : runs.filter((name) => !begun.includes(name)));
-    // The new baseline stands: an old run that cannot be removed does no harm, and one that another process has put into
-    // a list of its own meanwhile must stay.
+    // The new baseline is complete: an old run that cannot be removed does no harm, and one that another process has
+    // put into its list must stay.
     for (const name of gone) {
       const isOurs = await lock.confirm().then(
         () => true,
@@ -132,9 +131,8 @@ export async function replaceRuns(
 }
 
 /**
- * Adds `texts` to the runs of a folder, as they are now: they may have become other ones while these were measured. A
- * crash leaves the old baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError, or
- * as `listRuns`.
+ * Adds `texts` to the current runs of a folder, which may have changed during measuring. A crash leaves the old
+ * baseline intact, at most with stray files. Rejects with an "output" PinbenchError, or like `listRuns`.
  */
 export async function appendRuns(folder: string, texts: readonly string[]): Promise<void> {
   await changeRuns(folder, null, texts, (old, names, lock) =>
@@ -145,8 +143,8 @@ export async function appendRuns(folder: string, texts: readonly string[]): Prom
 const hasList = async (folder: string) => (await readdir(folder)).includes(listName);
 
 /**
- * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files while nobody else
- * changes the list; where there is no list its runs are `unlisted`, or all that are there.
+ * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files while nobody
+ * else changes the list; without a list its runs are `unlisted`, or all existing ones.
  */
 async function changeRuns<T>(
   folder: string,
@@ -155,7 +153,7 @@ async function changeRuns<T>(
   change: (old: RunNames, names: readonly string[], lock: FileLock) => Promise<T>,
 ): Promise<T> {
   return unbroken(async () => {
-    // Without a list the folder would hold old and new files alike while these are written.
+    // Without a list the folder would contain old and new files during the writing.
     if (!(await reportingAs(folder, () => hasList(folder)))) {
       await locked(folder, async (lock) => {
         if (await hasList(folder)) return;
@@ -175,7 +173,7 @@ function locked<T>(folder: string, work: (lock: FileLock) => Promise<T>): Promis
   return reportingAs(lock, () => withFileLock(lock, work));
 }
 
-/** Writes new files, and calls `work` with their names under the folder's lock; none of them stays if that fails. */
+/** Writes new files, and calls `work` with their names under the folder's lock; if that fails, none of them stays. */
 async function withNewRuns<T>(
   folder: string,
   texts: readonly string[],
@@ -187,13 +185,13 @@ async function withNewRuns<T>(
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
     return await locked(folder, (lock) => work(names, lock));
   } catch (error) {
-    // One that cannot be removed is on no list.
+    // One that cannot be removed is in no list.
     for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
     throw error;
   }
 }
 
-/** The "output" error for a folder that was to be empty and is not. */
+/** The "output" error for a folder that should be empty and is not. */
 export function notEmpty(folder: string, hint = "Choose a new folder."): PinbenchError {
   return new PinbenchError("output", `${folder} already exists and is not empty.`, { hint });
 }

@@ -8,18 +8,17 @@ import { unbroken } from "./made-folder.js";
 import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
 
 /**
- * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to
- * disk, and is renamed over it. During a run the rounds that are done are in FILE.partial. Where FILE is a symbolic
- * link all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
- * /dev/stdout) is written to directly, once, at the end. A signal leaves no temporary file; a SIGKILL in the moment of
- * writing may, and whoever writes FILE 10 minutes later or more removes it.
- *
- * Every function rejects with one PinbenchError (output) that names the path as it was given, or its FILE.partial.
+ * Result files. A FILE is only replaced as a whole: the text goes to a temporary file next to it, is synchronised to
+ * disk, and is renamed over it. During a run the finished rounds are in FILE.partial. If FILE is a symbolic link, all
+ * of this happens next to its target, and the link stays. Other things than regular files (a fifo, /dev/stdout) are
+ * written to directly, once, at the end. A signal leaves no temporary file; a SIGKILL during writing may, and the next
+ * writer of FILE removes it if it is at least 10 minutes old. Every function rejects with one PinbenchError (output)
+ * that names the path as given, or its FILE.partial.
  */
 
 const partialSuffix = ".partial";
 
-/** Finds out before measuring whether `finalize` will be able to write; leaves nothing behind. */
+/** Checks before measuring that `finalize` will be able to write; leaves nothing behind. */
 export async function checkWritable(path: string): Promise<void> {
   await reportingAs(path, async () => {
     if (path === "" || path.endsWith("/"))
@@ -37,7 +36,7 @@ export async function checkWritable(path: string): Promise<void> {
     if (partial?.isDirectory()) {
       throw unwritable(path, `${path}${partialSuffix} is needed during the run, and it is a folder`);
     }
-    // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
+    // The folder must accept a new file with the longest name needed: only trying shows that for certain.
     const probe = temporaryName(target.path + partialSuffix);
     await unbroken(async () => {
       const handle = await open(probe, "wx");
@@ -51,7 +50,7 @@ export async function checkWritable(path: string): Promise<void> {
   });
 }
 
-/** Replaces FILE.partial by `text`. Does nothing where `path` is no regular file. */
+/** Replaces FILE.partial by `text`. Does nothing if `path` is no regular file. */
 export async function writePartial(path: string, text: string): Promise<void> {
   await reportingAs(path + partialSuffix, async () => {
     const target = await resolveTarget(path);
@@ -62,8 +61,8 @@ export async function writePartial(path: string, text: string): Promise<void> {
 }
 
 /**
- * Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. `confirm` is called when all is
- * written, right before FILE is replaced: if it rejects, FILE stays as it is.
+ * Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. `confirm` is called right
+ * before the replacement, when everything is written: if it rejects, FILE stays unchanged.
  */
 export async function finalize(
   path: string,
@@ -80,15 +79,15 @@ export async function finalize(
     const { path: file, existing } = target;
     await unbroken(async () => {
       await replaceFile(file, text, existing, confirm);
-      // No failure if it stays: FILE is written, and a folder of that name is not pinbench's.
+      // If it stays that is no failure: FILE is written, and a folder of that name is not pinbench's.
       await rm(file + partialSuffix, { force: true }).catch(() => undefined);
     });
   });
 }
 
 /**
- * Not by write-file-atomic: where the disk has room for a part of the text alone, version 7 puts that part in the
- * file's place and reports success, and two containers with equal process ids write to one temporary file.
+ * Does not use write-file-atomic: if the disk has room for only a part of the text, version 7 replaces the file by that
+ * part and reports success, and two containers with equal process ids write to one temporary file.
  */
 async function replaceFile(
   path: string,
@@ -101,7 +100,7 @@ async function replaceFile(
     const handle = await open(temporary, "wx");
     try {
       if (existing !== null) {
-        // Only root can give a file away; for others it is theirs as it is.
+        // Only root can change a file's owner; for other users it is already theirs.
         await handle.chown(existing.uid, existing.gid).catch(() => undefined);
         await handle.chmod(existing.mode & 0o7777);
       }
@@ -113,7 +112,7 @@ async function replaceFile(
     await confirm();
     await rename(temporary, path);
   } catch (error) {
-    // Why it failed says more than why what was begun stays.
+    // The reason of the failure matters more than the leftover file.
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
@@ -127,15 +126,15 @@ async function syncFolder(path: string): Promise<void> {
   await handle?.close().catch(() => undefined);
 }
 
-/** Random, so that two runs with the same output never rename each other's half-written file. */
+/** Random, so that two runs with the same output never rename each other's unfinished file. */
 function temporaryName(path: string): string {
   return `${path}.${randomBytes(4).toString("hex")}.tmp`;
 }
 
-/** What is being written now is younger. */
+/** Files that are being written now are younger. */
 const strayMs = 600_000;
 
-/** Removes temporary files of `path` and its FILE.partial that a killed process has left. Never rejects. */
+/** Removes temporary files of `path` and its FILE.partial left by killed processes. Never rejects. */
 async function removeStrayTemporaries(path: string): Promise<void> {
   const name = basename(path);
   const names = await readdir(dirname(path)).catch(() => []);
@@ -148,11 +147,11 @@ async function removeStrayTemporaries(path: string): Promise<void> {
   }
 }
 
-/** What an output path leads to. */
+/** The target of an output path. */
 type OutputTarget =
   | { kind: "stream"; path: string }
   | { kind: "directory"; path: string }
-  /** `path` is free of symbolic links; `existing` is null where the file is not there yet. */
+  /** `path` has no symbolic links; `existing` is null for a new file. */
   | { kind: "file"; path: string; existing: Stats | null };
 
 const mostLinks = 40;
@@ -166,7 +165,7 @@ async function resolveTarget(path: string): Promise<OutputTarget> {
   return { kind: existing.isDirectory() ? "directory" : "stream", path };
 }
 
-/** Where a file would come to be if `path` were opened for writing. */
+/** Where a file would be created if `path` were opened for writing. */
 async function resolveMissing(path: string, linksLeft: number): Promise<string> {
   const folder = await realpath(dirname(resolve(path)));
   const inFolder = join(folder, basename(path));
@@ -175,7 +174,7 @@ async function resolveMissing(path: string, linksLeft: number): Promise<string> 
   return resolveMissing(resolve(folder, link), linksLeft - 1);
 }
 
-/** Null where the file system answers with one of these codes. */
+/** Null if the file system fails with one of these codes. */
 async function orNull<T>(work: Promise<T>, ...codes: string[]): Promise<T | null> {
   return work.catch((error: unknown) => {
     if (codes.includes(errorCode(error) ?? "")) return null;

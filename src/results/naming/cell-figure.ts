@@ -9,16 +9,16 @@ import { blank, type Figure, figure } from "../../draw/report.js";
 import { relativeHalfWidth, variesTooMuch } from "../../stats/order-statistics.js";
 import type { CellResult, CellStats } from "../cell-schema.js";
 
-/** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
+/** The signs next to or instead of a figure; the notes of cell-notes.ts explain them. */
 export const sign = { notConverged: "*", unfinished: "†", noInterval: unknownInterval, absent: "-" } as const;
 
-/** In place of a figure that was not measured or cannot be computed. */
+/** Replaces a figure that was not measured or cannot be computed. */
 export const absentFigure: Figure = figure(sign.absent, "", "muted");
 
-/** Relative half-width above which an interval is always shown: a narrower one says no more than the last digit. */
+/** Relative half-width above which an interval is always shown: a narrower one is within the last digit. */
 const shownHalfWidth = 0.01;
 
-/** Whether a cell's figures count: it has some, and its data came back right. */
+/** Whether a cell's figures count: it has some, and its data was right. */
 export function isMeasured(cell: CellResult): boolean {
   return (
     cell.stats.length > 0 &&
@@ -36,7 +36,7 @@ export function statsOf(cell: CellResult, direction: CellStats["direction"]): Ce
   return cell.stats.find((stats) => stats.direction === direction) ?? null;
 }
 
-/** As statsOf(), of cells whose figures count. */
+/** Like statsOf(), only for cells whose figures count. */
 export function measuredStats(
   cell: CellResult | undefined,
   direction: CellStats["direction"],
@@ -45,9 +45,9 @@ export function measuredStats(
 }
 
 /**
- * A cell's median: its rate in GB/s, its latency in microseconds, or what `show` makes of either. Where there is none, it
- * says what became of the cell (blank where the plan has no such cell). The relative half-width stands beside it where it
- * is above 1 % or above the precision that the run was asked for.
+ * A cell's median: its rate in GB/s, its latency in microseconds, or the result of `show` for either. Without one, the
+ * cell's outcome (blank if the plan has no such cell). The relative half-width follows if it is above 1 %, or above the
+ * requested precision.
  */
 export function medianFigure(
   cell: CellResult | undefined,
@@ -66,7 +66,7 @@ export function medianFigure(
   return latencyUs === null ? absentFigure : figure((show ?? formatMicroseconds)(latencyUs.median), note);
 }
 
-/** The relative half-width of what tables show of a cell, its rate or its latency; null without an interval. */
+/** The relative half-width of a cell's shown figure, its rate or latency; null without an interval. */
 export function halfWidthOf(
   { mode }: CellResult,
   { latencyUs, relativeHalfWidth: ofRate }: CellStats,
@@ -77,8 +77,8 @@ export function halfWidthOf(
 }
 
 /**
- * What a cell shows in a table of its mode: its median rate, or the median and the 99th percentile of its latency, of
- * which the second is blank where the first is no figure.
+ * A cell's entries in a table of its mode: its median rate, or the median and the 99th percentile of its latency; the
+ * second is blank if the first is no figure.
  */
 export function cellFigures(
   cell: CellResult | undefined,
@@ -93,8 +93,8 @@ export function cellFigures(
 }
 
 /**
- * How much of another cell's speed a cell reaches: rate over rate, or the other one's latency over its own. Null where one
- * of them was not measured.
+ * A cell's speed relative to another's: rate over rate, or the other one's latency over its own. Null if either was not
+ * measured.
  */
 export function shareOfSpeed(
   cell: CellResult | undefined,
@@ -111,7 +111,7 @@ export function shareOfSpeed(
   return one == null || base == null || base === 0 ? null : one / base;
 }
 
-/** A share in per cent; absent where it is not known. */
+/** A share in per cent; absent if unknown. */
 export function shareFigure(share: number | null): Figure {
   return share === null ? absentFigure : figure(formatShare(share));
 }

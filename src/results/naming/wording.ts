@@ -12,10 +12,10 @@ import { blockWayOf } from "../variant.js";
  * The terms that every output uses for the same things.
  */
 
-/** What the units of sizes and rates mean. */
+/** The meaning of the units of sizes and rates. */
 export const unitsNote = "GB/s is decimal (1e9 bytes), sizes are binary (1 KiB = 1024 bytes)";
 
-/** What the table of a direction is called. */
+/** Titles of the directions' tables. */
 export const directionTitle: Readonly<Record<Direction, string>> = {
   h2d: "Host to device (H2D)",
   d2h: "Device to host (D2H)",
@@ -34,14 +34,14 @@ export const directionName: Readonly<Record<Direction | CellStats["direction"], 
   sum: "sum",
 };
 
-/** What copies are measured beside, in running text and in titles. */
+/** A load in running text and in titles. */
 export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
   compute: "arithmetic on the device",
   memory: "a load on the device's memory",
   host: "a load on the host's memory",
 };
 
-/** What a copy of scattered blocks is made of: "4096 × 4 KiB". */
+/** The blocks of a copy: "4096 × 4 KiB". */
 export function blocksText(sizeBytes: number, blockBytes: number): string {
   return `${sizeBytes / blockBytes} × ${formatSize(blockBytes)}`;
 }
@@ -51,12 +51,12 @@ export function blockWayText({ way, multiprocessors }: BlockWayRecord): string {
   return multiprocessors === null ? way : `${way} on ${counted(multiprocessors, "SM")}`;
 }
 
-/** How many CPUs may be used, of which the cgroup's quota (null without one) gives so many at a time. */
+/** The number of usable CPUs, with the cgroup's quota (null without one). */
 export function countedCpus(count: number, quota: number | null): string {
   return counted(count, "CPU") + (quota === null ? "" : ` (quota ${quota})`);
 }
 
-/** What the machine's Linux runs in, "in kvm and docker", as an entry of a list of facts; no entry on bare metal. */
+/** The surroundings of the machine's Linux, "in kvm and docker", as a list of facts; empty on bare metal. */
 export function guestOf({ virtualization, container }: HostRecord): string[] {
   const around = [virtualization, container].filter((name) => name !== null);
   return around.length === 0 ? [] : [`in ${listed(around)}`];
@@ -67,24 +67,24 @@ export function pcieLink(generation: number | null, width: number | null): strin
   return `gen${generation} x${width}`;
 }
 
-/** The notice that every output of a document carries: its own, or that of its backend; null for a GPU's figures. */
+/** The notice in every output of a document: its own, or that of its backend; null for a GPU's figures. */
 export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): string | null {
   return document.notice ?? noticeOf(document.backend);
 }
 
-/** The labels of a result in one line, "rack=7; row=b"; null where it has none. */
+/** The labels of a result in one line, "rack=7; row=b"; null without any. */
 export function labelsLine({ run }: { run: Pick<ResultDocument["run"], "labels"> }): string | null {
   const entries = Object.entries(run.labels ?? {});
   return entries.length === 0 ? null : entries.map(([key, value]) => `${key}=${value}`).join("; ");
 }
 
-/** What a document calls the cell of an id. */
+/** The name of a cell in a document, by its id. */
 export type NameOfCell = (id: string) => string;
 
 /**
- * Short names for the cells of one document, each of which has one of its own: "H2D pinned 64 MiB x4" for 4 workers. What
- * is the same in all of them (device, timer, cache, which devices are at it together) is left out. With `showsIds` the
- * ids themselves, which is also what a text gets that is no id.
+ * Short and unique names for the cells of one document: "H2D pinned 64 MiB x4" for 4 workers. Properties that all of
+ * them share (device, timer, cache, devices at once) are left out. With `showsIds` the ids themselves; a text that is
+ * no id stays unchanged.
  */
 export function cellNames(ids: Iterable<string>, { showsIds }: { showsIds: boolean }): NameOfCell {
   if (showsIds) return (id) => id;
@@ -97,18 +97,18 @@ export function cellNames(ids: Iterable<string>, { showsIds }: { showsIds: boole
   };
 }
 
-/** What the short name of a cell is made of, in this order; empty if it has no such part. */
+/** The parts of a cell's short name, in this order; empty for a missing part. */
 interface CellNameParts {
   device: string;
   direction: string;
   memory: string;
   size: string;
   workers: string;
-  /** What sets it apart from a plain cell, "latency" among it. */
+  /** The difference from a plain cell, including "latency". */
   variant: string;
 }
 
-/** The parts of `cellNames()`; null for a text that is no id. */
+/** The parts for `cellNames()`; null for a text that is no id. */
 export function cellNameParts(ids: Iterable<string>): (id: string) => CellNameParts | null {
   const cells = new Map([...ids].flatMap((id) => (isCellId(id) ? [[id, parseCellId(id)] as const] : [])));
   const varies = (of: (cell: Cell) => string | number | undefined) =>
@@ -125,7 +125,7 @@ export function cellNameParts(ids: Iterable<string>): (id: string) => CellNamePa
   };
 }
 
-/** Whether the cells differ in it. */
+/** Whether the cells differ in each of these. */
 type Varying = Readonly<Record<"device" | "timer" | "cache" | "together", boolean>>;
 
 function partsOf(cell: Cell, varies: Varying): CellNameParts {

@@ -37,7 +37,7 @@ export class LiveJob {
     this.#server = new HookServer(this.#listener);
   }
 
-  /** Rejects with a usage error where the command cannot be started. */
+  /** Rejects with a usage error if the command cannot be started. */
   static async start(command: readonly string[]): Promise<LiveJob> {
     const job = new LiveJob();
     try {

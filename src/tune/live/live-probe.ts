@@ -58,7 +58,7 @@ export class LiveProbe implements Probe {
     if (target.job.over.aborted) this.#end();
   }
 
-  /** Aborted where no further trial is possible: with the reason jobEnded where the job has ended. */
+  /** Aborted if no further trial is possible: with the reason jobEnded if the job has ended. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -168,7 +168,7 @@ export class LiveProbe implements Probe {
 
 function noteOn(message: HookMessageOf<"safety" | "aside">): string | null {
   if (message.type === "aside") {
-    return `pinbench left the job alone after an error of its own: ${message.message}`;
+    return `pinbench stopped changing the job after an error of its own: ${message.message}`;
   }
   if (message.reason === null) return null;
   return message.workers === "refused"

@@ -119,14 +119,14 @@ export function overlapAssumption(
   if (setting.numWorkers === 0) {
     const others = rateOf((workers) => workers > 0);
     if (others === 0) return null;
-    return `Measured without a training step. During one, workers make batches, so they would be preferred up to ${least}. A step that blocks can reverse this: try --step-time.`;
+    return `Measured without a training step. Workers make batches during a step, so they are preferred unless 0 workers are over ${least} as fast. A step that blocks can still reverse this: try --step-time.`;
   }
   const without = rateOf((workers) => workers === 0);
   if (without < score.batchesPerSecond) return null;
-  return `Measured without a training step: 0 workers bring ${formatRate(without)} batches/s here, but make none during a step that blocks, so workers are preferred up to ${least}.`;
+  return `Measured without a training step: 0 workers bring ${formatRate(without)} batches/s here, but make none during a step that blocks, so workers are preferred unless 0 workers are over ${least} as fast.`;
 }
 
-/** "96.9 ±2.2 %"; without the interval where that is open. */
+/** "96.9 ±2.2 %"; without an open interval. */
 function rateWithInterval({ batchesPerSecond, low, high }: TuningScore): string {
   const rate = formatRate(batchesPerSecond);
   if (low === null || high === null) return rate;

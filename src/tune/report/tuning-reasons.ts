@@ -59,7 +59,7 @@ function storageLimit(
   ];
 }
 
-/** Means of a batch in a worker, in ns; `collate` is null where the data set makes whole batches. */
+/** Mean times of a batch in a worker, in ns; `collate` is null if the data set makes whole batches. */
 interface WorkerTime {
   numWorkers: number;
   make: number;

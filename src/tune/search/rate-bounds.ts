@@ -28,17 +28,16 @@ export const busyShare = 0.7;
 const boundSlack = 0.05;
 
 /**
- * The most that `workers` (at least 1) can bring, as far as the rates that were measured are right. Infinite where
- * nothing bounds it. Intervals are left out: with them every neighbour of a noisy point would hold some hope, and a
- * search that follows all of them measures a grid.
+ * An upper bound on the rate of `workers` (at least 1), if the measured rates are right; infinite without a bound.
+ * Intervals are ignored: with them every neighbour of a noisy point would have some hope, and a search that follows all
+ * of them measures a grid.
  *
- * - A curve rises to a plateau and then falls, each worker adding no more than the one before: it lies below every
- *   line through two measured points, continued to the outside.
- * - Workers bring no more than they make, `makeNsPerBatch` (null where it is not known) for a batch.
- * - Where workers bring nearly all that they can make, fewer bring less; more of them save no more than the loop's
- *   waiting.
+ * - A curve rises to a plateau and then falls, and each worker adds at most as much as the one before: so it is below
+ *   every line through two measured points, extended outside of these.
+ * - Workers deliver no more than they make, one batch in `makeNsPerBatch` (null if unknown).
+ * - If workers deliver nearly all that they can make, fewer deliver less; more of them save at most the loop's waiting.
  *
- * What a measured point exceeds is no bound: neither the time for a batch, nor a line, nor the loop's waiting.
+ * A bound that a measured point exceeds is dropped: the time for a batch, a line, or the loop's waiting.
  */
 export function upperBound(curve: RateCurve, workers: number, makeNsPerBatch: number | null): number {
   const left = [origin, ...curve.filter((point) => point.workers < workers)];

@@ -47,7 +47,7 @@ describe("a comparison's forest plot", () => {
       sizeBytes: (index + 1) * MiB,
       memory: index < 30 ? "pageable" : "pinned",
       change: index / 10_000,
-      ...(index === 3 ? { verdict: "cannot be told" as const } : { verdict: "not slower" as const }),
+      ...(index === 3 ? { verdict: "inconclusive" as const } : { verdict: "not slower" as const }),
     }));
     const [cells, kinds] = chartsOf(...many);
     expect(cells!.rows).toHaveLength(24);

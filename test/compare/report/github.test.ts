@@ -139,9 +139,7 @@ describe("workflow commands", () => {
     }).filter((line) => line.startsWith("::warning"));
     expect(warnings).toHaveLength(2);
     expect(warnings[0]).toMatch(/^::warning title=pinbench%3A missing::1 of 9 cells: .*%0AH2D registered/);
-    expect(warnings[1]).toMatch(
-      /^::warning title=pinbench%3A cannot be told::7 of 9 cells: .*%0Aand 2 more$/,
-    );
+    expect(warnings[1]).toMatch(/^::warning title=pinbench%3A inconclusive::7 of 9 cells: .*%0Aand 2 more$/);
   });
 
   it.each<[Comparison["outcome"], string]>([

@@ -108,7 +108,7 @@ describe("findings other than steps and drifts", () => {
     [
       "a sawtooth",
       noise.map((one, day) => one * (1 - (0.08 * (day % 7)) / 6)),
-      /the same course every 7 checks, lowest against highest: h2d pinned −[78]\.\d %/,
+      /a pattern that repeats every 7 checks, lowest against highest: h2d pinned −[78]\.\d %/,
     ],
   ])("has words of its own: %s", (_, factors, words) => {
     const text = shown(factors);
@@ -141,7 +141,7 @@ describe("a history of few checks", () => {
   it.each([
     [0, "=> history holds no check yet"],
     [1, "=> one check is not a course yet: each further check is compared with those before"],
-    [3, "with fewer than 8 checks, a step can hardly be told from noise"],
+    [3, "with fewer than 8 checks, a step is hard to distinguish from noise"],
     [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
     expect(drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);

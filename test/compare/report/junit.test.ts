@@ -121,9 +121,9 @@ describe("tests", () => {
 
   it("are skipped for an undecided cell, but fail with --strict", () => {
     const cells = [buildInconclusive()];
-    expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="cannot be told"');
+    expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="inconclusive"');
     expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain(
-      '<failure type="cannot be told"',
+      '<failure type="inconclusive"',
     );
   });
 

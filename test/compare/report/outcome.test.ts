@@ -26,7 +26,7 @@ it("is tested with comparisons that match the schema", () => {
 describe("the outcome in a few sentences", () => {
   it("counts the verdicts if nothing is slower but some cells are not fine", () => {
     expect(outcomeOf({ cells: [...same(57), buildInconclusive(), buildMissing()] })).toMatch(
-      /^Nothing is slower\. .* 59 cells: 1 missing, 1 cannot be told, 57 not slower\.$/,
+      /^Nothing is slower\. .* 59 cells: 1 missing, 1 inconclusive, 57 not slower\.$/,
     );
   });
 
@@ -193,7 +193,7 @@ describe("the outcome in a few sentences", () => {
       /^A measurement failed\. Nothing is slower\. .* 3 cells: 1 missing, 2 not slower\.$/,
     );
     expect(outcomeOf({ outcome: "inconclusive", cells: [buildInconclusive()] })).toMatch(
-      /^Undecided, and --strict fails undecided cells\. Nothing could be decided: .* 1 cell: 1 cannot be told\.$/,
+      /^Undecided, and --strict fails undecided cells\. Nothing could be decided: .* 1 cell: 1 inconclusive\.$/,
     );
   });
 

@@ -26,7 +26,7 @@ function buildForest(rows: ForestRow[], part: Partial<ForestChart> = {}): Forest
     x: { label: "change of GB/s", scale: "linear", format: (value) => `${value * 100} %` },
     kinds: [
       { name: "slower", style: 1 },
-      { name: "cannot be told", style: 3, isOpen: true },
+      { name: "inconclusive", style: 3, isOpen: true },
     ],
     rows,
     limitName: "threshold",
@@ -45,7 +45,7 @@ const marksIn = (picture: string) =>
 
 describe("a forest plot", () => {
   it("has the names of its legend in several lines if one has no room for them", () => {
-    const name = "cannot be told: a loss of the cell's threshold could be neither shown nor ruled out";
+    const name = "not comparable: a loss of the cell's threshold could be neither shown nor ruled out";
     const picture = drawn(buildForest([buildRow()], { kinds: [{ name, style: 3 }] }));
     const lines = [...picture.matchAll(/<tspan[^>]*>([^<]*)</g)].map(([, text]) => text!);
     expect(lines.length).toBeGreaterThan(1);
@@ -105,7 +105,7 @@ describe("a forest plot", () => {
     const picture = drawn(buildForest([buildRow(), buildRow({ kind: 1 })]));
     expect(marksIn(picture).map(({ name }) => name)).toEqual(["mark", "mark open"]);
     expect(picture).toContain("55.3 GB/s now (slower)</title>");
-    expect(picture).toContain("55.3 GB/s now (cannot be told)</title>");
+    expect(picture).toContain("55.3 GB/s now (inconclusive)</title>");
   });
 
   it("escapes names from outside, and cuts off those that leave no room for the marks", () => {

@@ -55,7 +55,7 @@ describe("a chart of strips", () => {
     expect(pictureOf(chart)).toBe(pictureOf(chart));
   });
 
-  it("has a mark that can be read for what is to be told apart, and a name for it in the legend", () => {
+  it("has a readable mark for each thing to distinguish, and its name in the legend", () => {
     const marks = [{ value: -0.5, name: "n07 GPU 3", text: "n07 GPU 3: 27.7 GB/s" }];
     const picture = pictureOf(buildStrips([row({ marks }), row()]));
     expect(marksIn(picture)).toHaveLength(1);

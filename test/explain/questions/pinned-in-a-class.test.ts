@@ -4,7 +4,7 @@ import type { Experiments } from "../../../src/explain/torch/program-messages.js
 import { timesAround } from "./times.js";
 
 const bytes = 64 << 20;
-/** Times of copies at rates around so many GB/s. */
+/** Times of copies at rates around this many GB/s. */
 const at = (rate: number, spread?: number) => timesAround(bytes / rate, spread);
 
 /** As an H200 has it. */
@@ -33,7 +33,7 @@ describe("that a pinned tensor is no faster in another process is", () => {
   it("true if its speed-up is lost there, for the cause that is_pinned() tells", () => {
     expect(told()).toEqual({
       verdict: "true",
-      text: `Where it was pinned, a tensor of 64 MiB is copied to the GPU at 54.4 GB/s, 3.68 times the rate of a pageable one.
+      text: `In the process that pinned it, a tensor of 64 MiB is copied to the GPU at 54.4 GB/s, 3.68 times the rate of a pageable one.
 In a process that it was sent to, inside an object, it is copied at 14.6 GB/s, 1.01 times the rate of a pageable one: the speed-up is lost.
 The cause: is_pinned() is False there, with an object around the tensor and without one. torch sends a tensor by moving it into shared memory, which is not pinned; in the sender, too, is_pinned() is False from then on.
 Registering that memory in the process that received it, with torch.cuda.cudart().cudaHostRegister(), brings it to 54.4 GB/s, 3.73 times the rate; is_pinned() is True again.`,
@@ -63,13 +63,13 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
     );
   });
 
-  it("not to be told where the intervals are too wide, or too few rounds give none", () => {
+  it("inconclusive if the intervals are too wide, or too few rounds give none", () => {
     expect(told({ childInObject: at(22, 0.3) })).toMatchObject({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       text: expect.stringContaining("the intervals leave open whether the speed-up is lost."),
     });
     const few = told({ childInObject: at(14.6).slice(0, 3) });
-    expect(few.verdict).toBe("cannot be told");
+    expect(few.verdict).toBe("inconclusive");
     expect(few.text).toContain("\nis_pinned() is False there");
   });
 });
@@ -96,7 +96,7 @@ it("a speed-up that there may not have been cannot be lost", () => {
     "the intervals leave open whether the speed-up is lost.",
   );
   const few = told({ parentPinned: at(54.4).slice(0, 3) });
-  expect(few.verdict).toBe("cannot be told");
+  expect(few.verdict).toBe("inconclusive");
   expect(few.text).toContain("the intervals leave open whether the speed-up is lost.");
 });
 
@@ -112,9 +112,9 @@ describe("of the cause is said", () => {
     ],
     [
       { isPinnedInChild: true, isPinnedAfter: true },
-      "is_pinned() is False there of the tensor inside the object alone.",
+      "is_pinned() is False there only for the tensor inside the object.",
     ],
-    [{ isPinnedInObject: true }, "is_pinned() is False there of the tensor by itself alone."],
+    [{ isPinnedInObject: true }, "is_pinned() is False there only for the tensor by itself."],
     [{ isPinnedAfter: true }, "which is not pinned; in the sender it stays pinned."],
     [{ isPinnedBefore: false }, "is_pinned() is False even before it is sent: pinning it had no effect."],
   ])("what is_pinned() tells: %o", (changes, said) => {
@@ -130,7 +130,7 @@ describe("of registering is said", () => {
     });
   });
 
-  it("that it does not help, or that this cannot be told", () => {
+  it("that it does not help, or that the figures are inconclusive", () => {
     expect(told({ childRegistered: at(14.6) }).text).toContain("The likely cause: is_pinned() is False");
     expect(told({ childRegistered: at(14.6), isPinnedRegistered: false }).text).toContain(
       "hardly makes it faster, if at all: 14.6 GB/s; is_pinned() stays False.",

@@ -5,7 +5,7 @@ import {
   type WorkerTrials,
 } from "../../../src/explain/questions/too-many-workers.js";
 
-/** A rate that is known to so many batches a second. */
+/** A rate known to within this many batches a second. */
 const rate = (numWorkers: number, batchesPerSecond: number, spread = 5): WorkersRate => ({
   ...{ numWorkers, batchesPerSecond, batches: 400 },
   ...{ low: batchesPerSecond - spread, high: batchesPerSecond + spread },
@@ -46,21 +46,21 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     );
   });
 
-  it("not to be told where the intervals do not tell, or one is not known", () => {
+  it("inconclusive if the intervals do not decide it, or one is not known", () => {
     expect(told([...upToCores, rate(32, 500, 40)])).toMatchObject({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       text: expect.stringContaining("leave open whether that is slower by 3 % or more."),
     });
     const unknown = { ...rate(32, 300), low: 0, high: Number.POSITIVE_INFINITY };
-    expect(told([...upToCores, unknown]).verdict).toBe("cannot be told");
+    expect(told([...upToCores, unknown]).verdict).toBe("inconclusive");
   });
 
-  it("not to be told where more workers than CPUs did not fit, and why is said", () => {
+  it("inconclusive if more workers than CPUs did not fit, with the reason", () => {
     const without = [
       "32 workers, not pinned: batches in flight need 6.2 MiB of /dev/shm, and 2 MiB are free.",
     ];
     const { verdict, text } = told(upToCores, { without });
-    expect(verdict).toBe("cannot be told");
+    expect(verdict).toBe("inconclusive");
     expect(text).toContain("No more than 16 workers were tried, as many as there are CPUs");
     expect(text).toContain(without[0]!);
   });
@@ -87,9 +87,9 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     expect(text).not.toContain("as many workers");
   });
 
-  it("not to be told of one number", () => {
+  it("inconclusive for one number", () => {
     expect(told([rate(0, 45)])).toEqual({
-      verdict: "cannot be told",
+      verdict: "inconclusive",
       text: "There are no two numbers of workers to compare.",
     });
   });

@@ -26,7 +26,7 @@ const few = { bytes: 1 << 20, rounds: 6 };
 const rateOf = (timesNs: number[]) => timesNs.map((ns) => Math.round(few.bytes / ns));
 
 describe("which torch there is", () => {
-  it("is told with the path of its Python and the GPU it sees", async () => {
+  it("is described with the path of its Python and the GPU it sees", async () => {
     const facts = await benchOn().facts(never);
     expect(facts).toMatchObject({ torch: "2.11.0", deviceName: "a GPU that is played", gpuMissing: null });
     expect(existsSync(facts.python)).toBe(true);
@@ -36,7 +36,7 @@ describe("which torch there is", () => {
     ["no-cuda", /^torch 2\.11\.0 of \/.+ is built without CUDA$/],
     ["no-gpu", /^torch 2\.11\.0 of \/.+ sees no GPU$/],
     ["broken-gpu", /^torch cannot use the GPU: CUDA error: system not yet initialized$/],
-  ])("is told with the reason why it has no GPU: %s", async (words, reason) => {
+  ])("is described with the reason why it has no GPU: %s", async (words, reason) => {
     const { deviceName, gpuMissing } = await benchOn(words).facts(never);
     expect(deviceName).toBeNull();
     expect(gpuMissing).toMatch(reason);

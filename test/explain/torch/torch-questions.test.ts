@@ -62,12 +62,12 @@ it("another behaviour turns the verdicts round", async () => {
   expect(answers[1]?.parts.map(({ verdict }) => verdict)).toEqual(Array(4).fill("not here"));
 });
 
-describe("cannot be told, and that is no failure,", () => {
+describe("is inconclusive, and that is no failure,", () => {
   it("what takes a GPU if torch has none; what does not is measured all the same", async () => {
     const { exitCode, answers } = await answersTo(onGpu, "no-gpu");
     expect(exitCode).toBe(0);
     for (const answer of answers) {
-      expect(answer).toMatchObject({ verdict: "cannot be told", failure: null });
+      expect(answer).toMatchObject({ verdict: "inconclusive", failure: null });
       expect(sentencesOf(answer)).toContain(
         `This needs a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName a Python whose torch has CUDA with --python.`,
       );
@@ -78,7 +78,7 @@ describe("cannot be told, and that is no failure,", () => {
   it("what takes more shared memory than there is", async () => {
     const { exitCode, answers } = await answersTo(["pinned-in-a-class"], "no-shared-memory");
     expect(exitCode).toBe(0);
-    expect(answers[0]).toMatchObject({ verdict: "cannot be told", failure: null });
+    expect(answers[0]).toMatchObject({ verdict: "inconclusive", failure: null });
     expect(sentencesOf(answers[0]!)).toBe(
       "Torch sends tensors through /dev/shm, which has only 240 KiB free.\nA container gets more with --shm-size.",
     );
@@ -90,7 +90,7 @@ describe("cannot be told, and that is no failure,", () => {
     });
     expect(exitCode).toBe(0);
     for (const answer of answers) {
-      expect(answer).toMatchObject({ verdict: "cannot be told", figures: [], failure: null });
+      expect(answer).toMatchObject({ verdict: "inconclusive", figures: [], failure: null });
       expect(sentencesOf(answer)).toBe(
         "There is no /nowhere/the user's python.\nName the Python of the training's environment with --python.",
       );
@@ -103,7 +103,7 @@ it("a process that ends in the middle fails its question, and the next one is an
     call: runCli,
   });
   expect(exitCode).toBe(4);
-  expect(answers.map(({ verdict }) => verdict)).toEqual(["cannot be told", "not here"]);
+  expect(answers.map(({ verdict }) => verdict)).toEqual(["inconclusive", "not here"]);
   expect(answers[0]?.failure).toBe("The process that the tensors were sent to ended (exit code 9).");
 });
 

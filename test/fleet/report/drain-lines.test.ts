@@ -80,7 +80,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
   });
 
   it("are none if no node is to be drained", () => {
-    expect(drain()).toBe("# no node is to be drained\n");
+    expect(drain()).toBe("# no node needs to be drained\n");
   });
 
   it("are comments for nodes without figures if these are more than half: the run itself may have failed", () => {
@@ -136,7 +136,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
       outliers: hostile.map((host) => buildOutlier(host)),
     });
     expect(text.match(/^scontrol/gm)).toBeNull();
-    expect(text).toContain("# left out, as it is no name of one host: n1\\nscontrol shutdown\n");
+    expect(text).toContain("# left out, as it is not the name of one host: n1\\nscontrol shutdown\n");
     expect(text.split("\n").filter((line) => line !== "" && !line.startsWith("# "))).toEqual([]);
   });
 

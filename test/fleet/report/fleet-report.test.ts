@@ -43,7 +43,7 @@ describe("the answer of a fleet", () => {
   it("is that none is slow, or that so few nodes cannot tell", () => {
     expect(answerOf(table())).toEqual(["none of 4 nodes (8 GPUs) is slow"]);
     const few = table({ nodes: ["n1", "n2"], group: { tooFew: "2 nodes of this kind are too few." } });
-    expect(answerOf(few)).toEqual(["no node is called slow: 2 are too few to tell"]);
+    expect(answerOf(few)).toEqual(["no node is called slow: 2 are too few to judge"]);
     expect(few).toContain("2 nodes of this kind are too few");
   });
 
@@ -124,7 +124,7 @@ it("none of nodes that are slow as a whole is called healthy", () => {
   expect(drawn(fleetKind, fleet, "table", wide)).toMatch(/none of \d+ nodes \(\d+ GPUs\) is slow$/m);
   fleet.groups[0]!.slowAsAWhole = "All of them together are slow.";
   expect(drawn(fleetKind, fleet, "table", wide)).toMatch(
-    /none of \d+ nodes \(\d+ GPUs\) is slower than its like$/m,
+    /none of \d+ nodes \(\d+ GPUs\) is slower than those like it$/m,
   );
 });
 

@@ -32,7 +32,7 @@ describe("a list of nodes", () => {
     expect(nodeList([])).toBe("");
   });
 
-  it("leaves a number alone that has more digits than can be told apart", () => {
+  it("does not shorten a number with too many digits to be exact", () => {
     expect(nodeList(["n9007199254740992000", "n9007199254740993000"])).toBe(
       "n9007199254740992000,n9007199254740993000",
     );

@@ -265,7 +265,7 @@ describe("the cost of pinning", () => {
     expect(y).toMatchObject({ label: "ms", scale: "log" });
   });
 
-  it("pays off after so many copies, or at once, and says where that is not known", () => {
+  it("pays off after a number of copies, or at once, and says if that is not known", () => {
     const costs = buildColdStart();
     const [, second] = costs.pinning;
     const unknown = { ...second!, sizeBytes: 1024 * MiB, payOff: null };

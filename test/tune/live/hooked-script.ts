@@ -23,7 +23,7 @@ export interface AskedSetting {
   persistentWorkers: boolean;
 }
 
-/** A setting that is to be in force when so many batches were delivered in all. */
+/** A setting that is to be in force once this many batches were delivered in total. */
 export type Change = readonly [atBatch: number, setting: AskedSetting];
 
 export const withWorkers = (

@@ -14,7 +14,7 @@ const until = (count: number): TrialControl => ({
   timeoutNs: 20e9,
 });
 
-/** A trial of the change 1 in so many ranks, each with a record of its own. */
+/** A trial of the change 1 in this many ranks, each with a record of its own. */
 function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
   const loaders = Array.from({ length: ranks }, () => loaderOf());
   for (const loader of loaders) loader.add(epoch("begin", 0));

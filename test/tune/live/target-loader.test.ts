@@ -3,7 +3,7 @@ import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 import { chooseTarget } from "../../../src/tune/live/open-live.js";
 import { batches, epoch, every, firstBatch, loaderOf, ms } from "./told.js";
 
-/** A loader that has delivered so many batches, `step` milliseconds apart. */
+/** A loader that has delivered this many batches, `step` milliseconds apart. */
 function used(
   loader: number,
   step: number,

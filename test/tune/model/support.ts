@@ -51,7 +51,7 @@ export function control(batches: number, changes: Partial<TrialControl> = {}): T
   };
 }
 
-/** What one call of arrivals() comes to: so many batches, or an error. */
+/** The result of one call of arrivals(): a number of batches, or an error. */
 export type News = number | NativeError;
 
 /** A loader that gives one piece of news a call, and nothing more after the last; it makes two batches of 4 ahead. */

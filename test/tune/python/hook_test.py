@@ -36,7 +36,7 @@ def setting(workers, prefetch=2, persistent=False):
 
 
 class Heard:
-    """A session that keeps what is told."""
+    """A session that keeps what it is sent."""
 
     folder = "/nowhere"
 

@@ -249,7 +249,7 @@ class TrialTest(unittest.TestCase):
         self.addCleanup(making.install, None)
 
     def run_trial(self, number, workers, batches):
-        """What is sent of a trial that is asked to end after so many batches."""
+        """The messages of a trial that is asked to end after a number of batches."""
         sent = []
         channel = types.SimpleNamespace(
             send=lambda kind, **fields: sent.append((kind, fields)),

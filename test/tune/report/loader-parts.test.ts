@@ -51,7 +51,7 @@ describe("what a batch's time in a worker goes to", () => {
 
 describe("what storage gives", () => {
   const storage = { bytesPerSecond: 1.9e9, threads: 4 };
-  /** 8 workers that make 72 batches a second, of so many bytes of files each. */
+  /** 8 workers that make 72 batches a second, with this many bytes of files each. */
   const lineOf = (bytesPerBatch: number, part: Partial<Tuning> = {}, also: TuningPart = {}) => {
     const trial = { arrivalsNs: evenly(92, 14e6), storageReadBytes: 100 * bytesPerBatch };
     const tuning = { ...buildTuning({ ...also, tried: [buildTried(eight, 72, trial)] }), storage, ...part };

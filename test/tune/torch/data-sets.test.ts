@@ -182,7 +182,7 @@ describe("batches", () => {
   it("of a type of their own have notes on what torch does not do with them", () => {
     const { facts, trials } = holder();
     expect(facts?.notes).toEqual([
-      "Batches hold a Holder, which has no pin_memory(): torch pins nothing of it and does not say so.",
+      "Batches hold a Holder, which has no pin_memory(): torch silently does not pin it.",
       "Batches hold a Holder, which has no to(): nothing of it is copied.",
     ]);
     expect(trials).toEqual([fine(3)]);
@@ -194,7 +194,7 @@ describe("batches", () => {
     expect(facts?.workersOff).toBe("the batches are meta tensors");
     expect(facts?.pinningOff).not.toBeNull();
     expect(facts?.notes).toEqual([
-      "The batches are on meta already: num_workers=0 and pin_memory=False are all there is.",
+      "The batches are on meta already: only num_workers=0 and pin_memory=False are possible.",
     ]);
     expect(trials).toEqual([fine(3)]);
   });

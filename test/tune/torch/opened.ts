@@ -21,7 +21,7 @@ export interface Answer {
 const asked: object[] = [];
 let answers: Answer[] | null = null;
 
-/** Has a data set opened, and trials of it run with so many workers until so many batches have come. */
+/** Has a data set opened, and trials of it run with a number of workers, until a number of batches have come. */
 export function given(
   name: string,
   changes: Partial<TorchProbeOptions> = {},

@@ -61,7 +61,7 @@ export async function openFor(
   return probe;
 }
 
-/** Until so many batches have come. */
+/** Until this many batches have come. */
 export function until(batches: number, changes: Partial<TrialControl> = {}): TrialControl {
   return {
     enough: (arrivals) => arrivals.length >= batches,

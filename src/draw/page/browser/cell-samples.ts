@@ -1,26 +1,27 @@
 import type { EncodedSeries, SampleData } from "../sample-data.js";
 
 /*
- * Shows the samples of any cell in the two charts that a page has of one: a control chooses the cell, and both are drawn
- * anew as src/draw/chart draws them, but for samples that can be read one by one. Other scripts hear "redrawn".
+ * Shows the samples of any cell in the two charts that a page has for one: a control selects the cell, and both charts
+ * are drawn again in the same way as in src/draw/chart, except that samples can be read one by one. Other scripts get
+ * the event "redrawn".
  */
 
-/** A cell as it can be chosen. */
+/** A cell that can be chosen. */
 interface Cell {
   name: string;
   series: readonly EncodedSeries[];
 }
 
-/** What has one colour in a chart: samples in the order in which they were measured, in units that people read. */
+/** Samples with one colour in a chart, in the order of measuring, in units for people. */
 interface Party {
   name: string;
-  /** Which of the marks and colours it has. */
+  /** Index of its marks and colour. */
   style: number;
   seconds: readonly number[];
   values: readonly number[];
 }
 
-/** Where the values of a chart lie in its picture, and what says what they are. */
+/** The mapping from the values of a chart to its picture, and the axes' names. */
 interface Frame {
   left: number;
   right: number;
@@ -30,7 +31,7 @@ interface Frame {
   upLabel: Element;
 }
 
-/** Where the values of an axis lie. */
+/** The mapping from the values of an axis to pixels. */
 interface Scale {
   /** Approximate number. */
   ticks: (about: number) => readonly number[];
@@ -39,14 +40,14 @@ interface Scale {
 
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** Most samples that can be read one by one: nobody finds one among more. */
+/** Most samples that can be read one by one; nobody finds one among more. */
 const mostRead = 2000;
-/** More dots than this shrink, or they would hide each other; sizes as parts of a mark's. */
+/** From this number on dots shrink, so that they do not hide each other; sizes relative to a mark's. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
-/** Pixels of a picture, as src/draw/chart has them. */
+/** Pixels of a picture, as in src/draw/chart. */
 const [textRow, aboveGrid, letterWidth, betweenTicks, besideTicks] = [17, 10, 8.6, 12, 32];
 
-/** The outlines of the marks of all styles, which begin again after the last. */
+/** The paths of the marks of all styles, which repeat after the last. */
 const marks = dataOf("marks") as readonly string[];
 const markOf = (style: number) => marks[style % marks.length]!;
 const styleOf = (style: number) => `s${style % marks.length}`;
@@ -70,7 +71,7 @@ function cellsOf(series: readonly EncodedSeries[]): Cell[] {
   return byCell.map((members) => {
     const [{ name }] = members as [EncodedSeries];
     const isOne = members.every((one) => one.name === name);
-    // The names of a cell's two directions differ in what stands behind the last comma.
+    // The names of a cell's two directions differ after the last comma.
     return { name: isOne ? name : name.replace(/, [^,]*$/, ""), series: members };
   });
 }
@@ -103,14 +104,14 @@ function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution:
     }
   };
   choice.addEventListener("change", show);
-  // The samples of the first cell can be read one by one as well, once somebody looks.
+  // The samples of the first cell can also be read one by one, once somebody looks.
   const fold = overTime.closest<HTMLDetailsElement>("details:not([open])");
   if (fold === null) setTimeout(show);
   else fold.addEventListener("toggle", show, { once: true });
 }
 
 function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
-  // More than there are styles are not told apart by process.
+  // With more processes than styles, they are not distinguished.
   const parties = partiesOf(series, series.length <= marks.length);
   const values = parties.flatMap((party) => party.values);
   const { unit } = series[0]!;
@@ -157,7 +158,7 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
   drawAxes(chart, frame, x, { ...y, ticks: (about) => y.ticks(about).filter(Number.isInteger) });
   const at = x.place(median(values));
   const labelRow = frame.top - textRow;
-  // At the right of its line, or at the left where only there is room.
+  // To the right of its line, or to the left if only that has room.
   const isLeft = at + 5 + medianText(values, unit).length * letterWidth > chart.viewBox.baseVal.width;
   const told = drawMedian(
     chart,
@@ -179,7 +180,7 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
   add(chart, told);
 }
 
-/** As src/report/page/sample-charts.ts has them: about as many as the square root of the samples' number. */
+/** As in src/report/page/sample-charts.ts: about the square root of the number of samples. */
 function binsOf(values: readonly number[]): { start: number; width: number; count: number } {
   const [low, high] = [least(values), most(values)];
   const size = Math.max(Math.abs(low), Math.abs(high));
@@ -193,7 +194,7 @@ function binsOf(values: readonly number[]): { start: number; width: number; coun
   return { start: edges[0]!, width: (edges.at(-1)! - edges[0]!) / count, count };
 }
 
-/** A party a name, or a name and process, with all of its samples. Each has the style after that of the one before. */
+/** The samples of each name, or of each name and process, with consecutive styles. */
 function partiesOf(series: readonly EncodedSeries[], byProcess: boolean): Party[] {
   const areAlike = series.every(({ name }) => name === series[0]!.name);
   const parties = new Map<string, { name: string; style: number; seconds: number[]; values: number[] }>();
@@ -218,7 +219,7 @@ function describe(series: readonly EncodedSeries[]): string {
   return `${values.length} samples from ${short(least(values))} to ${short(most(values))} ${unit}, ${medianText(values, unit)}.`;
 }
 
-/** Takes what was drawn out of a picture, but for the axes' names; draws a legend, with so much room below it. */
+/** Removes the drawn content of a picture, except the axes' names; draws a legend with this much room below it. */
 function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: number): Frame {
   const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
   const xs = lines.flatMap(({ x1, x2 }) => [x1.baseVal.value, x2.baseVal.value]);
@@ -228,15 +229,15 @@ function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: num
   const acrossLabel = labels.find((label) => !label.hasAttribute("transform"))!;
   const upLabel = labels.find((label) => label.hasAttribute("transform"))!;
   for (const child of [...chart.children]) {
-    // The names of the axes stay, and what another script reads charts with, which may have the focus.
+    // The axes' names stay, and the elements of another script for reading charts, which may have the focus.
     if (child !== acrossLabel && child !== upLabel && !child.matches(".hair, .reader")) child.remove();
   }
-  // Of a single party the title tells all.
+  // For a single party the title is enough.
   drawLegend(chart, parties.length > 1 ? parties : [], least(ys) - aboveGrid - belowLegend);
   return { left, right, top: least(ys), bottom, acrossLabel, upLabel };
 }
 
-/** Rows of names down to a height; where there are more than there is room for, the picture grows upwards. */
+/** Rows of names above this height; if they need more room, the picture grows upwards. */
 function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: number): void {
   const { y, width, height } = chart.viewBox.baseVal;
   let [left, row] = [0, 0];
@@ -279,7 +280,7 @@ function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: 
   }
 }
 
-/** Round numbers so far apart that their texts do not overlap. */
+/** Round numbers far enough apart for their texts. */
 function fitting({ ticks, place }: Scale): readonly number[] {
   for (let about = 8; about > 2; --about) {
     const some = ticks(about);
@@ -296,7 +297,7 @@ function medianText(values: readonly number[], unit: string): string {
   return `median ${short(median(values))} ${unit}`;
 }
 
-/** Draws the line, and returns what stands at it, which is to be drawn over the samples. */
+/** Draws the line, and returns its label, which is drawn over the samples. */
 function drawMedian(
   chart: SVGSVGElement,
   values: readonly number[],
@@ -323,7 +324,7 @@ function drawParties(
   });
 }
 
-/** As src/draw/chart/chart-frame.ts has it: from one round number to another, and its ends clear of values. */
+/** As in src/draw/chart/chart-frame.ts: from one round number to another, with free ends. */
 function scaleOf(low: number, high: number, from: number, to: number): Scale {
   const room = low === high ? Math.abs(low) / 2 || 1 : 0;
   const [first, last] = nice(low - room, high + room, 10);
@@ -335,7 +336,7 @@ function scaleOf(low: number, high: number, from: number, to: number): Scale {
   };
 }
 
-/** The next round numbers outside of these. */
+/** The next round numbers outside of this range. */
 function nice(low: number, high: number, about: number): [low: number, high: number] {
   let ends: [number, number] = [low, high];
   for (let step = 0, before = -1; step !== before; ) {
@@ -348,7 +349,7 @@ function nice(low: number, high: number, about: number): [low: number, high: num
 
 function ticksOf(low: number, high: number, about: number): number[] {
   const step = stepOf(high - low, about);
-  // What binary fractions add must not lose the last one.
+  // Rounding errors must not lose the last one.
   const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
   return Array.from({ length: last - first + 1 }, (_, index) =>
     Number(((first + index) * step).toPrecision(12)),
@@ -365,7 +366,7 @@ function stepOf(span: number, about: number): number {
   return share >= Math.SQRT2 ? power * 2 : power;
 }
 
-/** Below what stays in a picture. */
+/** Below the elements that stay in a picture. */
 function add(chart: SVGSVGElement, ...elements: SVGElement[]): void {
   chart.querySelector(":scope > text:not(.quiet)")!.before(...elements);
 }
@@ -381,7 +382,7 @@ function drawn(name: string, attributes: Attributes, title = ""): SVGElement {
   return made;
 }
 
-// Math.min(...list) takes as many arguments as a stack holds.
+// Math.min(...list) is limited by the stack.
 const least = (values: readonly number[]) =>
   values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
 const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
@@ -391,7 +392,7 @@ function median(values: readonly number[]): number {
   return (ordered[(ordered.length - 1) >> 1]! + ordered[ordered.length >> 1]!) / 2;
 }
 
-/** Three digits, or all of those before the point. */
+/** Three digits, or all before the decimal point. */
 const short = (value: number) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
 /** A round number, without the digits that binary fractions would add. */

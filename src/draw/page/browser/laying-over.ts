@@ -1,14 +1,14 @@
 /*
- * One control of the page lays the curves of one document over the same charts of all others. What is laid over has the
- * class "over". Charts are the same where their names (data-chart) and all their axes are. Where a page says what two
- * documents differ in, they are laid over each other from the start, and the second one's charts are hidden.
+ * One control of the page overlays the curves of one document on the same charts of all others. Overlaid elements have
+ * the class "over". Charts are the same if their names (data-chart) and all their axes are. If a page shows the
+ * difference of two documents, they are overlaid from the start, and the second one's charts are hidden.
  */
 
 const laidOver = "over";
 const main = document.querySelector("main")!;
 const chapters = [...main.querySelectorAll<HTMLElement>(".chapter:not(.whole)")];
 
-/** A chart, and the same one of each document that has it. */
+/** A chart, and the same chart of each document that has it. */
 interface Shared {
   figure: HTMLElement;
   others: ReadonlyMap<HTMLElement, HTMLElement>;
@@ -36,7 +36,7 @@ function chartOf(figure: HTMLElement): SVGSVGElement {
   return figure.querySelector("svg.chart")!;
 }
 
-/** What its axes are marked with and where, so that two charts can be compared; lines across them may differ. */
+/** The marks of its axes and their places, which must be equal for two charts to be compared; rules may differ. */
 function axesOf(chart: SVGSVGElement): string {
   const { left, top } = corner(chart);
   const texts = [...chart.querySelectorAll<SVGTextElement>(":scope > text.quiet:not(.halo)")].map(
@@ -46,7 +46,7 @@ function axesOf(chart: SVGSVGElement): string {
   return texts.join("|");
 }
 
-/** The upper left corner of the grid, which lies lower where the legend has more rows. */
+/** The upper left corner of the grid, which is lower below a larger legend. */
 function corner(chart: SVGSVGElement): { left: number; top: number } {
   const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
   const least = (one: string, other: string) =>
@@ -89,7 +89,7 @@ function layOverAll(chosen: HTMLElement | undefined): void {
     names.textContent = ` filled: ${titleOf(figure)}; hollow, dotted: ${titleOf(other)}`;
     figure.querySelector("figcaption")!.append(names);
   }
-  // Of two documents one picture says all, if each of them has one.
+  // For two documents one picture is enough, if both have the chart.
   const isDouble = (figure: Element) => shared.some((one) => one.figure === figure);
   const [first, second] = chapters.map((chapter) => [
     ...chapter.querySelectorAll(":scope > div > .charts > figure"),
@@ -113,7 +113,7 @@ function layOver(chart: SVGSVGElement, other: HTMLElement): void {
     const of = ` (${titleOf(other)})`;
     for (const title of copy.querySelectorAll("title")) title.append(of);
     for (const mark of copy.querySelectorAll<SVGElement>("[data-text]")) mark.dataset.text += of;
-    // One press hides the curves of one name, whichever document they are of.
+    // One press hides the curves of a name in both documents.
     const name = nameOf(source, curve.dataset.curve ?? "");
     const own = [...chart.querySelectorAll<SVGGElement>(".legend")].find(
       (entry) => nameOf(chart, entry.dataset.curve ?? "") === name,

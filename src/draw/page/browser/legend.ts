@@ -1,11 +1,11 @@
 /*
- * Makes the names above a chart buttons: pressed, their curves are shown. A click or Enter hides a curve or brings it
- * back; a double click, or with Shift, shows that one alone, or all again. What is hidden has the class "off".
+ * Makes the names above a chart buttons: pressed ones show their curves. A click or Enter hides a curve or shows it
+ * again; a double click, or one with Shift, shows only that curve, or all again. Hidden elements have the class "off".
  */
 
 for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) {
   const fold = chart.closest("details:not([open])");
-  // How large a name is can be measured when it is drawn.
+  // The size of a name can be measured once it is drawn.
   if (fold === null) prepare(chart);
   else fold.addEventListener("toggle", () => prepare(chart), { once: true });
   chart.addEventListener("redrawn", () => prepare(chart));
@@ -19,7 +19,7 @@ function prepare(chart: SVGSVGElement): void {
       if (event.shiftKey) showAlone(chart, names, name);
       else show(chart, name, isOff(name));
     });
-    // Its two clicks have hidden the curve and brought it back.
+    // Its two clicks have hidden the curve and shown it again.
     name.addEventListener("dblclick", () => showAlone(chart, names, name));
     name.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -35,7 +35,7 @@ function makeButton(name: SVGGElement): void {
   name.setAttribute("tabindex", "0");
   name.setAttribute("aria-pressed", "true");
   name.setAttribute("aria-label", name.querySelector("text")?.textContent ?? "");
-  // The gaps between line, mark and name are to be hit as well.
+  // The gaps between line, mark and name must react too.
   const { x, y, width, height } = name.getBBox();
   const hit = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   for (const [key, value] of Object.entries({ x: x - 4, y: y - 3, width: width + 8, height: height + 6 })) {

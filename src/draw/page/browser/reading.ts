@@ -1,16 +1,16 @@
 /*
- * Reads the points of charts: the nearest one under a pointer or a finger, and one after the other by keyboard. Whatever
- * stands in a chart with a <title> is a point; those of one curve stand in one element with the attribute data-curve.
+ * Reads the points of charts: the nearest one under a pointer or a finger, and one after the other by keyboard. Every
+ * element with a <title> is a point; the points of one curve are in one element with the attribute data-curve.
  */
 
-/** What can be read in a chart, and what is read of it. */
+/** A point of a chart that can be read, and its text. */
 interface Point {
   mark: SVGGraphicsElement;
   curve: Element;
   text: string;
 }
 
-/** Where something lies, in pixels from the upper left corner of its chart as it is shown. */
+/** A place in pixels from the upper left corner of its displayed chart. */
 interface Box {
   left: number;
   right: number;
@@ -18,7 +18,7 @@ interface Box {
   bottom: number;
 }
 
-/** Distance between a point and the text on it, in pixels. */
+/** Pixels between a point and its text. */
 const tipDistance = 10;
 
 const charts = [...document.querySelectorAll<SVGSVGElement>("figure svg.chart")];
@@ -59,7 +59,7 @@ function makeReadable(chart: SVGSVGElement): void {
   });
   chart.append(hair, reader);
   const prepare = () => {
-    // A picture as a whole would hide from screen readers what can be pressed in it.
+    // A picture as a whole would hide its buttons from screen readers.
     chart.setAttribute("role", "group");
     for (const child of chart.children) {
       if (!child.matches(".legend, .reader")) child.setAttribute("aria-hidden", "true");
@@ -122,12 +122,12 @@ function makeReadable(chart: SVGSVGElement): void {
     collect();
     readAt(event);
   });
-  // From the point that was pressed the keyboard goes on.
+  // The keyboard continues from the point that was pressed.
   chart.addEventListener("click", (event) => {
     if ((event.target as Element).closest(".legend") === null) reader.focus({ preventScroll: true });
   });
   chart.addEventListener("pointerleave", (event) => {
-    // A finger leaves as soon as it is lifted; what it pointed at is to be read then.
+    // A finger leaves as soon as it is lifted, and its point should stay readable.
     if (event.pointerType === "mouse") hide();
   });
   document.addEventListener("pointerdown", (event) => {
@@ -151,7 +151,7 @@ function makeReadable(chart: SVGSVGElement): void {
   });
 }
 
-/** What can be read. Its titles become data, as the browser would show them besides. */
+/** The readable points. Their titles become data, because the browser would show them too. */
 function pointsOf(chart: SVGSVGElement): Point[] {
   for (const title of chart.querySelectorAll("title")) {
     const mark = title.parentElement as unknown as SVGElement;
@@ -176,7 +176,7 @@ function nearest(points: Point[], boxes: Map<Point, Box>, x: number, y: number):
   let least = Number.POSITIVE_INFINITY;
   for (const point of points) {
     const { left, right, top, bottom } = boxes.get(point)!;
-    // In a bar every place is as near as another; a mark is so small that its middle decides.
+    // Inside a bar every place is equally near; for a small mark its middle decides.
     const inside = Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
     const distance = inside + Math.hypot((left + right) / 2 - x, (top + bottom) / 2 - y) / 1000;
     if (distance < least) [best, least] = [point, distance];
@@ -184,7 +184,7 @@ function nearest(points: Point[], boxes: Map<Point, Box>, x: number, y: number):
   return best;
 }
 
-/** Where a key leads: left and right along a curve, up and down to the same place of another one where there is one. */
+/** The target of a key: left and right along a curve, up and down to the same place of another curve, if any. */
 function neighbour(key: string, from: Point, points: Point[], boxes: Map<Point, Box>): Point | undefined {
   const rows = inRows(points, boxes);
   const along = rows ?? points.filter(({ curve }) => curve === from.curve);
@@ -201,7 +201,7 @@ function neighbour(key: string, from: Point, points: Point[], boxes: Map<Point, 
   return points.filter((point) => point.curve === curve).reduce((a, b) => (away(b) < away(a) ? b : a));
 }
 
-/** The points from above to below where each has a row of its own, as bars have; null where they have not. */
+/** The points from top to bottom, if each has its own row, as for bars; null otherwise. */
 function inRows(points: Point[], boxes: Map<Point, Box>): Point[] | null {
   if (points.some(({ curve }) => curve.querySelector(".line") !== null)) return null;
   const ordered = [...points].sort((a, b) => boxes.get(a)!.top - boxes.get(b)!.top);
@@ -211,7 +211,7 @@ function inRows(points: Point[], boxes: Map<Point, Box>): Point[] | null {
   return areApart ? ordered : null;
 }
 
-/** The name of the curve, which its texts begin with, stands out. */
+/** The name of the curve, with which its texts begin, is emphasised. */
 function fillTip(tip: HTMLElement, { text, curve }: Point, chart: Element): void {
   const index = curve.getAttribute("data-curve") ?? "";
   const name = chart.querySelector(`.legend[data-curve="${index}"] text`)?.textContent ?? "";
@@ -223,7 +223,7 @@ function fillTip(tip: HTMLElement, { text, curve }: Point, chart: Element): void
   } else tip.append(text);
 }
 
-/** Above the point, or below it where there is no room, and within the figure. */
+/** Above the point, or below it if there is no room above, and within the figure. */
 function placeTip(tip: HTMLElement, point: Box, chart: Element, figure: Element): void {
   const frame = figure.getBoundingClientRect();
   const { left, top } = chart.getBoundingClientRect();
@@ -234,7 +234,7 @@ function placeTip(tip: HTMLElement, point: Box, chart: Element, figure: Element)
   tip.style.top = `${above >= 0 ? above : below}px`;
 }
 
-/** Where the values lie, in the units of the picture: what the lines of the grid span, or all of it without a grid. */
+/** The area of the values in the picture's units: that of the grid's lines, or the whole picture without a grid. */
 function plotArea(chart: SVGSVGElement): Box {
   const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
   const { width, height } = chart.viewBox.baseVal;

@@ -1,7 +1,7 @@
 """Entry of the questions that need torch: the user's own Python runs this file, as it runs tune's probe.
 
-What keeps processes from outliving pinbench, and the line over which they speak, are tune's. The process that a question
-spawns runs this file as well (as `__mp_main__`), before it unpickles what it is to do.
+The guard that ends processes with pinbench, and the channel to it, are those of tune. The process that a question
+spawns also runs this file (as `__mp_main__`), before it unpickles its task.
 """
 
 import os
@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 if __name__ == "__main__":
     from pinbench_probe import guard
 
-    # Before all else: what comes next may hang, or be killed.
+    # First, because the next steps may hang, or be killed.
     guard.start()
     from pinbench_explain import serve  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Samples whose making keeps a worker busy: what `pinbench explain too-many-workers` has `tune` load."""
+"""Samples that keep a worker busy: `pinbench explain too-many-workers` has `tune` load them."""
 
 import zlib
 

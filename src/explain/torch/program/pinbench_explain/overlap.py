@@ -1,4 +1,4 @@
-"""Whether `.to(device, non_blocking=True)` returns at once, and whether the copy runs beside a computation."""
+"""Whether `.to(device, non_blocking=True)` returns at once, and whether the copy overlaps with a computation."""
 
 import time
 
@@ -41,7 +41,7 @@ def run(device, options):
         for _ in range(products):
             torch.mm(matrix, matrix, out=product)
 
-    # As long as the slower copy: one that runs beside it is then hidden whole.
+    # As long as the slower copy, which is then hidden whole if it overlaps.
     for action in (lambda: copy(pageable), lambda: compute(1)):
         time_ns(action)
     copy_ns = min(time_ns(lambda: copy(pageable)) for _ in range(3))
@@ -67,5 +67,5 @@ def run(device, options):
         },
         rounds,
     )
-    # The first of each was to warm up.
+    # The first of each is a warm-up.
     return {"bytes": size, **whole, **{name: times[1:] for name, times in returned.items()}}

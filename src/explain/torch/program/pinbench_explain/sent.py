@@ -1,4 +1,4 @@
-"""What becomes of pinned tensors that are sent to another process, by themselves and inside an object."""
+"""Whether pinned tensors stay pinned when sent to another process, by themselves and inside an object."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Tells what torch there is, and makes the experiments that pinbench asks for."""
+"""Reports the version of torch, and runs the experiments that pinbench asks for."""
 
 import faulthandler
 import importlib
@@ -13,7 +13,7 @@ from pinbench_probe.serve import check_torch
 # Each is a module with `run(device, options)`, which returns its figures: times in ns, in lists.
 _EXPERIMENTS = ("sent", "overlap", "loader")
 
-# torch lists all that it was built for in the reasons of some errors.
+# Some of torch's error messages list everything that it was built for.
 _LONGEST_REASON = 300
 
 
@@ -35,7 +35,7 @@ def main():
 
 
 def _open(channel, ordinal):
-    """torch.device of that number, or None where torch has no such GPU; pinbench is told which torch this is."""
+    """torch.device of that number, or None if torch has no such GPU; reports to pinbench which torch this is."""
     check_torch()
     import torch
 

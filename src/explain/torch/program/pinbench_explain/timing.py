@@ -1,4 +1,4 @@
-"""Times as a script's user feels them: until the device is done with all that was asked of it."""
+"""Times as a script's user sees them: until the device has finished all its work."""
 
 import time
 
@@ -14,7 +14,7 @@ def time_ns(action):
 
 
 def in_turns(actions, rounds):
-    """{name: its time, a round each}: all of them in turns, so that what changes meanwhile meets all alike.
+    """{name: its times, one per round}. Actions take turns, so that a drift affects all of them alike.
 
     Each action runs once before.
     """

@@ -1,4 +1,4 @@
-"""Deaths of workers that belong to a tried setting: they may die, for want of memory say, while the script does
+"""Deaths of workers that belong to a tried setting: they may die, for lack of memory say, while the script does
 something else, or may neither deliver nor end.
 """
 

@@ -31,7 +31,7 @@ _RANDOM = "making batches draws random numbers in the training process, and work
 _SAMPLER = "the sampler draws random numbers batch by batch, and more workers have it draw earlier"
 _CHANGES = "making a batch changes %s, of which workers have copies of their own"
 _ITERATES = "the data set holds an iterator (%s), of which workers would have copies of their own"
-_OPAQUE = "batches hold objects of the type %s, and whether another process' are the same cannot be told"
+_OPAQUE = "batches hold objects of the type %s, which cannot be compared with those of another process"
 _DIFFERS = "a worker made other batches of the same indices than the script's own setting"
 
 

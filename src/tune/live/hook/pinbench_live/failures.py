@@ -5,7 +5,7 @@ from .probe import probe_module
 
 _TOLD = ("fault", "message", "hint", "traceback")
 _HANG = "No batch came from the workers within %.3g s, many times what the script's own batches take."
-_HANG_HINT = "A forked worker waits for ever for a lock that another thread held just then, or for a thread that it has not."
+_HANG_HINT = "A forked worker waits for ever for a lock that another thread held then, or for a thread that it does not have."
 
 
 def describe(error, inner, has_started):

@@ -1,6 +1,6 @@
 """The line to pinbench: JSON, an object a line, over a Unix socket.
 
-There is no thread: what is to be told is written, and commands are read, while the training loop asks for a batch.
+There is no thread: reports are written, and commands are read, while the training loop asks for a batch.
 Neither ever waits for pinbench.
 """
 

@@ -1,7 +1,7 @@
-"""Training loops: what becomes of a batch that a loader has made.
+"""Training loops: the use of a batch that a loader has made.
 
 Each is given `step`, which is called with each batch on the device (None for no step), and `tell`: `arrived(ns)` with
-the time at which a batch had arrived, and `expect()` for one that is under way, upon which `collect()` is called every
+the time at which a batch had arrived, and `expect()` for one that is under way; `collect()` is then called every
 now and then, by another thread.
 """
 
@@ -47,10 +47,10 @@ class HostConsumer(_Consumer):
 
 
 class _CudaConsumer(_Consumer):
-    """A training loop: copy and step on one stream, as `batch.to(device)` and a model's forward have it.
+    """A training loop: copy and step on one stream, like `batch.to(device)` and a model's forward.
 
-    The host never waits for the step that it has just launched but fetches the next batch meanwhile, and launches no
-    step before the last one is done: what a loop does that looks at the last loss, or has queued enough.
+    The host fetches the next batch during the step that it has just launched, and launches no
+    step before the last one is done, like a loop that reads the last loss, or has queued enough.
     """
 
     def __init__(self, device, non_blocking, step, tell):
@@ -93,8 +93,8 @@ class BlockingConsumer(_CudaConsumer):
 class OverlappingConsumer(_CudaConsumer):
     """The next batch is fetched while the copy of this one is under way: one at a time, waited for with the next one.
 
-    When a copy was done the GPU's own clock tells, by an event behind it: the loop would see it only when the next
-    batch has been fetched, and a thread that waited for it would take the interpreter from those that fetch.
+    The GPU's own clock shows when a copy was done, by an event behind it: the loop would see it only when the next
+    batch has been fetched, and a waiting thread would take the interpreter from those that fetch.
     """
 
     def __init__(self, *arguments):

@@ -7,8 +7,8 @@ from torch.utils.data import IterableDataset, RandomSampler
 class EndlessSampler:
     """Hands out what a sampler (or batch sampler) does, again and again.
 
-    Each DataLoader that gets it goes on where the last one stopped: trials that all began with the same samples would
-    find them in the page cache, all but the first.
+    Each DataLoader that gets it continues where the last one stopped: trials that all began with the same samples would
+    find them in the page cache, except for the first trial.
     """
 
     def __init__(self, epochs):

@@ -19,7 +19,7 @@ def first_batch(source):
         for batch in source.loader(0):
             return batch, Contents(batch)
     except (Exception, SystemExit) as error:
-        hint = "It fails without workers as well; see that a plain loop over the DataLoader runs."
+        hint = "It fails without workers as well; check that a plain loop over the DataLoader runs."
         raise refuse_for(error, "The data set cannot make a batch", hint=hint) from None
     raise Refusal("measurement", "The data set gives no batch.", "Its first epoch is empty.")
 
@@ -71,14 +71,14 @@ def _notes(contents, workers_off):
     notes = []
     if workers_off is not None:
         where = " and ".join(device for device in contents.devices if device != "cpu")
-        notes.append("The batches are on %s already: num_workers=0 and pin_memory=False are all there is." % where)
+        notes.append("The batches are on %s already: only num_workers=0 and pin_memory=False are possible." % where)
     for name in contents.unpinnable:
-        said = "Batches hold a %s, which has no pin_memory(): torch pins nothing of it and does not say so."
+        said = "Batches hold a %s, which has no pin_memory(): torch silently does not pin it."
         notes.append(said % name)
     for name in contents.uncopyable:
         notes.append("Batches hold a %s, which has no to(): nothing of it is copied." % name)
     if not contents.tensors:
-        notes.append("The batches hold no tensors that are seen: there is nothing to copy.")
+        notes.append("The batches hold no visible tensors: there is nothing to copy.")
     return notes
 
 

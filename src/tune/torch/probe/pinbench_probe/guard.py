@@ -7,7 +7,7 @@ import shutil
 import signal
 import time
 
-# No data goes over this descriptor: its end tells the guard that pinbench has ended.
+# No data goes over this descriptor: its end shows the guard that pinbench has ended.
 LIFE_LINE = 4
 _PR_SET_PDEATHSIG = 1
 # Name of a file in the scratch folder for each process; ProbeProcess also reads them.
@@ -27,7 +27,7 @@ def die_with_parent():
     except (OSError, AttributeError):
         return  # a C library without it: the process group and torch's own watchdog remain
     if os.getppid() != parent:
-        os._exit(1)  # it ended before it was asked to tell
+        os._exit(1)  # the parent ended before the request
 
 
 def begin_child():
@@ -70,7 +70,7 @@ def _guard(main, group, scratch):
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2, 3):
         os.dup2(nothing, fd)
-    # A byte means that pinbench has cleaned up, the end of the line that it could not.
+    # A byte means that pinbench has cleaned up; the end of the connection means that it could not.
     try:
         if os.read(LIFE_LINE, 1) != b"":
             return

@@ -1,7 +1,7 @@
 """Times the making of batches where they are made: in a loader's workers, or in the training process itself.
 
-On its own, so that it can be used in any process that has torch: `install()` there before workers start, and in a
-worker that is spawned before it makes its first batch; `totals()` in the process that has started the workers.
+Independent of the probe, so that any process with torch can use it: `install()` before workers start, and in a
+spawned worker before its first batch; `totals()` in the process that has started the workers.
 """
 
 import functools
@@ -29,10 +29,10 @@ _nesting = threading.local()
 
 
 def install(folder):
-    """Has every batch timed that this process makes from now on, and each worker that it forks; again does no harm.
+    """Times every batch that this process and the workers it forks make from now on; a second call does no harm.
 
-    `folder` gets a small file of each worker's figures, by which they reach the process that has started it; with None
-    there is no such file, and of a worker nothing is known.
+    `folder` gets a small file with each worker's figures, for the process that has started it; with None
+    there is no such file, and nothing is known about workers.
     """
     global _folder
     # Not earlier: spawned workers import this module before they need torch.
@@ -46,10 +46,10 @@ def install(folder):
 
 
 def split(worker_loop):
-    """In a worker, before its first batch: has collating and handing over timed as well, as far as that can be.
+    """In a worker, before its first batch: also times collating and handing over, if possible.
 
-    `worker_loop`: torch's frame. Handing over is the CPU time of the thread that pickles batches and writes them to the pipe, for it may wait there for
-    whoever takes them.
+    `worker_loop`: torch's frame. Handing over is the CPU time of the thread that pickles batches and writes them to the
+    pipe, because it may wait there for the reader.
     """
     global _is_split, _own
     try:
@@ -62,17 +62,17 @@ def split(worker_loop):
 
 
 def observe(observer):
-    """Calls `observer.before(fetcher)` and `observer.after(fetcher)` around the making of each batch here. None ends
-    that, and so does an exception of theirs, which is then in `observer.error`.
+    """Calls `observer.before(fetcher)` and `observer.after(fetcher)` around the making of each batch here. None stops
+    that, and so does an exception that they raise, which is then in `observer.error`.
     """
     global _observer
     _observer = observer
 
 
 def totals(folder, pids):
-    """(batches, nanoseconds of them together) that these processes have made: this one, or workers, ended ones too.
+    """(batches, their total nanoseconds) made by this process, or by its workers, ended ones too.
 
-    The first batch of a process is left out where it has made others: it also pays for imports and for opening files.
+    The first batch of a process is left out if it has made others: it also pays for imports and for opening files.
     """
     return _sum(map(_figures_of, itertools.repeat(folder), pids), _MADE)
 

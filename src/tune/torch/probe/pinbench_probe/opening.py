@@ -34,7 +34,7 @@ class Opening:
         is_given = isinstance(value, (Dataset, DataLoader)) or (not callable(value) and _is_dataset(value))
         if is_given:
             if self._kwargs:
-                raise Refusal("usage", "%s takes no arguments: it is no function, and no class." % shown)
+                raise Refusal("usage", "%s takes no arguments: it is neither a function nor a class." % shown)
             return value
         # Calling a LightningModule makes no data.
         if not callable(value) or suggestions.is_lightning(value):

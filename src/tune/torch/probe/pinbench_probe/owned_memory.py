@@ -1,7 +1,7 @@
-"""How much memory workers come to own over an epoch.
+"""Memory that workers own by the end of an epoch.
 
-A forked worker begins with the training process' memory, of which it gets copies of its own page by page as it writes
-to it; of Python's objects it need only read one, as that counts a reference. A short trial sees only the beginning.
+A forked worker shares the training process' memory, and gets copies of its own, page by page, as it writes
+to it; reading a Python object is enough, as that counts a reference. A short trial sees only the beginning.
 """
 
 import re

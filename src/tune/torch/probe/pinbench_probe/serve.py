@@ -39,7 +39,7 @@ def _serve(channel, options, stops, scratch):
     cold_folder = None if options["coldFolder"] is None else os.path.abspath(options["coldFolder"])
     if cold_folder is not None and not os.path.isdir(cold_folder):
         said = "There is no folder %s." % options["coldFolder"]
-        raise Refusal("usage", said, "--data names that of the data set's files.")
+        raise Refusal("usage", said, "--data names the folder of the data set's files.")
     data, first, contents, device = open_data(options, phase, scratch)
     from . import facts, step, trial
 
@@ -101,7 +101,7 @@ def open_data(options, phase, scratch):
     made_of = target.load(options["torch"], opener)
     collate = None if options["collate"] is None else target.load(options["collate"])
     if collate is not None and not callable(collate):
-        raise Refusal("usage", "%s is no function." % options["collate"])
+        raise Refusal("usage", "%s is not a function." % options["collate"])
     phase("the data set was being made")
     made = opener.finish(made_of, options["torch"])
     try:
@@ -131,4 +131,4 @@ def check_torch():
     numbers = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in torch.__version__.split(".")[:2])
     if numbers < (1, 13):
         said = "torch %s is too old." % torch.__version__
-        raise Refusal("unavailable", said, "torch 1.13 is the oldest that will do.")
+        raise Refusal("unavailable", said, "pinbench needs torch 1.13 or newer.")

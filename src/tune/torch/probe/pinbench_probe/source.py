@@ -44,7 +44,7 @@ class Source:
         own_batches = given is not None and given.batch_sampler is not None and given.batch_size is None
         if own_batches and batch_size is not None:
             raise Refusal(
-                "usage", "The DataLoader has a batch_sampler of its own, beside which there is no batch size.",
+                "usage", "The DataLoader has a batch_sampler of its own, which sets the size of batches.",
                 "Leave out --batch-size.",
             )
         if own_batches:
@@ -77,7 +77,7 @@ class Source:
                 "usage", "An epoch has %s, which with drop_last make no batch of %d." % (has, batch_size),
                 "Make batches smaller, or leave out drop_last.",
             )
-        self._notes.append("An epoch has %s: batches are of so many, and not of %d." % (has, batch_size))
+        self._notes.append("An epoch has %s, so batches have that many instead of %d." % (has, batch_size))
         return samples
 
     def _epoch_samples(self):

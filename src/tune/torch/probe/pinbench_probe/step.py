@@ -36,7 +36,7 @@ def of_user(name, batch, device, alive):
     """
     function = target.load(name)
     if not callable(function):
-        raise Refusal("usage", "%s is no function." % name, "Name a function of a batch, such as train.py:step.")
+        raise Refusal("usage", "%s is not a function." % name, "Name a function of a batch, such as train.py:step.")
     there = copy(batch, device.torch_device, False) if device.is_cuda else batch
     try:
         for _ in range(2):
@@ -44,7 +44,7 @@ def of_user(name, batch, device, alive):
             device.time_ns(lambda: function(there))
         return function, round(_median_ns(lambda: function(there), device, alive))
     except (Exception, SystemExit) as error:
-        hint = "It is called with a batch alone, on the device where there is one: step(batch)."
+        hint = "It is called with one argument, a batch, on the device if there is one: step(batch)."
         raise refuse_for(error, "The step %s fails on a batch" % name, hint=hint) from None
 
 

@@ -24,7 +24,7 @@ def as_torch_says(text):
 def describe(pid, exit_code, usage, scratch):
     """The failure for a worker's exit code from multiprocessing: below 0 for a signal; None if unknown."""
     if exit_code is None:
-        return failure("worker-killed", "A worker ended, nobody knows of what.", None)
+        return failure("worker-killed", "A worker ended for an unknown reason.", None)
     if exit_code == UNSENDABLE:
         return _unsendable(pid, scratch)
     if exit_code >= 0:
@@ -52,7 +52,7 @@ def _killed(for_memory):
     if for_memory is None:
         return (
             "A worker was killed (SIGKILL), most likely because memory ran out.",
-            MEMORY_HINT + " The kernel log tells (dmesg).",
+            MEMORY_HINT + " See the kernel log (dmesg).",
         )
     return (
         "A worker was killed (SIGKILL), though the kernel has counted no kill for memory.",
