@@ -311,15 +311,15 @@ function verdictOf(
       reason: `It is not known whether ${namesOf(unmeasured)} healthy: there was no time left to measure.`,
     };
   }
-  if (devices.length === 0) return { verdict: "cannot tell", reason: "There was no device to examine." };
+  if (devices.length === 0) return { verdict: "inconclusive", reason: "There was no device to examine." };
   const unknown = devices.filter(({ expected }) => linkDirections.some((way) => expected[way] === null));
   if (unknown.length > 0) {
     const reasons = emulated
       ? ["this is no GPU but an emulated device without a link"]
       : [...new Set(unknown.map(whyUnknown))];
     return {
-      verdict: "cannot tell",
-      reason: `Whether ${namesOf(unknown)} healthy cannot be told: ${reasons.join(", or ")}, so that there is nothing to compare copies with.`,
+      verdict: "inconclusive",
+      reason: `It is not known whether ${namesOf(unknown)} healthy: ${reasons.join(", or ")}, so that there is nothing to compare copies with.`,
     };
   }
   const ofOtherKinds = devices.filter((device) => !isOfKind(device));

@@ -127,7 +127,7 @@ describe("what a machine is not accused of", () => {
       [1, "monitor"],
     ]);
     expect(findings[1]!.fix).toBe("Examine this device by itself: pinbench doctor --device 1.");
-    expect(verdict).toBe("cannot tell");
+    expect(verdict).toBe("inconclusive");
   });
 });
 

@@ -62,7 +62,7 @@ describe("a verdict", () => {
     );
     expect(reason({ other: { expected: rates(null, 55) } }, unknown)).toContain("devices 0, 1 are");
     expect(diagnosed([])).toMatchObject({
-      verdict: "cannot tell",
+      verdict: "inconclusive",
       findings: [],
       reason: "There was no device to examine.",
     });
@@ -75,7 +75,7 @@ describe("a verdict", () => {
     const link = "its link is not known";
     const part = "a part of a GPU shares its link with others";
     const past = "copies do not go over PCIe";
-    expect(reason({})).toContain(`cannot be told: ${link}, so that`);
+    expect(reason({})).toContain(`healthy: ${link}, so that`);
     expect(reason({ facts: { name: "NVIDIA A10-8Q" } })).toContain(`: ${part}, so`);
     expect(reason({ health: { migEnabled: true } })).toContain(`: ${part}, so`);
     expect(reason({ facts: { integrated: true } }, { health: { c2cLinks: 1 } })).toContain(`: ${past}, so`);
@@ -97,7 +97,7 @@ describe("a verdict", () => {
     expect(reasonOf(ecc, {})).toBe(
       "Copies are as fast as they should be, but device 0: the device's memory had uncorrectable errors.",
     );
-    expect(verdictOf(unknown, otherKind)).toBe("cannot tell");
+    expect(verdictOf(unknown, otherKind)).toBe("inconclusive");
     expect(reasonOf(unknown, otherKind)).toContain("its link is not known");
   });
 
