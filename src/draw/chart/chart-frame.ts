@@ -49,7 +49,7 @@ export function frameOf(
   const [, widest] = extremesOf(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
   const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
   return {
-    x: roomyScale(x, xs).range([left, right]),
+    x: acrossScale(x, xs).range([left, right]),
     y: up,
     ...{ left, right, top, bottom },
     height: bottom + margin.bottom,
@@ -59,7 +59,16 @@ export function frameOf(
 /** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
 const roomAtEnds = 0.04;
 
-/** The scale of an axis with room for marks at its ends; one from 0 begins at 0. */
+/** The scale of an axis across, on whose 0 a mark may be too: it would lie on the frame. */
+function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<number, number> {
+  const scale = roomyScale(axis, xs);
+  const [low, high] = scale.domain() as [number, number];
+  return axis.scale === "linear" && low === 0 && xs.includes(0)
+    ? scale.domain([-high * roomAtEnds, high])
+    : scale;
+}
+
+/** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
 export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const scale = scaleOf(axis, values);
   if (axis.scale === "log" || values.length === 0) return scale;

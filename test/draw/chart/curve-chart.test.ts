@@ -32,6 +32,13 @@ describe("where points lie", () => {
     expect(zero!.y - whole!.y).toBeCloseTo(2 * (zero!.y - half!.y), 0);
   });
 
+  it("is not on the frame for one at 0 of the axis across", () => {
+    const svg = chart([point(0, 5), point(1, 6), point(2, 7)], { x: { ...linear, includes: [] } });
+    const [zero] = marksIn(svg);
+    const [left] = ofClass(svg, "grid").map((line) => number(line, "x1"));
+    expect(zero!.x - left!).toBeGreaterThan(10);
+  });
+
   it("is equally far apart on a logarithmic axis for equal ratios", () => {
     const [one, ten, hundred] = marksIn(chart([point(1, 5), point(10, 5), point(100, 5)]));
     expect(hundred!.x - ten!.x).toBeCloseTo(ten!.x - one!.x, 0);
