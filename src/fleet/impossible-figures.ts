@@ -1,5 +1,6 @@
 import { parseCellId } from "../results/cell-id.js";
 import { linkLimitGBps } from "../results/device-facts.js";
+import { kindName } from "./cells-together.js";
 import { cellText } from "./fleet-wording.js";
 import { type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
 
@@ -7,8 +8,8 @@ import { type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./
 const tolerated = 1.02;
 
 /**
- * The group's nodes without figures that exceed what the widest link of the group can carry: the clock of such a machine is wrong, and
- * nobody is to be held against it. If more than half of the GPUs exceed it, the link is misread, and all figures count.
+ * The group's nodes without the figures of GPUs most of whose pinned copies exceed what the widest link of the group can carry: the
+ * clock of such a machine is wrong, and nobody is to be held against it. If more than half of the GPUs exceed it, the link is misread, and all figures count.
  */
 export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] {
   const all = nodes.flatMap(({ devices }) => devices);
@@ -17,7 +18,7 @@ export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] 
   );
   if (limits.length === 0) return nodes;
   const limit = limits.reduce((most, one) => Math.max(most, one), 0);
-  const exceeding = new Set(all.filter((device) => impossibleKeys(device, limit).length > 0));
+  const exceeding = new Set(all.filter((device) => hasWrongClock(device, limit)));
   if (exceeding.size === 0 || 2 * exceeding.size > all.length) return nodes;
   return nodes.map((node) => {
     const notes: string[] = [];
@@ -43,4 +44,10 @@ function impossibleKeys({ figures }: DeviceFigures, limit: number): string[] {
     const crossesLink = (moved === "h2d" || moved === "d2h") && parseCellId(`d0/${cell}`).memory !== "device";
     return unit === "GB/s" && crossesLink ? [key] : [];
   });
+}
+
+/** A wrong clock makes all copies faster: most of the fast ones, which are pinned. A single figure is noise, and shows how wide that is. */
+function hasWrongClock(device: DeviceFigures, limit: number): boolean {
+  const pinned = [...device.figures.keys()].filter((key) => kindName({ kind: kindOf(key) }) === "pinned");
+  return 2 * impossibleKeys(device, limit).length > pinned.length;
 }

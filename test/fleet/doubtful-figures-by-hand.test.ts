@@ -30,6 +30,8 @@ describe("figures above what a link carries", () => {
 
   it("count up to 2 % above it, of latencies, and if most GPUs have them: then the link is misread", () => {
     expect(alone(50, 50, 64.2, 50).nodes[2]!.notes).toEqual([]);
+    const single = alone(50, 50, { pinned: 83, back: 50 }, 50).nodes[2]!.notes;
+    expect(single.join()).not.toContain("clock");
     expect(alone(50, 50, { latency: 83 }, 50).nodes[2]!.notes.join()).not.toContain("clock");
     expect(alone(80, 80, 80, 50).nodes.flatMap(({ notes }) => notes)).toEqual([]);
     const unknown = nodesOf(4, (node) => [node === 2 ? 83 : 50]).map((node) => ({
