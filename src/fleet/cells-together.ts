@@ -8,7 +8,7 @@ import { noiseOf } from "./figure-noise.js";
 const fewestCells = 3;
 
 /** What figures are together: those of one kind of memory, rates apart from latencies. */
-export function kindName({ kind: { cell, unit } }: CellLevels): string {
+export function kindName({ kind: { cell, unit } }: Pick<CellLevels, "kind">): string {
   const { memory } = parseCellId(`d0/${cell}`);
   return unit === "us" ? `${memory} latency` : memory;
 }

@@ -12,6 +12,7 @@ import type {
   FleetOutlier,
 } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
+import { withoutImpossible } from "./impossible-figures.js";
 import {
   type FleetRule,
   figureOf,
@@ -50,7 +51,14 @@ export interface FleetRequest {
 export function judgeFleet(request: FleetRequest): FleetDocument {
   const { version, createdAt, rule } = request;
   const hasFigures = ({ devices }: NodeFigures) => devices.some(({ figures }) => figures.size > 0);
-  const groups = groupNodes(request.nodes.filter(hasFigures));
+  const replaced = new Map(
+    groupNodes(request.nodes.filter(hasFigures)).flatMap((group) => {
+      const possible = withoutImpossible(group);
+      return group.nodes.map((node, i) => [node, possible[i]!] as const);
+    }),
+  );
+  const nodes = request.nodes.map((node) => replaced.get(node) ?? node);
+  const groups = groupNodes(nodes.filter(hasFigures));
   const groupOf = new Map(groups.flatMap(({ nodes }, group) => nodes.map((node) => [node, group] as const)));
   const fresh = new Map(request.fresh.map((node) => [node.host, node]));
   const judged = groups.map((group, index) => {
@@ -59,7 +67,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     const freshOf = (node: number) => fresh.get(group.nodes[node]!.host) ?? null;
     const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
-    const inOrder = request.nodes.filter((node) => groupOf.get(node) === index);
+    const inOrder = nodes.filter((node) => groupOf.get(node) === index);
     return {
       group: describeGroup(group, inOrder, judgement, reference),
       outliers: outliers.map((one) => told(one, one.confirmed)),
@@ -76,15 +84,15 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     kind: "fleet",
     tool: { name: "pinbench", version },
     createdAt,
-    notice: request.nodes.find(({ notice }) => notice !== null)?.notice ?? null,
+    notice: nodes.find(({ notice }) => notice !== null)?.notice ?? null,
     rule: { significance: rule.significance, threshold: rule.threshold },
-    nodes: request.nodes.map((node) => {
+    nodes: nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
       const lacking = index === null ? [] : lackingOf(node, judged[index]!.group);
       return { ...nodeOf(node, index, lacking), ...wrongAgain(fresh.get(node.host)) };
     }),
     groups: judged.map(({ group }) => group),
-    shared: sharedTraits(request.nodes, outliers),
+    shared: sharedTraits(nodes, outliers),
     outliers,
     cleared,
     suspects: [...new Set([...toMeasure, ...judged.flatMap(({ suspects }) => suspects)])],

@@ -209,10 +209,13 @@ function levelsOf(
   });
   const noiseOf = new Map(kinds);
   const ofPinned = noiseOf.get("pinned")?.wider ?? null;
-  const asPinned = ofPinned === null ? null : { ...ofPinned, factor: 1 };
+  const tail = ofPinned?.degreesOfFreedom ?? Number.POSITIVE_INFINITY;
   return levels.map((one) => {
     const { wider: own, isShown } = noiseOf.get(kindName(one))!;
-    const wider = own ?? asPinned;
+    const wider =
+      own === null && ofPinned === null
+        ? null
+        : { factor: own?.factor ?? 1, degreesOfFreedom: Math.min(tail, own?.degreesOfFreedom ?? tail) };
     const widened = wider === null ? one : levelsOfCell(one.key, wider)!;
     return isShown ? widened : { ...widened, namedFrom: Math.max(one.least, leastUnshown) };
   });

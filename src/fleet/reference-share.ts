@@ -106,11 +106,15 @@ export function slowAsAWhole(
   const digits = (figure: number) => String(+figure.toPrecision(3));
   const [low, high] = [digits(cell.lowest), digits(cell.highest)];
   const reached = low === high ? low : `${low} to ${high}`;
-  const who = cell.figures === 1 ? "Its only GPU is" : `All ${cell.figures} GPUs are`;
-  const figures = `${who} slow: ${reached} GB/s in ${cellText(cell)}`;
+  const rates = `${reached} GB/s in ${cellText(cell)}`;
   const [from, to] = [cell.lowest, cell.highest].map((figure) => Math.round((100 * figure) / rate));
   const share = `${from === to ? from : `${from} to ${to}`} %`;
-  return expectation.isOfKind === false
-    ? `${figures}, ${share} of what other GPUs reach over such a link (${expectation.source}).`
-    : `${figures}, ${share} of what healthy machines reach (${expectation.source}).`;
+  const who = cell.figures === 1 ? "Its only GPU" : `All ${cell.figures} GPUs`;
+  // Nobody knows what a kind that was never recorded can do.
+  if (expectation.isOfKind === false) {
+    const verb = cell.figures === 1 ? "reaches" : "reach";
+    return `${who} ${verb} ${rates}, ${share} of what other GPUs fill of such a link (${expectation.source}).`;
+  }
+  const verb = cell.figures === 1 ? "is" : "are";
+  return `${who} ${verb} slow: ${rates}, ${share} of what healthy machines reach (${expectation.source}).`;
 }

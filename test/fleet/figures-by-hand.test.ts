@@ -163,6 +163,7 @@ describe("noise of figures", () => {
     const tailOf = (count: number) =>
       widerNoise([{ kind: pinned, residuals: even(count) }], h200)!.degreesOfFreedom;
     expect(tailOf(59)).toBe(2);
+    expect(tailOf(80)).toBe(3);
     expect(tailOf(2000)).toBe(30);
     const cauchy = Array.from({ length: 2000 }, (_, i) => 0.1 * Math.tan(((i + 0.5) / 2000 - 0.5) * Math.PI));
     expect(widerNoise([{ kind: pinned, residuals: cauchy }], h200)!.degreesOfFreedom).toBe(2);

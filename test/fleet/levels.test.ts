@@ -50,9 +50,12 @@ describe("two nodes, one at half rate", () => {
 });
 
 describe("a node that is faster than what is known of its kind, beside others that are not", () => {
+  // Behind links that can carry so much.
+  const link = { generation: 6, width: 16, maxGeneration: 6, maxWidth: 16 };
   const results = partsOf(8, (node) => ({
     gpus: 1,
     speed: pinnedAt(node === 1 ? 1.6 : node === 2 ? 0.9 : 1),
+    device: () => ({ link: { ...link, smClockMHz: null, memoryClockMHz: null } }),
   }));
 
   it("makes no slow part of the others, if these are what is known of their kind", () => {

@@ -91,8 +91,12 @@ function noneSlow(document: FleetDocument, judged: number): string {
   if (few.length === document.groups.length) {
     return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
   }
-  const gpus = counted(countGpus(document), "GPU");
-  // "None is slow" would be wrong if a group is slow as a whole or in part.
+  const measured = document.nodes.filter(({ state, group }) => state === "measured" && group !== null);
+  const gpus = counted(
+    measured.reduce((sum, { devices }) => sum + devices.length, 0),
+    "GPU",
+  );
+  // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
   const isDoubtful = document.groups.some(
     ({ slowAsAWhole, slowPart, slowPlaces }) =>
       slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,

@@ -1,0 +1,53 @@
+import { parseCellId } from "../results/cell-id.js";
+import { linkLimitGBps } from "../results/device-facts.js";
+import { kindName } from "./cells-together.js";
+import { cellText } from "./fleet-wording.js";
+import { type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
+
+/** So far above the limit rounding and overlapping samples reach. */
+const tolerated = 1.02;
+
+/**
+ * The group's nodes without the figures of GPUs most of whose pinned copies exceed what the widest link of the group can carry: the
+ * clock of such a machine is wrong, and nobody is to be held against it. If more than half of the GPUs exceed it, the link is misread, and all figures count.
+ */
+export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] {
+  const all = nodes.flatMap(({ devices }) => devices);
+  const limits = all.flatMap(
+    ({ linkCapability: link }) => linkLimitGBps(link?.generation ?? null, link?.width ?? null) ?? [],
+  );
+  if (limits.length === 0) return nodes;
+  const limit = limits.reduce((most, one) => Math.max(most, one), 0);
+  const exceeding = new Set(all.filter((device) => hasWrongClock(device, limit)));
+  if (exceeding.size === 0 || 2 * exceeding.size > all.length) return nodes;
+  return nodes.map((node) => {
+    const notes: string[] = [];
+    const devices = node.devices.map((device) => {
+      if (!exceeding.has(device)) return device;
+      const keys = impossibleKeys(device, limit);
+      const figures = new Map([...device.figures].filter(([key]) => !keys.includes(key)));
+      const [most] = keys.sort((a, b) => device.figures.get(b)! - device.figures.get(a)!);
+      const rate = +device.figures.get(most!)!.toPrecision(3);
+      notes.push(
+        `GPU ${device.ordinal}: ${rate} GB/s in ${cellText(kindOf(most!))} is more than its link carries (${+limit.toPrecision(3)} GB/s), so ${keys.length === 1 ? "this figure does" : `${keys.length} such figures do`} not count; look at the machine's clock`,
+      );
+      return { ...device, figures };
+    });
+    return notes.length === 0 ? node : { ...node, devices, notes: [...node.notes, ...notes] };
+  });
+}
+
+function impossibleKeys({ figures }: DeviceFigures, limit: number): string[] {
+  return [...figures].flatMap(([key, figure]) => {
+    if (figure <= tolerated * limit) return [];
+    const { cell, moved, unit } = kindOf(key);
+    const crossesLink = (moved === "h2d" || moved === "d2h") && parseCellId(`d0/${cell}`).memory !== "device";
+    return unit === "GB/s" && crossesLink ? [key] : [];
+  });
+}
+
+/** A wrong clock makes all copies faster: most of the fast ones, which are pinned. A single figure is noise, and shows how wide that is. */
+function hasWrongClock(device: DeviceFigures, limit: number): boolean {
+  const pinned = [...device.figures.keys()].filter((key) => kindName({ kind: kindOf(key) }) === "pinned");
+  return 2 * impossibleKeys(device, limit).length > pinned.length;
+}
