@@ -346,7 +346,9 @@ describe("pinbench doctor without a link", () => {
     expect(diagnosisSchema.parse(JSON.parse(readFileSync(join(cwd, "d.json"), "utf8"))).verdict).toBe(
       "inconclusive",
     );
-    expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain("## pinbench doctor: It is not known whether device 0");
+    expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain(
+      "## pinbench doctor: It is not known whether device 0",
+    );
     expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(/^<!doctype html>.*whether device 0/s);
   });
 

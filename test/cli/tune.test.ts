@@ -174,7 +174,10 @@ describe("a flag that makes no sense", () => {
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
     [[...data, "--output", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
-    [["images"], /"images" is not an option of pinbench tune\. Write the training command after --: pinbench tune -- images\./],
+    [
+      ["images"],
+      /"images" is not an option of pinbench tune\. Write the training command after --: pinbench tune -- images\./,
+    ],
   ])("%j", async (args, sentence) => {
     expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
   });
