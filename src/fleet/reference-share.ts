@@ -110,7 +110,7 @@ export function slowAsAWhole(
   const [from, to] = [cell.lowest, cell.highest].map((figure) => Math.round((100 * figure) / rate));
   const share = `${from === to ? from : `${from} to ${to}`} %`;
   const who = cell.figures === 1 ? "Its only GPU" : `All ${cell.figures} GPUs`;
-  // Nobody knows what a kind that was never recorded can do.
+  // No machine of this kind was recorded, so "slow" would be a guess.
   if (expectation.isOfKind === false) {
     const verb = cell.figures === 1 ? "reaches" : "reach";
     return `${who} ${verb} ${rates}, ${share} of what other GPUs fill of such a link (${expectation.source}).`;

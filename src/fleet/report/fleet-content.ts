@@ -96,7 +96,7 @@ function noneSlow(document: FleetDocument, judged: number): string {
     measured.reduce((sum, { devices }) => sum + devices.length, 0),
     "GPU",
   );
-  // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
+  // "None is slow" would be wrong if a group is slow as a whole or in part.
   const isDoubtful = document.groups.some(
     ({ slowAsAWhole, slowPart, slowPlaces }) =>
       slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,
