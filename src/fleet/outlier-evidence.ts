@@ -72,7 +72,7 @@ function linkEvidence(node: NodeFigures, device: DeviceFigures | null, usual: nu
     ({ link, linkCapability }) => linkCapability !== null && rateOf(link!) < rateOf(linkCapability),
   );
   return [
-    `${which} ran at ${links} under load${can ? `, and can do ${best}` : ", slower than those of most of its like"}.`,
+    `${which} ran at ${links} under load${can ? `, and can do ${best}` : ", slower than most of its group"}.`,
   ];
 }
 

@@ -146,7 +146,7 @@ describe("ranks that cannot all be measured", () => {
     const first = new Rank(10);
     const probe = await openRankedProbe(limits(4, { usableCpus: 2 }), async () => first, never);
     expect(probe).toBe(first);
-    expect(reasonOf(probe)).toBe("2 CPUs do not go round");
+    expect(reasonOf(probe)).toBe("2 CPUs are not enough for all");
   });
 
   it("and if memory is too small", async () => {

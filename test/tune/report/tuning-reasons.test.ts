@@ -136,14 +136,14 @@ describe("a third reason gives the assumption of a choice without a step", () =>
 
   it("if workers are preferred to none that bring more here", () => {
     expect(third({ tried })).toBe(
-      "Measured without a training step: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
+      "Measured without a training step: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred unless 0 workers are over 1.25× as fast.",
     );
   });
 
   it("if none are recommended although workers can be had", () => {
     const recommendation = { setting: none, score: buildScore(80) };
     expect(third({ tried, recommendation })).toMatch(
-      /workers make batches, so they would be preferred up to 1\.25×\. .*--step-time/,
+      /Workers make batches during a step, so they are preferred .*--step-time/,
     );
     expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
   });

@@ -151,7 +151,7 @@ describe("an epoch of fewer samples than a batch has", () => {
     const facts = {
       batch: { samples: 3, bytes: 24 },
       epochBatches: 1,
-      notes: ["An epoch has 3 samples: batches are of so many, and not of 8."],
+      notes: ["An epoch has 3 samples, so batches have that many instead of 8."],
     };
     expect(loader().facts).toMatchObject(facts);
     expect(alone().facts).toMatchObject(facts);

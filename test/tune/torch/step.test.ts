@@ -33,7 +33,7 @@ describe("the user's own step", () => {
       "measurement",
       /fails on a batch: ValueError: no loss for 4 samples \(.*steps\.py:\d+\)\.$/,
     ],
-    ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is no function\.$/],
+    ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is not a function\.$/],
     ["steps.py:nope", "usage", /steps\.py has no 'nope'\.$/],
     ["steps.py", "usage", /does not say where the step is\.$/],
   ])("is refused if it cannot be: %s", async (step, kind, message) => {
