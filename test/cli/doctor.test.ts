@@ -91,7 +91,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
   });
 
-  describe("with copies to the device that are slow", () => {
+  describe("with copies to the device that are slow", { retry: 2 }, () => {
     // Slow enough that other programs on a busy machine cannot make copies much slower.
     const slowFor = (occurrences: object, nvml: object = {}) =>
       machine(

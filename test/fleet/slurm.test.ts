@@ -25,9 +25,9 @@ beforeEach(async ({ skip }) => {
   await slurm.untilEmpty();
 }, 30_000);
 
-const slowLink = { link: "all", slowdown: 100 };
+const slowLink = { link: "all", slowdown: 20 };
 /** So slow that other programs on a busy machine cannot make copies much slower. */
-const steadyLink = { PINBENCH_EMULATED_LINK: "1e9" };
+const steadyLink = { PINBENCH_EMULATED_LINK: "2e8" };
 
 describe("a fleet on Slurm", { timeout: 60_000 }, () => {
   test("drains the nodes that are named, and no others if a name stands for several", async () => {

@@ -98,10 +98,10 @@ describe("a trial in two ranks", () => {
 
 describe("a second trial of a setting in force", () => {
   it("has its own epochs alone, and not those of the first one", async () => {
-    const { done, again, tell } = trialIn(1, twoWorkers, until(3));
+    const { done, again, tell } = trialIn(1, twoWorkers, until(1));
     tell(0, changed(1, 0), batches(1, [10, 20]), epoch("begin", 120), batches(1, [150, 160]));
     expect((await done).epochTurns).toEqual([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(30) }]);
-    const second = again(until(3));
+    const second = again(until(1));
     tell(0, epoch("begin", 200), batches(1, [290, 300, 310]));
     expect((await second).epochTurns).toEqual([{ batches: 2, betweenNs: ms(40), firstBatchNs: ms(90) }]);
   });
