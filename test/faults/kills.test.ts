@@ -98,6 +98,8 @@ class Trial {
   /** What was seen while the command ran, and may have left shared memory behind: processes and temporary folders. */
   readonly #pids = new Set<number>();
   readonly #scratch = new Set<string>();
+  /** Others' shared memory: a process that is gone may have had the same number. */
+  readonly #sharedBefore = new Set(readdirSync("/dev/shm"));
 
   constructor(
     readonly scenario: Scenario,
@@ -215,6 +217,7 @@ class Trial {
       .flatMap((folder) => readdirSync(folder))
       .filter((name) => !name.startsWith("pymp-"));
     const shared = readdirSync("/dev/shm").filter((name) => {
+      if (this.#sharedBefore.has(name)) return false;
       const maker = Number(/^torch_(\d+)_/.exec(name)?.[1] ?? Number.NaN);
       return this.#pids.has(maker) || [...this.#scratch].some((scratch) => name.includes(scratch));
     });
