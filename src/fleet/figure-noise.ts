@@ -133,7 +133,7 @@ const enoughForDeviation = 30;
 
 /** The sum of squares of few figures of recorded noise exceeds this times its expectation in one fleet of several hundred. */
 const leastScatter = 4;
-/** One figure counts as no more than so many recorded deviations: that it alone is off is not the noise of all. */
+/** Most recorded deviations that one figure counts as: if it alone is off, that is not the noise of all. */
 const mostDeviations = 6;
 
 /**

@@ -32,6 +32,15 @@ export const slow = { pinned: rates(44, 44), nodes: [] };
 /** The healthy link under load. */
 export const link = healthyHealth.link!;
 
+/** What a diagnosis says of its measuring, the same for each. */
+export const diagnosisContext = {
+  backend: "cuda",
+  sizeBytes: 2 ** 26,
+  createdAt: new Date("2026-11-22T10:00:00Z"),
+  wallNs: 9e9,
+  labels: {},
+} as const;
+
 /** All that is found, as a diagnosis has it. */
 export const foundIn = (examination: Examination) => byWeight(findCauses(examination).findings);
 

@@ -6,18 +6,10 @@ import { comparedWith } from "../../src/doctor/examined-device.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import { runs } from "../helpers/hostile.js";
 import { machineTree, pciFile, rootPort, switchUpstream, type TreeFiles } from "../helpers/machine-tree.js";
-import { link } from "./cause-case.js";
-
-const context = {
-  backend: "cuda",
-  sizeBytes: 2 ** 26,
-  createdAt: new Date("2026-11-22T10:00:00Z"),
-  wallNs: 9e9,
-  labels: {},
-} as const;
+import { diagnosisContext, link } from "./cause-case.js";
 
 const diagnosisOf = (change: DeviceChange, files: TreeFiles = {}): Diagnosis =>
-  diagnose(examinationOf(machineTree(files), change), context);
+  diagnose(examinationOf(machineTree(files), change), diagnosisContext);
 
 /** What the healthy machine of the fixtures reaches in each direction. */
 const expected = { h2d: 55.4, d2h: 55 };

@@ -3,22 +3,14 @@ import { diagnose } from "../../src/doctor/diagnose.js";
 import type { Diagnosis } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, deviceWith, healthyHealth, otherProgram, rates } from "../helpers/examination.js";
-import { healthyExamination, link } from "./cause-case.js";
+import { diagnosisContext, healthyExamination, link } from "./cause-case.js";
 
 /** Sentences of a diagnosis, and of several devices: which of them decides, and what is said of each. */
-
-const context = {
-  backend: "cuda",
-  sizeBytes: 2 ** 26,
-  createdAt: new Date("2026-11-22T10:00:00Z"),
-  wallNs: 9e9,
-  labels: {},
-} as const;
 
 function diagnosed(changes: readonly DeviceChange[], more: Partial<Examination> = {}): Diagnosis {
   const { devices } = healthyExamination();
   const changed = changes.map((change, i) => deviceWith(devices[i]!.path, i, change));
-  return diagnose({ ...healthyExamination(), devices: changed, ...more }, context);
+  return diagnose({ ...healthyExamination(), devices: changed, ...more }, diagnosisContext);
 }
 
 const slow: DeviceChange = { measured: { pinned: rates(44, 44), nodes: [] } };
