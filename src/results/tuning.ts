@@ -72,6 +72,8 @@ const epochTurnSchema = z.object({
   betweenNs: nanoseconds,
   /** From then until the next epoch's first batch. */
   firstBatchNs: nanoseconds,
+  /** The next epoch's first batches, which are not of the steady state, and the time until the last of them. */
+  start: z.object({ batches: count.positive(), ns: nanoseconds }).optional(),
 });
 
 /**
@@ -160,6 +162,7 @@ const recommendationSchema = z.object({
    * batch is computed from other settings. `share` is that of the job's whole time.
    */
   epochs: epochTurnSchema
+    .omit({ start: true })
     .extend({ isMeasured: z.boolean(), share: z.number().nonnegative() })
     .nullable()
     .default(null),

@@ -1,11 +1,11 @@
 import type { EpochTurn, LoaderSetting, TrialRecord } from "../results/tuning.js";
 import { median } from "../stats/order-statistics.js";
-import { longEpochStarts } from "./live/joint-arrivals.js";
-import { droppedBatches, type Score } from "./score.js";
+import type { Score } from "./score.js";
 
 /** Medians of what epochs of a running job cost under a setting. */
-export interface EpochCost extends EpochTurn {
-  /** Whether an epoch began under the setting; if not, `firstBatchNs` is computed from other settings. */
+export interface EpochCost extends Omit<EpochTurn, "start"> {
+  start: NonNullable<EpochTurn["start"]>;
+  /** Whether an epoch began under the setting; if not, its start is computed from other settings. */
   isMeasured: boolean;
 }
 
@@ -32,41 +32,45 @@ export function epochCost(
   }));
   const turns = known.flatMap((one) => one.turns);
   if (turns.length === 0) return null;
-  const middle = (of: readonly EpochTurn[], key: keyof EpochTurn) => median(of.map((turn) => turn[key]));
+  const middle = (of: readonly EpochTurn[], key: "batches" | "betweenNs" | "firstBatchNs") =>
+    median(of.map((turn) => turn[key]));
   const alike = known.filter((one) => isStarting(one.setting) === isStarting(setting));
   const own = alike.flatMap((one) => (one.setting.numWorkers === setting.numWorkers ? one.turns : []));
   const common = { batches: Math.round(middle(turns, "batches")), betweenNs: middle(turns, "betweenNs") };
   if (own.length > 0) {
     // Workers that are not persistent also end between two epochs.
     const [betweenNs, firstBatchNs] = [middle(own, "betweenNs"), middle(own, "firstBatchNs")];
-    return { ...common, betweenNs, firstBatchNs, isMeasured: true };
+    return { ...common, betweenNs, firstBatchNs, start: middleStart(own), isMeasured: true };
   }
+  const computed = (firstBatchNs: number) => {
+    const start = { batches: 1, ns: firstBatchNs };
+    return { ...common, firstBatchNs, start, isMeasured: false };
+  };
   const makeNs = makeNsPerBatch ?? 0;
-  if (!isStarting(setting)) return { ...common, firstBatchNs: makeNs, isMeasured: false };
+  if (!isStarting(setting)) return computed(makeNs);
   const distance = (one: Tried | (typeof alike)[0]) => Math.abs(one.setting.numWorkers - setting.numWorkers);
   const nearest = alike.filter((one) => one.turns.length > 0).sort((a, b) => distance(a) - distance(b))[0];
   if (nearest === undefined) return null;
   const startNs = Math.max(0, middle(nearest.turns, "firstBatchNs") - makeNs);
-  const firstBatchNs = makeNs + (startNs * setting.numWorkers) / nearest.setting.numWorkers;
-  return { ...common, firstBatchNs, isMeasured: false };
+  return computed(makeNs + (startNs * setting.numWorkers) / nearest.setting.numWorkers);
 }
 
-/**
- * Time of an epoch minus that of its batches in the steady state. In short epochs the steady state as measured includes
- * their first batches.
- */
-export function lostNs(
-  { batches, betweenNs, firstBatchNs }: EpochTurn,
-  score: Score,
-  setting: LoaderSetting,
-): number {
-  const hasStarts = batches < longEpochStarts * droppedBatches(setting);
-  return hasStarts ? betweenNs : Math.max(0, betweenNs + firstBatchNs - 1e9 / score.batchesPerSecond);
+/** Of the turns whose start was seen longest: a trial may end in one. */
+function middleStart(turns: readonly EpochTurn[]): EpochCost["start"] {
+  const starts = turns.map(({ start, firstBatchNs }) => start ?? { batches: 1, ns: firstBatchNs });
+  const batches = Math.max(...starts.map((start) => start.batches));
+  const whole = starts.filter((start) => start.batches === batches);
+  return { batches, ns: median(whole.map(({ ns }) => ns)) };
+}
+
+/** Time of an epoch minus that of its batches in the steady state. */
+function lostNs({ betweenNs, start }: EpochCost, score: Score): number {
+  return Math.max(0, betweenNs + start.ns - (1e9 * start.batches) / score.batchesPerSecond);
 }
 
 /** The rate of the whole job: an epoch's batches over its time, the time between two epochs included. */
-export function jobScore(score: Score, cost: EpochCost, setting: LoaderSetting): Score {
-  const lost = lostNs(cost, score, setting);
+export function jobScore(score: Score, cost: EpochCost): Score {
+  const lost = lostNs(cost, score);
   const over = (rate: number) => cost.batches / (cost.batches / rate + lost / 1e9);
   const { batchesPerSecond, low, high, isSettled } = score;
   return {

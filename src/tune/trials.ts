@@ -76,6 +76,8 @@ export class Trials {
   #isStorageBound = false;
   /** Most memory that a worker comes to own. */
   #workerBytes = 0;
+  /** Whether further settings of a running job have workers that persist although the script's do not. */
+  persists = false;
 
   constructor(
     readonly probe: Probe,
@@ -89,7 +91,7 @@ export class Trials {
       const steady = trials.some(isBroken) ? null : pooledScore(scores, spread);
       const cost = this.epochCost(setting);
       if (steady === null || cost === null) return { setting, score: steady, epochs: null, trials };
-      const score = jobScore(steady, cost, setting);
+      const score = jobScore(steady, cost);
       const share = 1 - score.batchesPerSecond / steady.batchesPerSecond;
       return { setting, score, epochs: { ...cost, share }, trials };
     });
@@ -165,15 +167,15 @@ export class Trials {
   }
 
   /**
-   * The setting for trying this number of workers. In a running job all else is as in the script: prefetch_factor,
-   * persistent workers, and copies.
+   * The setting for trying this number of workers. In a running job all else is as in the script (prefetch_factor,
+   * persistent workers, copies), unless workers that persist have proved faster.
    */
   settingOf(numWorkers: number, pinMemory: boolean, prefetchFactor?: number): LoaderSetting {
     const { kind, startingPoint: own } = this.probe.facts;
     if (kind !== "live" || own === null) return usualSetting(numWorkers, pinMemory, prefetchFactor);
     return {
       ...usualSetting(numWorkers, pinMemory, prefetchFactor ?? own.prefetchFactor ?? defaultPrefetchFactor),
-      persistentWorkers: numWorkers > 0 && own.persistentWorkers,
+      persistentWorkers: numWorkers > 0 && (own.persistentWorkers || this.persists),
       nonBlocking: own.nonBlocking,
     };
   }

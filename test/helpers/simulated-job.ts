@@ -1,8 +1,7 @@
 import { batchesInFlight } from "../../src/results/loader-setting.js";
 import type { EpochTurn, LoaderSetting } from "../../src/results/tuning.js";
-import { longEpochStarts } from "../../src/tune/live/joint-arrivals.js";
+import { startBatches } from "../../src/tune/live/joint-arrivals.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
-import { droppedBatches } from "../../src/tune/score.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
 /** A training job made of numbers, whose loader is changed while it runs. */
@@ -44,14 +43,52 @@ export function trueJobRate(job: SimulatedJob, setting: LoaderSetting): number {
   const { numWorkers } = setting;
   const batchMs = numWorkers === 0 ? bodyMs + makeMs : Math.max(bodyMs + handOverMs, makeMs / numWorkers);
   if (job.epochs === undefined) return 1e3 / batchMs;
-  const { batches, betweenMs } = job.epochs;
-  return (1e3 * batches) / ((batches - 1) * batchMs + betweenMs + firstBatchMs(job, setting));
+  const epoch = new SimulatedEpoch(setting, 1e6 * startMs(job, setting));
+  for (let batch = 0; batch < job.epochs.batches; ++batch) {
+    epoch.take(batch, { bodyNs: 1e6 * bodyMs, makeNs: 1e6 * makeMs, handOverNs: 1e6 * handOverMs });
+  }
+  return job.epochs.batches / (epoch.nowNs / 1e9 + job.epochs.betweenMs / 1e3);
 }
 
-/** From an epoch's begin. */
-function firstBatchMs(job: SimulatedJob, setting: LoaderSetting): number {
-  const started = setting.persistentWorkers ? 0 : setting.numWorkers;
-  return workOf(job, setting).makeMs + started * (job.epochs?.workerStartMs ?? 0);
+/** Of workers that do not persist, which start one after the other. */
+const startMs = ({ epochs }: SimulatedJob, { numWorkers, persistentWorkers }: LoaderSetting) =>
+  persistentWorkers ? 0 : numWorkers * (epochs?.workerStartMs ?? 0);
+
+/** Workers and loop from `nowNs` on, when no batch has been made. */
+class SimulatedEpoch {
+  /** When the loop got its last batch, and how long it waited for that. */
+  takenNs = 0;
+  waitNs = 0;
+  readonly #freeNs: number[];
+  readonly #takenNs: number[] = [];
+
+  constructor(
+    readonly setting: LoaderSetting,
+    public nowNs: number,
+  ) {
+    this.#freeNs = Array.from({ length: setting.numWorkers }, () => nowNs);
+  }
+
+  /** The loop takes the batch, the epoch's `batch`th, and works on it. */
+  take(
+    batch: number,
+    { bodyNs, makeNs, handOverNs }: { bodyNs: number; makeNs: number; handOverNs: number },
+  ) {
+    const { numWorkers } = this.setting;
+    const askedNs = this.nowNs;
+    if (numWorkers === 0) {
+      this.nowNs += makeNs;
+    } else {
+      const worker = batch % numWorkers;
+      const roomNs = this.#takenNs[batch - batchesInFlight(this.setting)] ?? 0;
+      this.#freeNs[worker] = Math.max(this.#freeNs[worker]!, roomNs) + makeNs;
+      this.nowNs = Math.max(this.nowNs, this.#freeNs[worker]) + handOverNs;
+    }
+    this.#takenNs.push(this.nowNs);
+    this.takenNs = this.nowNs;
+    this.waitNs = this.nowNs - askedNs;
+    this.nowNs += bodyNs;
+  }
 }
 
 /** A probe of such a job whose script has `startingPoint`. */
@@ -69,7 +106,8 @@ export class SimulatedJobProbe implements Probe {
     seed = 1,
     facts: Partial<ProbeFacts> = {},
   ) {
-    this.facts = { ...simulatedFacts, kind: "live", link: null, startingPoint, ...facts };
+    const epochBatches = job.epochs?.batches ?? simulatedFacts.epochBatches;
+    this.facts = { ...simulatedFacts, kind: "live", link: null, epochBatches, startingPoint, ...facts };
     this.#random = generator(seed);
   }
 
@@ -80,67 +118,61 @@ export class SimulatedJobProbe implements Probe {
     const speed = (1 + (job.trialNoise ?? 0) * this.#normal()) * (isFast ? job.fastStart!.factor : 1);
     const ns = (ms: number) => (ms * 1e6 * Math.max(0.1, 1 + (job.noise ?? 0) * this.#normal())) / speed;
     const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
-    const { numWorkers } = setting;
-    const free = Array.from({ length: numWorkers }, () => 0);
-    const taken: number[] = [];
+    const epochBatches = job.epochs?.batches ?? Number.POSITIVE_INFINITY;
+    const ofStart = startBatches(setting, job.epochs?.batches ?? null);
     const arrivalsNs: number[] = [];
-    let nowNs = 0;
-    let waitNs = 0;
-    for (let batch = 0; ; ++batch) {
-      const askedNs = nowNs;
-      if (this.#begins(batch, setting)) nowNs += 1e6 * firstBatchMs(job, setting);
-      if (numWorkers === 0) {
-        nowNs += ns(makeMs);
-      } else {
-        const worker = batch % numWorkers;
-        const readyNs = Math.max(free[worker]!, taken[batch - batchesInFlight(setting)] ?? 0) + ns(makeMs);
-        free[worker] = readyNs;
-        nowNs = Math.max(nowNs, readyNs) + (handOverMs === 0 ? 0 : ns(handOverMs));
+    const waits: number[] = [];
+    const turns: EpochTurn[] = [];
+    let epoch = new SimulatedEpoch(setting, 0);
+    let [ofEpoch, beganNs, leftOutNs] = [0, 0, 0];
+    for (let batch = 0; ; ++batch, ++ofEpoch) {
+      if (this.#batches + batch > 0 && (this.#batches + batch) % epochBatches === 0) {
+        const betweenNs = epoch.nowNs - epoch.takenNs + 1e6 * job.epochs!.betweenMs;
+        beganNs = epoch.nowNs;
+        epoch = new SimulatedEpoch(setting, beganNs + 1e6 * startMs(job, setting));
+        ofEpoch = 0;
+        turns.push({ batches: epochBatches, betweenNs, firstBatchNs: 0, start: { batches: 1, ns: 0 } });
       }
+      epoch.take(ofEpoch, {
+        bodyNs: ns(bodyMs),
+        makeNs: ns(makeMs),
+        handOverNs: handOverMs && ns(handOverMs),
+      });
+      if (job.heldUp?.trial === this.order.length) epoch.nowNs += (job.heldUp.factor - 1) * ns(bodyMs);
+      if (this.order.length === 1 && batch < (job.warmUp?.batches ?? 0)) epoch.nowNs += ns(job.warmUp!.ms);
+      const turn = turns.at(-1);
+      if (turn !== undefined && ofEpoch < ofStart) {
+        turn.start = { batches: ofEpoch + 1, ns: epoch.takenNs - beganNs };
+        if (ofEpoch === 0) turn.firstBatchNs = turn.start.ns;
+        leftOutNs = epoch.takenNs - (arrivalsNs.at(-1) ?? 0);
+        continue;
+      }
+      arrivalsNs.push(epoch.takenNs - leftOutNs);
       // What follows the change counts for nothing.
-      if (batch >= 2 * batchesInFlight(setting)) waitNs += nowNs - askedNs;
-      taken.push(nowNs);
-      nowNs += ns(bodyMs) * (job.heldUp?.trial === this.order.length ? job.heldUp.factor : 1);
-      if (this.order.length === 1 && batch < (job.warmUp?.batches ?? 0)) nowNs += ns(job.warmUp!.ms);
-      arrivalsNs.push(nowNs);
+      if (batch >= 2 * batchesInFlight(setting)) waits.push(epoch.waitNs);
       if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs)) {
         const { least, withinNs } = control.epochTurns ?? { least: 0, withinNs: 0 };
-        if (this.#turns(setting, batch).length >= least || nowNs >= withinNs) break;
+        if (turns.length >= least || epoch.nowNs >= withinNs) {
+          this.#batches += batch + 1;
+          break;
+        }
       }
     }
-    this.spentNs += nowNs;
-    const epochTurns = this.#turns(setting, arrivalsNs.length);
-    this.#batches += arrivalsNs.length;
+    this.spentNs += epoch.nowNs + turns.length * 1e6 * (job.epochs?.betweenMs ?? 0);
     return Promise.resolve({
       setting,
       arrivalsNs,
       aborted: false,
       failure: null,
-      waitNsPerBatch: waitNs / Math.max(1, arrivalsNs.length - 2 * batchesInFlight(setting)),
+      waitNsPerBatch: waits.reduce((sum, wait) => sum + wait, 0) / Math.max(1, waits.length),
       copyNsPerBatch: null,
       makeNsPerBatch: makeMs * 1e6,
       sharedMemoryBytes: null,
       pinnedBytes: null,
       workerPrivateBytes: null,
       storageReadBytes: null,
-      epochTurns,
+      epochTurns: turns,
     });
-  }
-
-  /** Whether an epoch begins whose start is a part of the steady state, as it is where epochs are short. */
-  #begins(batchOfTrial: number, setting: LoaderSetting): boolean {
-    const { epochs } = this.job;
-    if (epochs === undefined || epochs.batches >= longEpochStarts * droppedBatches(setting)) return false;
-    return this.#batches + batchOfTrial > 0 && (this.#batches + batchOfTrial) % epochs.batches === 0;
-  }
-
-  #turns(setting: LoaderSetting, batchesOfTrial: number): EpochTurn[] {
-    if (this.job.epochs === undefined) return [];
-    const { batches, betweenMs } = this.job.epochs;
-    const turn = { batches, betweenNs: 1e6 * betweenMs, firstBatchNs: 1e6 * firstBatchMs(this.job, setting) };
-    const epochsAfter = (count: number) => Math.floor(count / batches);
-    const length = epochsAfter(this.#batches + batchesOfTrial) - epochsAfter(this.#batches);
-    return Array.from({ length }, () => turn);
   }
 
   close(): Promise<void> {

@@ -25,8 +25,20 @@ const tried = (setting: LoaderSetting, firstMs: number[], changes: Partial<Epoch
 describe("what an epoch costs", () => {
   it("is the middle of what was met under a setting", () => {
     const all = [tried(started(2), [100, 900, 120]), tried(started(4), [300])];
-    const cost = { batches: 80, betweenNs: 40 * ms, firstBatchNs: 120 * ms, isMeasured: true };
+    const start = { batches: 1, ns: 120 * ms };
+    const cost = { batches: 80, betweenNs: 40 * ms, firstBatchNs: 120 * ms, start, isMeasured: true };
     expect(epochCost(started(2), all, null)).toEqual(cost);
+  });
+
+  it("has the start of the epochs that were seen longest: the last one may be cut off with the trial", () => {
+    const starts = [
+      { batches: 8, ns: 300 * ms },
+      { batches: 8, ns: 320 * ms },
+      { batches: 8, ns: 310 * ms },
+      { batches: 2, ns: 130 * ms },
+    ];
+    const all = starts.map((start) => tried(started(2), [100], { start }));
+    expect(epochCost(started(2), all, null)).toMatchObject({ start: { batches: 8, ns: 310 * ms } });
   });
 
   it("is unknown if no epoch began", () => {
@@ -58,28 +70,31 @@ describe("what an epoch costs", () => {
 });
 
 describe("the rate of a job", () => {
-  const cost = { batches: 100, betweenNs: 60 * ms, firstBatchNs: 150 * ms, isMeasured: true };
+  const start = { batches: 1, ns: 150 * ms };
+  const cost = { batches: 100, betweenNs: 60 * ms, firstBatchNs: 150 * ms, start, isMeasured: true };
 
   it("has the batches of an epoch in the time from one epoch's begin to the next", () => {
     // 99 gaps of 10 ms, 60 ms between, 150 ms until the first: 1.2 s.
-    const score = jobScore(scoreAt(100), cost, started(1));
+    const score = jobScore(scoreAt(100), cost);
     expect(score.batchesPerSecond).toBeCloseTo(100 / 1.2);
     // The ends of the interval, 99 and 101 batches a second, lose the same 200 ms.
     expect(score.low).toBeCloseTo(100 / (100 / 99 + 0.2));
     expect(score.high).toBeCloseTo(100 / (100 / 101 + 0.2));
   });
 
-  it("of short epochs, whose first batches are in the steady state, counts only what lies between", () => {
-    expect(jobScore(scoreAt(100), cost, started(16)).batchesPerSecond).toBeCloseTo(100 / 1.06);
+  it("has all batches of an epoch's start in the time that they took", () => {
+    // 8 batches in 230 ms, 92 in 920 ms, and 60 ms between.
+    const slow = { ...cost, start: { batches: 8, ns: 230 * ms } };
+    expect(jobScore(scoreAt(100), slow).batchesPerSecond).toBeCloseTo(100 / 1.21);
   });
 
   it("keeps ends that are open", () => {
     const open = { ...scoreAt(100), low: 0, high: Number.POSITIVE_INFINITY };
-    expect(jobScore(open, cost, started(1))).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });
+    expect(jobScore(open, cost)).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });
   });
 
   it("is never above that of its steady state", () => {
-    const none = { ...cost, betweenNs: 0, firstBatchNs: 1 };
-    expect(jobScore(scoreAt(100), none, started(1)).batchesPerSecond).toBe(100);
+    const none = { ...cost, betweenNs: 0, firstBatchNs: 1, start: { batches: 8, ns: 10 } };
+    expect(jobScore(scoreAt(100), none).batchesPerSecond).toBe(100);
   });
 });

@@ -1,17 +1,19 @@
+import type { LoaderSetting } from "../../results/tuning.js";
+import { droppedBatches } from "../score.js";
 import { type ChangeRecord, firstSteps } from "./loader-record.js";
 
 /**
- * Fewest starts' worth of batches in an epoch whose starts are left out; in shorter epochs, starts are part of the
- * steady state.
+ * Number of an epoch's first batches that are not of its steady state: those that came without the usual wait, but at
+ * most half of a short epoch.
  */
-export const longEpochStarts = 4;
+export function startBatches(setting: LoaderSetting, epochBatches: number | null): number {
+  return Math.min(droppedBatches(setting), Math.max(1, Math.floor((epochBatches ?? Infinity) / 2)));
+}
 
 /** The part of the ranks' records that counts. */
 export interface JointOptions {
-  /** Number of batches after a start that came without the usual wait. */
+  /** Number of an epoch's first batches that are left out. */
   startBatches: number;
-  /** Batches of an epoch, if known. */
-  epochBatches: number | null;
   /** False for a setting in force, which needs no start: the last `startBatches` stand for it. */
   isNew: boolean;
   /** Whether it is the script's own setting from the job's beginning: its first steps do not count, and are over. */
@@ -21,7 +23,7 @@ export interface JointOptions {
 /**
  * When each batch had arrived in the slowest of several ranks, which wait for each other in every step: nanoseconds
  * from the change, ascending. The time between two epochs (validating, saving) is left out, and so are the first
- * `startBatches` of an epoch, which no training step delayed.
+ * `startBatches` of an epoch.
  */
 export class JointArrivals {
   readonly arrivalsNs: number[] = [];
@@ -37,13 +39,9 @@ export class JointArrivals {
   #leftOut = 0;
 
   /** A record for each rank. */
-  constructor(
-    ranks: readonly ChangeRecord[],
-    { startBatches, epochBatches, isNew, isOfStart }: JointOptions,
-  ) {
+  constructor(ranks: readonly ChangeRecord[], { startBatches, isNew, isOfStart }: JointOptions) {
     this.#ranks = ranks;
-    const isLong = epochBatches === null || epochBatches >= longEpochStarts * startBatches;
-    this.#startBatches = isLong ? startBatches : 0;
+    this.#startBatches = startBatches;
     const epochs = ranks.flatMap(({ epochStarts }) => [...epochStarts.keys()]);
     const begun = epochs.filter((index) => index <= this.#available);
     const first = isOfStart ? firstSteps : 0;

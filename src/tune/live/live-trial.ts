@@ -3,7 +3,7 @@ import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tunin
 import { mean } from "../../stats/variance.js";
 import { jobEnded, type Trial, type TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../score.js";
-import { JointArrivals } from "./joint-arrivals.js";
+import { JointArrivals, startBatches } from "./joint-arrivals.js";
 import { type Makers, steadyNowNs, TrialUsage } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
@@ -88,8 +88,19 @@ export class LiveTrial {
   #takeTurns(): EpochTurn[] {
     const lostNs = (turns: readonly EpochTurn[]) =>
       turns.reduce((sum, { betweenNs, firstBatchNs }) => sum + betweenNs + firstBatchNs, 0);
-    const ofRanks = this.#records().map(({ turns }) => turns.splice(0));
+    const ofRanks = this.#records().map(({ turns, ns }) =>
+      turns.splice(0).map(({ turn, index }) => {
+        const batches = Math.min(this.#startBatches, ns.length - index);
+        const beganNs = ns[index]! - turn.firstBatchNs;
+        return { ...turn, start: { batches, ns: ns[index + batches - 1]! - beganNs } };
+      }),
+    );
     return ofRanks.sort((a, b) => lostNs(b) - lostNs(a))[0] ?? [];
+  }
+
+  get #startBatches(): number {
+    const { setting, ranks } = this.subject;
+    return startBatches(setting, ranks[0]?.loader.epochBatches ?? null);
   }
 
   /** The change failed in a rank. */
@@ -112,12 +123,11 @@ export class LiveTrial {
 
   /** Called when the change is made in all ranks. */
   #join(): boolean {
-    const { ranks, setting } = this.subject;
+    const { ranks } = this.subject;
     const records = this.#records();
     if (records.length < ranks.length) return false;
     this.#joint = new JointArrivals(records, {
-      startBatches: droppedBatches(setting),
-      epochBatches: ranks[0]?.loader.epochBatches ?? null,
+      startBatches: this.#startBatches,
       isNew: this.#isNew,
       isOfStart: this.subject.change === 0,
     });

@@ -16,8 +16,8 @@ export interface ChangeRecord {
   waitNs: number[];
   /** Index of the first batch of an epoch, and when that epoch began. */
   epochStarts: Map<number, number>;
-  /** Turns to the epochs that began under it, except the job's first one. */
-  turns: EpochTurn[];
+  /** Turns to the epochs that began under it, except the job's first one, with the index of their first batch. */
+  turns: { turn: EpochTurn; index: number }[];
   made: number;
   makeNs: number;
   collated: number;
@@ -106,7 +106,8 @@ export class LoaderRecord {
     if (began !== null && began.delivered === this.delivered) {
       record.epochStarts.set(record.ns.length, began.ns);
       if (this.#ended !== null && !discarded) {
-        record.turns.push({ ...this.#ended, firstBatchNs: Math.max(0, (ns[0] ?? began.ns) - began.ns) });
+        const turn = { ...this.#ended, firstBatchNs: Math.max(0, (ns[0] ?? began.ns) - began.ns) };
+        record.turns.push({ turn, index: record.ns.length });
         this.#ended = null;
       }
     }

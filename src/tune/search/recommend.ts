@@ -10,6 +10,7 @@ export function recommend(trials: Trials): Recommendation | null {
   const chosen = cheapestWithin(trials.measured, trials.rule);
   if (chosen === null) return null;
   const { setting, score } = chosen;
+  const { start: _, ...epochs } = trials.find(setting)?.epochs ?? { start: null };
   return {
     setting,
     score: toDocument(score),
@@ -18,7 +19,7 @@ export function recommend(trials: Trials): Recommendation | null {
     gain: gainOf(trials, chosen),
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
-    epochs: trials.find(setting)?.epochs ?? null,
+    epochs: "share" in epochs ? epochs : null,
   };
 }
 

@@ -29,9 +29,10 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
   await repeatColdStart(trials);
   let isExplored = true;
   if (facts.workersOff === null) {
+    await tryPersistence(trials);
     isExplored = await tryWorkers(trials, () => isOver(budgetShares.exploring));
     if (!isOver(budgetShares.prefetch)) await tryPrefetch(trials);
-    if (!trials.isOver) await tryPersistence(trials);
+    await tryPersistence(trials);
   }
   if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
   if (!trials.isOver) await confirm(trials, spentShare);
@@ -141,6 +142,7 @@ async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolea
       for (const workers of noBetter(trials, counts, next)) failedOf(next.pinMemory).add(workers);
     }
     await repeatColdStart(trials);
+    await tryPersistence(trials);
   }
   return false;
 }
@@ -223,24 +225,43 @@ async function tryPrefetch(trials: Trials): Promise<void> {
 const persistentTurns = 2;
 
 /**
- * If persistent workers would save a notable part of a job whose epochs start workers: tried until epochs have begun
- * with them, if these come in time; else an epoch's wait is computed.
+ * If persistent workers would save a notable part of a job whose epochs start workers: tried once, until epochs have
+ * begun with them, if these come in time; else an epoch's wait is computed. If they are faster, the search goes on with
+ * them: where each epoch starts workers, fewer of them look better than they are once they persist.
  */
 async function tryPersistence(trials: Trials): Promise<void> {
   const chosen = cheapestWithin(trials.measured, trials.rule);
-  if (chosen === null || chosen.setting.numWorkers === 0 || chosen.setting.persistentWorkers) return;
+  if (trials.isOver || chosen === null || chosen.setting.numWorkers === 0) return;
+  if (trials.tried.some(({ setting }) => setting.persistentWorkers)) return;
+  await meetEpoch(trials, chosen);
   const setting = { ...chosen.setting, persistentWorkers: true };
   const [now, then] = [chosen.setting, setting].map((one) => trials.epochCost(one));
-  if (!now || !then) return;
+  if (trials.isOver || !now || !then) return;
   const savedNs = now.firstBatchNs - then.firstBatchNs;
   const epochNs = (1e9 * now.batches) / chosen.score.batchesPerSecond;
   if (savedNs <= trials.rule.tolerance * epochNs) return;
-  const withinNs = (persistentTurns + 0.5) * epochNs;
-  const isInReach = withinNs <= trials.options.stopping.mostNs;
   await trials.run(setting, {
     tolerance: neverRuledOut,
-    ...(isInReach ? { epochTurns: { least: persistentTurns, withinNs } } : {}),
+    ...turnsWithin(trials, persistentTurns, epochNs),
   });
+  trials.persists = cheapestWithin(trials.measured, trials.rule)?.setting.persistentWorkers ?? false;
+}
+
+/**
+ * Measures a setting once more until an epoch begins with it, if that is in reach and none has begun: a loop that hardly
+ * waits within an epoch may wait at its beginning while workers start.
+ */
+async function meetEpoch(trials: Trials, { setting, score, trials: count }: Measured): Promise<void> {
+  const { kind, epochBatches } = trials.probe.facts;
+  if (kind !== "live" || epochBatches === null || count > 1 || trials.epochCost(setting) !== null) return;
+  const turns = turnsWithin(trials, 1, (1e9 * epochBatches) / score.batchesPerSecond);
+  if (turns.epochTurns !== undefined) await trials.run(setting, { tolerance: neverRuledOut, ...turns });
+}
+
+/** Asks a trial for this many epochs, if they come within the longest time for a trial. */
+function turnsWithin(trials: Trials, least: number, epochNs: number) {
+  const withinNs = (least + 0.5) * epochNs;
+  return withinNs <= trials.options.stopping.mostNs ? { epochTurns: { least, withinNs } } : {};
 }
 
 /** Share of the time for a batch; less waiting leaves nothing to gain. */

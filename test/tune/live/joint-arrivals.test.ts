@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { JointArrivals, type JointOptions } from "../../../src/tune/live/joint-arrivals.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import { JointArrivals, type JointOptions, startBatches } from "../../../src/tune/live/joint-arrivals.js";
 import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
 import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
 
@@ -14,7 +15,6 @@ function rankThat(change: number, ...told: Told[]) {
 
 const options = (changes: Partial<JointOptions> = {}): JointOptions => ({
   startBatches: 0,
-  epochBatches: null,
   isNew: true,
   isOfStart: false,
   ...changes,
@@ -55,10 +55,11 @@ describe("between two epochs", () => {
     expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  it("with short epochs their starts are part of the steady state, and validating is not", () => {
-    const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, every(10, 1010, 5)));
-    const joint = new JointArrivals([record], options({ startBatches: 3, epochBatches: 5 }));
-    expect(arrivalsMs(joint)).toEqual(every(10, 10, 10));
+  it("of short epochs half belongs to the start at most", () => {
+    const setting = { ...usualSetting(4, false) };
+    expect([null, 1000, 32, 20, 1].map((length) => startBatches(setting, length))).toEqual([
+      16, 16, 16, 10, 1,
+    ]);
   });
 
   it.each([
@@ -68,7 +69,7 @@ describe("between two epochs", () => {
     const ranks = begins.map((begin) =>
       rankThat(0, ...own, epoch("begin", begin), batches(0, every(10, 1310, 5))),
     );
-    const joint = new JointArrivals(ranks, options({ startBatches: 3, epochBatches: 5 }));
+    const joint = new JointArrivals(ranks, options());
     expect(arrivalsMs(joint)).toEqual(every(10, 10, 10));
   });
 

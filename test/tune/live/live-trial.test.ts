@@ -100,9 +100,13 @@ describe("a second trial of a setting in force", () => {
   it("has its own epochs alone, and not those of the first one", async () => {
     const { done, again, tell } = trialIn(1, twoWorkers, until(1));
     tell(0, changed(1, 0), batches(1, [10, 20]), epoch("begin", 120), batches(1, [150, 160]));
-    expect((await done).epochTurns).toEqual([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(30) }]);
+    const [first] = (await done).epochTurns!;
+    // The trial ended after two batches of the epoch, of which more would be its start.
+    const start = { batches: 2, ns: ms(40) };
+    expect(first).toEqual({ batches: 2, betweenNs: ms(100), firstBatchNs: ms(30), start });
     const second = again(until(1));
     tell(0, epoch("begin", 200), batches(1, [290, 300, 310]));
-    expect((await second).epochTurns).toEqual([{ batches: 2, betweenNs: ms(40), firstBatchNs: ms(90) }]);
+    const turn = { batches: 2, betweenNs: ms(40), firstBatchNs: ms(90), start: { batches: 3, ns: ms(110) } };
+    expect((await second).epochTurns).toEqual([turn]);
   });
 });
