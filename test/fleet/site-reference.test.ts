@@ -57,7 +57,7 @@ describe("a site's own reference", () => {
     const results = fleet(8).map((result) => ({
       ...result,
       // GPU 1 reaches 22 GB/s, and on one node 20 back.
-      cells: result.cells.map((cell, i) =>
+      cells: result.cells.map((cell) =>
         cell.device === 0
           ? buildCell({ ...cell, GBps: 24 })
           : buildCell({
