@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { diagnose } from "../../src/doctor/diagnose.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import {
@@ -9,7 +10,7 @@ import {
   pciFile,
   type TreeFiles,
 } from "../helpers/machine-tree.js";
-import { foundIn, link, slow } from "./cause-case.js";
+import { diagnosisContext, foundIn, link, slow } from "./cause-case.js";
 
 /** Two devices of one machine, each with a change of its own. */
 function examine(first: DeviceChange, second: DeviceChange, files: TreeFiles = {}): Examination {
@@ -65,6 +66,21 @@ describe("of two devices", () => {
     },
   );
 
+  it("slow copies are laid to another program on the one that it uses", () => {
+    const uneven = { slowShare: { h2d: 0.3, d2h: 0 } };
+    const used = { measured: uneven, other: { others: [otherProgram({ pid: 4711 })] } };
+    const at = {
+      activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 },
+    };
+    const { findings, unseen } = diagnose(
+      examine({}, { ...used, health: { replays: null }, other: { ...used.other, ...at } }),
+      diagnosisContext,
+    );
+    expect(findings).toMatchObject([{ cause: "device-shared", device: 1, weight: "costs" }]);
+    // What the second one does not report is said too.
+    expect(unseen).toContain("replay counters: NVML does not report them");
+  });
+
   it("the one that loses more comes first", () => {
     const narrower = {
       health: { link: { ...link, width: 4 } },
@@ -85,5 +101,10 @@ describe("of two devices", () => {
     const kept = { measured: { together: rates(55, 54.8) } };
     expect(found(examine(kept, shared))).toEqual([["uplink-shared", 1]]);
     expect(found(examine(shared, kept))).toEqual([["uplink-shared", 0]]);
+    const slower = { measured: { together: rates(20.1, 19.9) } };
+    expect(foundIn(examine(shared, slower)).map(({ device, evidence }) => [device, evidence[1]])).toEqual([
+      [0, "all devices together: 28.1 GB/s to the device, 27.9 GB/s back"],
+      [1, "all devices together: 20.1 GB/s to the device, 19.9 GB/s back"],
+    ]);
   });
 });

@@ -47,6 +47,9 @@ describe("results of one host", () => {
     expect(node!.notes).toEqual(["2 older results of it do not count"]);
     const [two] = joinResults([result([50], at(0, 18)), result([40], at(0, 20))]);
     expect(two!.notes).toEqual(["an older result of it does not count"]);
+    // Two of them are of one occasion.
+    const [three] = joinResults([result([50], at(0, 18)), result([50], at(1, 18)), result([40], at(0, 20))]);
+    expect(three!.notes).toEqual(["2 older results of it do not count"]);
   });
 
   it("without a time are listed as notes, or by their files if there are no others", () => {
@@ -112,11 +115,15 @@ describe("GPUs of several results", () => {
 
   it("of which one part failed are a node that did", () => {
     const failed = { state: "failed", reason: "it broke" } as const;
-    const [node] = joinResults([
-      result([50], at(0), failed, gpuAt("b", "0000:20:00.0")),
-      result([60], at(1), {}, gpuAt("a", "0000:10:00.0")),
-    ]);
-    expect(node).toMatchObject(failed);
+    const [older, newer] = [at(0), at(1)];
+    for (const ofFailed of [older, newer]) {
+      const changes = (startedAt: string) => (startedAt === ofFailed ? failed : {});
+      const [node] = joinResults([
+        result([50], older, changes(older), gpuAt("b", "0000:20:00.0")),
+        result([60], newer, changes(newer), gpuAt("a", "0000:10:00.0")),
+      ]);
+      expect(node).toMatchObject(failed);
+    }
   });
 
   it("at the same place, or at none that is known, are of two machines: the older one has another name", () => {

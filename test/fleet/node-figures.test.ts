@@ -7,10 +7,13 @@ import {
   buildDocument,
   buildFailed,
   buildMismatch,
+  buildSkipped,
   type DocumentPart,
 } from "../helpers/result-document.js";
 
 const twoGpus = [0, 1].map((ordinal) => buildDevice({ ordinal, uuid: `GPU-${ordinal}` }));
+/** GPUs that were chosen of several: their places in the list are not their numbers. */
+const chosen = [1, 3].map((ordinal) => buildDevice({ ordinal, uuid: `GPU-${ordinal}` }));
 const nodeOf = (cells: CellResult[], part: DocumentPart = {}, devices = twoGpus) =>
   figuresOfNode(buildDocument({ devices, ...part, cells }), null);
 const on = (device: number, GBps = 50) => buildCell({ device, GBps });
@@ -51,6 +54,8 @@ describe("a node's figures", () => {
     expect(notesOf(failed(0), failed(1))).toEqual([
       expect.stringMatching(/^it has no figure of d2h\/pinned/),
     ]);
+    const { notes } = nodeOf([on(1), on(3), failed(3)], {}, chosen);
+    expect(notes).toEqual([expect.stringMatching(/^GPU 3: it has no figure/)]);
   });
 });
 
@@ -58,7 +63,9 @@ describe("a node's state", () => {
   it("is measured with a figure of any GPU, and failed with none", () => {
     expect(nodeOf([on(1)]).state).toBe("measured");
     expect(nodeOf([])).toMatchObject({ state: "failed", reason: "its result has no figures" });
-    expect(nodeOf([buildFailed({ device: 0 }, "E", "no memory")])).toMatchObject({
+    expect(
+      nodeOf([buildSkipped({ device: 0 }, "no room"), buildFailed({ device: 1 }, "E", "no memory")]),
+    ).toMatchObject({
       state: "failed",
       reason: "it failed: no memory",
     });
@@ -83,6 +90,7 @@ describe("a node's state", () => {
       reason: "copies of all GPUs came back wrong",
     });
     expect(nodeOf([wrong(0)], {}, twoGpus.slice(0, 1)).reason).toBe("copies of GPU 0 came back wrong");
+    expect(nodeOf([wrong(3), on(1)], {}, chosen).reason).toBe("copies of GPU 3 came back wrong");
     const three = [...twoGpus, buildDevice({ ordinal: 2 })];
     expect(nodeOf([wrong(2), wrong(0)], {}, three).reason).toBe("copies of GPU 0, 2 came back wrong");
   });

@@ -39,6 +39,10 @@ describe("links of an outlier", () => {
     expect(evidence(linked("x", [link(5, 8), link(4, 16), null]), null)).toEqual([
       "The links of 2 of its 2 GPUs ran at gen5 x8, gen4 x16 under load, and can do gen5 x16.",
     ]);
+    const unlike = linked("x", [link(5, 8), link(6, 16)], [link(5, 16), link(6, 16)]);
+    expect(evidence(unlike, null)).toEqual([
+      "The links of 1 of its 2 GPUs ran at gen5 x8 under load, and can do gen5 x16.",
+    ]);
     // Twice the lanes of one generation less carry the same.
     expect(evidence(linked("x", [link(4, 16)], [link(5, 8)]), 0, [linked("n", [link(5, 8)])])).toEqual([]);
   });
@@ -226,6 +230,11 @@ describe("places of slow GPUs, by hand", () => {
       },
     ]);
     expect(placesOf(slow([40, 40, 40, 40])).slowPlaces[0]!.reason).toMatch(/: 20 % slower in/);
+    // Of several cells, by the largest loss of each GPU.
+    const inTwo = fleet(8, (node, gpu) =>
+      gpu === 2 && node < 4 ? { pinned: 40, back: 25 } : { pinned: wobble(node), back: wobble(node) },
+    );
+    expect(placesOf(inTwo).slowPlaces[0]!.reason).toMatch(/: 50 % slower in d2h pinned 64 MiB/);
   });
 
   it("are named by their address alone, or by their ordinal, as machines have them", () => {

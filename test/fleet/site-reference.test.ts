@@ -53,6 +53,27 @@ describe("a site's own reference", () => {
     expect(listed[0]!.alone.d2h).toBeCloseTo(24 / 31.5, 2);
   });
 
+  it("is of all GPUs of a node and of both ways: the widest range decides what is tolerated", () => {
+    const results = fleet(8).map((result) => ({
+      ...result,
+      // GPU 1 reaches 22 GB/s, and on one node 20 back.
+      cells: result.cells.map((cell) =>
+        cell.device === 0
+          ? buildCell({ ...cell, GBps: 24 })
+          : buildCell({
+              ...cell,
+              GBps: cell.direction === "d2h" && result.host!.hostname === "n05" ? 20 : 22,
+            }),
+      ),
+    }));
+    const { listed } = siteReferenceOf(
+      results.map((result) => figuresOfNode(result, null)),
+      judged(fleet(8)),
+    );
+    expect(listed[0]!.alone.h2d).toBeCloseTo(23 / 31.5, 2);
+    expect(listed[0]!.tolerance).toBeCloseTo(2 * (1 - 20 / 23), 2);
+  });
+
   it("names a slow node of its kind later, if it is one of two", () => {
     const site = referenceOfFleet(fleet(8));
     const two = fleet(2, { n01: { speed: pinnedAt(0.8) } });

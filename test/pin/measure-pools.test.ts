@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { NativeDriver, NativeError } from "../../src/native/contract.js";
 import type { NativePool, PoolOptions } from "../../src/native/loader-contract.js";
@@ -43,9 +46,9 @@ class FakeDevice extends FakeSession {
       touchNs: ns / 2,
       registerNs: ns / 2,
       hugePageBytes: null,
-      copy: async (_, sizeBytes, copies) => {
+      copy: async (direction, sizeBytes, copies) => {
         this.beforeCopy();
-        return Float64Array.from({ length: copies }, () => sizeBytes / 50);
+        return Float64Array.from({ length: copies }, () => sizeBytes / (direction === "h2d" ? 50 : 40));
       },
       release: async () => {
         if (this.held > 0) --this.held;
@@ -60,7 +63,6 @@ class FakeDevice extends FakeSession {
   }
 }
 
-const root = "/nowhere-of-pinbench";
 const ways = ["host-alloc", "register", "register-huge"] as const;
 
 function measurement(
@@ -70,6 +72,7 @@ function measurement(
     sizesBytes?: number[];
     signal?: AbortSignal;
     openNeighbour?: () => Promise<Neighbour>;
+    root?: string;
   } = {},
 ) {
   const { budgetMs = 60_000, sizesBytes = [GiB], signal = new AbortController().signal } = more;
@@ -81,7 +84,7 @@ function measurement(
     sizesBytes,
     shapes: { ways, pieces: null, pieceSizesBytes: null, stalls: false, threads: null },
     openNeighbour: more.openNeighbour ?? null,
-    root,
+    root: more.root ?? "/nowhere-of-pinbench",
     endMs: performance.now() + budgetMs,
     signal,
     onActivity: () => undefined,
@@ -205,6 +208,21 @@ class FakeNeighbour implements Neighbour {
   }
 }
 
+it("copies have a rate for each direction, and memory is that of the process in bytes", async () => {
+  const root = await mkdtemp(join(tmpdir(), "pinbench-"));
+  await mkdir(join(root, "proc/self"), { recursive: true });
+  const status = "VmLck:\t       3 kB\nVmPin:\t       5 kB\nVmRSS:\t      70 kB\n";
+  await writeFile(join(root, "proc/self/status"), status);
+  const found = measurement(new FakeDevice(), { root });
+  await found.measure();
+  await rm(root, { recursive: true });
+  expect(found.pools[0]!.record()).toMatchObject({
+    h2dGigabytesPerSecond: { median: 50 },
+    d2hGigabytesPerSecond: { median: 40 },
+    memory: { held: { residentBytes: 70 * 1024, pinnedBytes: 5 * 1024, lockedBytes: 3 * 1024 } },
+  });
+});
+
 describe("another process", () => {
   const opened = (neighbour: Neighbour) => ({ openNeighbour: async () => neighbour });
 
@@ -311,14 +329,44 @@ describe("what is refused", () => {
       [1, 0],
       [16, 0],
     ]);
-    const tried = device.asked.filter(({ way, bytes }) => way === "register" && bytes === 2 * GiB);
-    expect(tried).toEqual([]);
+    const tried = device.asked.filter(({ bytes }) => bytes === 2 * GiB).map(({ way }) => way);
+    expect(new Set(tried)).toEqual(new Set(["host-alloc", "register-huge"]));
     const larger = found.pools.filter(
       ({ shape, sizeBytes }) => shape.way === "register" && sizeBytes === 2 * GiB,
     );
     expect(larger.map((pool) => pool.record())).toMatchObject(
       Array(3).fill({ outcome: "omitted", reason: "1 GiB was refused" }),
     );
+  });
+
+  it("after it was measured is asked for once more at most, and keeps its figures", async () => {
+    const device = new FakeDevice();
+    const isOne = ({ way, pieces, bytes }: PoolOptions) =>
+      way === "host-alloc" && pieces === 1 && bytes === GiB;
+    device.beforeObtain = () => {
+      if (isOne(device.asked.at(-1)!) && device.asked.filter(isOne).length > 1)
+        throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device);
+    await found.measure();
+    expect(device.asked.filter(isOne)).toHaveLength(2);
+    expect(found.pools[0]!.record()).toMatchObject({ outcome: "measured", samples: [{}], error: null });
+    expect(found.omitted).toEqual([expect.stringMatching(/^1 GiB by host-alloc.* once more: /)]);
+    expect(found.limits).toEqual([]);
+  });
+
+  it("for want of huge pages says how root reserves them, and has no limit of its size", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way }) => {
+      if (way === "register-huge") throw nativeError("NO_HUGE_PAGES");
+    };
+    const found = measurement(device);
+    await found.measure();
+    expect(found.pools.at(-1)!.record()).toMatchObject({
+      outcome: "refused",
+      reason: expect.stringContaining("sysctl vm.nr_hugepages, 512 of them for each GiB"),
+    });
+    expect(found.limits).toEqual([]);
   });
 
   it("has no limit looked for when the time is over", async () => {

@@ -94,6 +94,10 @@ describe("CSV", () => {
       latency_us_median: "",
       outcome: "converged",
     });
+    const small = buildCell({ mode: "latency", GBps: 2, latencyUs: { median: 4, p99: 8 } });
+    expect(parseCsv(drawn(resultKind, buildDocument({ cells: [small] }), "csv"))).toMatchObject([
+      { latency_us_median: "4", latency_us_p90: "6", latency_us_p99: "8" },
+    ]);
   });
 
   it("says in each row that the device is emulated", () => {

@@ -172,6 +172,16 @@ describe("the cold start", () => {
     const text = render({ coldStart: [buildColdStart({ pinning: refused })] }).replaceAll(/\s+/g, " ");
     expect(text.split(`registered memory was refused: ${reason}`)).toHaveLength(2);
   });
+
+  it("are each device's own, by its number", () => {
+    const chosen = [1, 3];
+    const text = render({
+      devices: chosen.map((ordinal) => buildDevice({ ordinal })),
+      cells: chosen.map((device) => buildCell({ device })),
+      coldStart: chosen.map((device) => buildColdStart({ device, initNs: device * 1e8 })),
+    });
+    expect(text).toMatch(/Cold start, device 1:.*driver 100 ms.*Cold start, device 3:.*driver 300 ms/s);
+  });
 });
 
 describe("colours", () => {

@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { type DevicePlace, sharedUpstream } from "../../src/report/shared-topology.js";
+import {
+  type DevicePlace,
+  describeSharing,
+  sharedUpstream,
+  sharingSentence,
+} from "../../src/report/shared-topology.js";
 
 const place = (upstreamPath: string[] | null, numaNode: number | null): DevicePlace => ({
   upstreamPath,
@@ -53,6 +58,25 @@ it.each([
 ])("devices share %s", (_, one, other, expected) => {
   expect(sharedUpstream([one, other])).toEqual(expected);
   expect(sharedUpstream([other, one])).toEqual(expected);
+});
+
+it("is no NUMA node if a third device is on another", () => {
+  expect(sharedUpstream([0, 0, 1].map((node) => place(null, node)))).toBeNull();
+});
+
+it("is told with the fewest devices first, by their numbers", () => {
+  const device = (ordinal: number, rest: string[], node = 0) => ({
+    ...place([...hostBridge, ...rest], node),
+    ordinal,
+  });
+  const [first, second] = ["0000:00:01.0", "0000:00:02.0"] as const;
+  const devices = [device(1, [first]), device(3, [second]), device(5, [second]), device(7, [first])];
+  expect(describeSharing(devices, null)).toBe(
+    "devices 1 and 7: PCIe root port 0000:00:01.0; devices 3 and 5: PCIe root port 0000:00:02.0; devices 1, 3, 5 and 7: PCIe host bridge pci0000:00",
+  );
+  expect(sharingSentence(devices.slice(2, 3), devices, null)).toBe(
+    "devices 3 and 5 share PCIe root port 0000:00:02.0, and devices 1, 5 and 7 share PCIe host bridge pci0000:00",
+  );
 });
 
 it("is what all of several devices share", () => {

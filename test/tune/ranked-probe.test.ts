@@ -73,12 +73,19 @@ describe("a trial of several ranks", () => {
 
   it("has the figures of one rank: means, and a share of the /dev/shm that all of them have seen", async () => {
     const ranked = await rankedOf(
-      new Rank(10, { waitNsPerBatch: 2e6, pinnedBytes: 100, workerPrivateBytes: 50, sharedMemoryBytes: 600 }),
+      new Rank(10, {
+        waitNsPerBatch: 2e6,
+        pinnedBytes: 100,
+        workerPrivateBytes: 50,
+        sharedMemoryBytes: 600,
+        sampleCopies: 1,
+      }),
       new Rank(10, {
         waitNsPerBatch: 4e6,
         pinnedBytes: 300,
         workerPrivateBytes: null,
         sharedMemoryBytes: 590,
+        sampleCopies: 2,
       }),
     );
     expect(await ranked.measure(four, until(5))).toMatchObject({
@@ -86,7 +93,20 @@ describe("a trial of several ranks", () => {
       pinnedBytes: 200,
       workerPrivateBytes: 50,
       sharedMemoryBytes: 300,
+      sampleCopies: 2,
     });
+  });
+
+  it("is made ready in all of them, and all are closed", async () => {
+    const ready: number[] = [];
+    const ranks = [0, 1, 2].map((rank) =>
+      Object.assign(new Rank(10), { ready: async () => void ready.push(rank) }),
+    );
+    const ranked = await rankedOf(...ranks);
+    await ranked.ready!(never);
+    expect(ready).toEqual([0, 1, 2]);
+    await ranked.close();
+    expect(ranks.map(({ isClosed }) => isClosed)).toEqual([true, true, true]);
   });
 
   it("adds nothing up if each rank counts its own batches, like the model of a loader", async () => {

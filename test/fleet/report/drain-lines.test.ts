@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { fleetKind, fleetKindFor } from "../../../src/fleet/report/fleet-report.js";
 import { drawn } from "../../helpers/drawn.js";
-import { buildFleet, buildLacking, buildMixedFleet, buildOutlier } from "../../helpers/fleet.js";
+import { buildFleet, buildLacking, buildMixedFleet, buildOutlier, pinnedTo } from "../../helpers/fleet.js";
 
 const drain = (...args: Parameters<typeof buildFleet>) =>
   drawn(fleetKind, buildFleet(...args), "drain", fileScreen());
@@ -68,6 +68,12 @@ describe("a name that Slurm does not know as a node's", () => {
 });
 
 describe("lines that drain nodes", () => {
+  it("say of several slow GPUs which is the slowest, and how many more there are", () => {
+    const worse = [{ ...pinnedTo, figure: 13.85, centre: 55.4, change: -0.75, adjustedPValue: 1e-9 }];
+    const outliers = [buildOutlier("n02", { device: 0 }), buildOutlier("n02", { device: 3, cells: worse })];
+    expect(drain({ outliers })).toContain('"pinbench: GPU 3 and 1 more GPU 75.0 % slower (H2D pinned');
+  });
+
   it("have a reason each, in the words of the report", () => {
     expect(drawn(fleetKind, buildMixedFleet(), "drain", fileScreen())).toBe(
       `scontrol update nodename="n007" state=drain reason="pinbench: GPU 1 50.0 % slower (H2D pinned 64 MiB x1)"

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { StripChart } from "../../../src/draw/chart/chart.js";
 import { fleetCharts } from "../../../src/fleet/report/fleet-charts.js";
 import { pageOfDocuments } from "../../../src/kinds/draw-documents.js";
-import { buildFleet, buildLacking, buildOutlier } from "../../helpers/fleet.js";
+import { buildFleet, buildLacking, buildNode, buildOutlier } from "../../helpers/fleet.js";
 
 const chartsOf = (...args: Parameters<typeof buildFleet>) => fleetCharts(buildFleet(...args)) as StripChart[];
 
@@ -23,6 +23,16 @@ describe("the chart of a group", () => {
   it("marks all GPUs of a node that is slow as a whole", () => {
     const [chart] = chartsOf({ outliers: [buildOutlier("n02", { device: null, uuid: null })] });
     expect(chart!.rows[0]!.marks.map(({ text }) => text.slice(0, 9))).toEqual(["n02 GPU 0", "n02 GPU 1"]);
+  });
+
+  it("names a slow GPU by its number, which may be another than its place in the list", () => {
+    const node = buildNode("n02");
+    const nodes = [
+      "n01",
+      { ...node, devices: node.devices.map((one, i) => ({ ...one, ordinal: 1 + 2 * i })) },
+    ];
+    const [chart] = chartsOf({ nodes, outliers: [buildOutlier("n02", { device: 3 })] });
+    expect(chart!.rows[0]!.marks.map(({ name }) => name)).toEqual(["n02 GPU 3"]);
   });
 
   it("marks a slow GPU in each cell in which it lost the threshold, also where this cell alone does not show it", () => {

@@ -218,6 +218,8 @@ describe("bandwidth by workers", () => {
     expect(named(charts, "h2d-by-workers-most-gain").title).toContain(
       "copies of 64 KiB, where more workers gain most (4.0×)",
     );
+    const two = [...byWorkers({ sizeBytes: MiB }, [10, 20, 40]), ...cells];
+    expect(named(chartsOf({ cells: two }), "h2d-by-workers-most-gain").title).toContain("copies of 1 MiB");
     const alike = [
       ...byWorkers({ sizeBytes: 64 * KiB }, [10, 20]),
       ...byWorkers({ sizeBytes: MiB }, [10, 20]),
@@ -280,20 +282,23 @@ describe("the cost of pinning", () => {
 });
 
 describe("devices at once", () => {
-  const devices = [0, 1].map((ordinal) => buildDevice({ ordinal }));
-  const cells: CellResult[] = [0, 1].flatMap((device) => [
-    buildCell({ device, GBps: 50 }),
-    buildCell({ device, together: [0, 1], GBps: 40 }),
-  ]);
+  // Two of four were chosen: their places in the list are not their numbers.
+  const devices = [1, 3].map((ordinal) => buildDevice({ ordinal }));
+  const cells: CellResult[] = [
+    buildCell({ device: 1, GBps: 50 }),
+    buildCell({ device: 1, together: [1, 3], GBps: 40 }),
+    buildCell({ device: 3, GBps: 40 }),
+    buildCell({ device: 3, together: [1, 3], GBps: 14 }),
+  ];
 
   it("stand each against itself alone, the sum beside the name", () => {
     const chart = named<BarChart>(chartsOf({ cells, devices }), "h2d-at-once");
     expect(barsOf(chart)).toEqual({
-      "pinned: all devices at once 80.0 GB/s, 80.0 % of alone": [
-        "device 0 alone: 50.0",
-        "at once: 40.0, 80.0 % of alone",
+      "pinned: all devices at once 54.0 GB/s, 60.0 % of alone": [
         "device 1 alone: 50.0",
         "at once: 40.0, 80.0 % of alone",
+        "device 3 alone: 40.0",
+        "at once: 14.0, 35.0 % of alone",
       ],
     });
     expect(chart.groups[0]!.bars.map(({ isReference }) => isReference === true)).toEqual([
@@ -307,7 +312,7 @@ describe("devices at once", () => {
   it("say nothing of alone if that was not measured", () => {
     const together = cells.filter((cell) => cell.together !== undefined);
     const chart = named<BarChart>(chartsOf({ cells: together, devices }), "h2d-at-once");
-    expect(chart.groups[0]!.bars.map(({ text }) => text)).toEqual(["40.0", "40.0"]);
+    expect(chart.groups[0]!.bars.map(({ text }) => text)).toEqual(["40.0", "14.0"]);
   });
 
   it("have a bar a pair, and a chart a path if these are many", () => {
@@ -320,9 +325,10 @@ describe("devices at once", () => {
         ),
       );
     const eight = Array.from({ length: 8 }, (_, ordinal) => buildDevice({ ordinal }));
-    const few = chartsOf({ cells: pairs(2, ["write", "read"]), devices });
+    const few = chartsOf({ cells: pairs(3, ["write", "read"]).reverse(), devices: eight.slice(0, 3) });
+    const inOrder = ["0 → 1", "0 → 2", "1 → 0", "1 → 2", "2 → 0", "2 → 1"].map((pair) => `${pair}: 390.0`);
     expect(barsOf(named<BarChart>(few, "p2p-pairs"))).toMatchObject({
-      "write: the source's copy engine": ["0 → 1: 390.0", "1 → 0: 390.0"],
+      "write: the source's copy engine": inOrder,
     });
     const many = chartsOf({ cells: pairs(8, ["write", "read"]), devices: eight }).map(({ name }) => name);
     expect(many).toEqual(expect.arrayContaining(["p2p-write-pairs", "p2p-read-pairs"]));
@@ -351,12 +357,15 @@ describe("copies beside loads and in chunks", () => {
       buildCell({ sizeBytes, GBps: 50 }),
       buildCell({ sizeBytes, chunks: 1, GBps: 25, result: { computeNs: 2e6 } }),
       buildCell({ sizeBytes, chunks: 4, GBps: 40, result: { computeNs: 2e6 } }),
+      buildCell({ sizeBytes, memory: "pageable", GBps: 20 }),
+      buildCell({ sizeBytes, memory: "pageable", chunks: 4, GBps: 10, result: { computeNs: 2e6 } }),
     ];
     const chart = named<BarChart>(chartsOf({ cells }), "h2d-pipeline");
     expect(barsOf(chart)).toEqual({
+      pageable: ["copy alone: 5.00", "kernels alone: 2.00", "4 chunks: 10.0"],
       pinned: ["copy alone: 2.00", "kernels alone: 2.00", "1 chunk: 4.00", "4 chunks: 2.50, gain 1.60×"],
     });
-    const [, , , four] = chart.groups[0]!.bars;
+    const [, , , four] = chart.groups.find(({ name }) => name === "pinned")!.bars;
     expect(four!.low!).toBeLessThan(four!.value);
     expect(four!.high!).toBeGreaterThan(four!.value);
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import { LiveTrial } from "../../../src/tune/live/live-trial.js";
@@ -81,6 +81,38 @@ describe("a trial in two ranks", () => {
     expect(trial.arrivalsNs).toEqual([7, 20, 26].map(ms));
     expect(trial).toMatchObject({ makeNsPerBatch: ms(14), collateNsPerBatch: ms(3) });
     expect(trial).not.toHaveProperty("handOverNsPerBatch");
+  });
+
+  it("has the epochs of the one that lost most time by them, and waits until both have had theirs", async () => {
+    const control = { ...until(2), epochTurns: { least: 1, withinNs: 1e18 } };
+    const { done, tell } = trialIn(2, twoWorkers, control);
+    let isOver = false;
+    void done.then(() => (isOver = true));
+    for (const rank of [0, 1]) tell(rank, changed(1, 0), batches(1, [10, 20]));
+    tell(1, epoch("begin", 120), batches(1, [170, 180]));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    tell(0, epoch("begin", 40), batches(1, [50, 60]));
+    expect((await done).epochTurns).toEqual([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(50) }]);
+  });
+
+  it("knows no open wait, and is not over for want of batches, while one of them is between two epochs", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const isTold = async (...ends: number[]) => {
+      const aborting = new AbortController();
+      const { done, tell } = trialIn(2, twoWorkers, { ...until(9), signal: aborting.signal, timeoutNs: 1e9 });
+      for (const rank of [0, 1]) tell(rank, changed(1, 0), batches(1, [10, 20]));
+      for (const rank of ends) tell(rank, epoch("end", 30));
+      await vi.advanceTimersByTimeAsync(ends.length === 0 ? 900 : 5000);
+      aborting.abort();
+      const { failure, aborted, endedNs } = await done;
+      return { failure, aborted, isOpen: endedNs !== undefined };
+    };
+    expect(await isTold()).toEqual({ failure: null, aborted: true, isOpen: true });
+    for (const ends of [[0], [1], [0, 1]]) {
+      expect(await isTold(...ends), ends.join()).toEqual({ failure: null, aborted: true, isOpen: false });
+    }
   });
 
   it("is over with the first that says that the change came to nothing, and takes no more", async () => {

@@ -341,7 +341,8 @@ describe("of a running job", () => {
 
   it("the gain of a perfect loader, starts of epochs included", () => {
     // 72 batches a second, each waited for 2.5 ms: 18 %, and 0.25 s in each 80 of them: 22.5 %.
-    const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns: [turn] })];
+    const epochTurns = [900e6, 250e6, 240e6].map((firstBatchNs) => ({ ...turn, firstBatchNs }));
+    const tried = [buildTried(own, 72, { waitNsPerBatch: 2.5e6, epochTurns })];
     const part = { probe: live, tried, recommendation: { setting: own, gain: null } };
     expect(reasons(part)[2]).toBe(
       "With the script's own settings, a loader without any waits would make the job at most 1.69× as fast.",
