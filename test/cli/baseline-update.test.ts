@@ -9,6 +9,12 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { baselineAt, filesIn } from "../helpers/baseline-folder.js";
+import {
+  buildCellComparison,
+  buildCellComparisons,
+  buildComparison,
+  buildGroup,
+} from "../helpers/comparison.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli, playRuns } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
@@ -125,6 +131,63 @@ describe("the level that a baseline began with", () => {
       ),
     ]);
     expect(filesIn(folder)).toEqual(held);
+  });
+});
+
+describe("what an update says of the level", () => {
+  const folderWith = async (comparison: Comparison) => {
+    const folder = await newBaseline(runsAt(1, 0));
+    const baseline = await readResultSet(folder, "baseline");
+    const notes: string[] = [];
+    const update = { path: folder, baseline, comparison, sinceBegun: null, texts: ["{}", "{}"] };
+    const exitCode = await updateBaseline(update, { accept: false }, (text) => notes.push(text));
+    return { exitCode, text: notes.join("\n").replaceAll(folder, "main") };
+  };
+  /** Kinds of copies on two devices, and latencies of two sizes by themselves, none of them slower. */
+  const levels = (changes: readonly number[]) => {
+    const kinds = [0, 1].flatMap((device) =>
+      (["pageable", "pinned"] as const).map((memory) =>
+        buildCellComparison({ device, memory, direction: "d2h" }),
+      ),
+    );
+    const alone = [4096, 8192].map((sizeBytes, i) =>
+      buildCellComparison({ mode: "latency", baseline: 10, sizeBytes, change: changes[kinds.length + i]! }),
+    );
+    const groups = kinds.map((cell, i) => buildGroup([cell], { change: changes[i]! }));
+    return buildComparison({ cells: [...kinds, ...alone], groups });
+  };
+
+  it("is the change of each kind of copies on each device, and of the speed of latencies: the largest loss first", async () => {
+    const { exitCode, text } = await folderWith(levels([-0.011, 0.02, -0.03, 0.004, 0.25, -0.2]));
+    expect(exitCode).toBeNull();
+    expect(text).toBe(
+      "main now holds the 2 runs of this check, in place of 5 runs. d0 H2D pinned 4 KiB x1 latency is 20.0 % below its first level, " +
+        "GPU 1 D2H pageable 3.0 % below, GPU 0 D2H pageable 1.1 % below, GPU 1 D2H pinned 0.4 % above, " +
+        "GPU 0 D2H pinned 2.0 % above and d0 H2D pinned 8 KiB x1 latency 25.0 % above.",
+    );
+  });
+
+  it("counts those that it does not name", async () => {
+    const cells = buildCellComparisons(8).map((cell, i) => ({
+      ...cell,
+      candidate: { ...cell.candidate!, change: i / 100 },
+    }));
+    expect((await folderWith(buildComparison({ cells }))).text).toMatch(
+      / x6 5\.0 % above and 2 more are higher\.$/,
+    );
+  });
+
+  it("is refused for the worst of what is not ruled out, by its own threshold", async () => {
+    const comparison = levels([-0.04, -0.05, -0.2, 0, 0, 0]);
+    const groups = comparison.groups.map(
+      (group, i) => ({ ...group, verdict: i === 2 ? "not slower" : "inconclusive" }) as const,
+    );
+    const cells = comparison.cells.map((cell, i) => ({ ...cell, threshold: i === 1 ? 0.06 : 0.03 }));
+    const { exitCode, text } = await folderWith({ ...comparison, cells, groups });
+    expect(exitCode).toBeNull();
+    expect(text).toBe(
+      "main was not updated: GPU 0 D2H pageable may have lost 4.0 %, and --accept was not given.",
+    );
   });
 });
 

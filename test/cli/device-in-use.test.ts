@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { beginOnDevices } from "../../src/cli/device-turn.js";
+import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
 import { baselineAt, certainly } from "../helpers/baseline-folder.js";
@@ -73,6 +75,40 @@ describe("two runs at once on a device", () => {
     expect(parseResult(series.stdout).run.sharing).toMatchObject([{ device: 0, others: [] }]);
     const workers = await measureSmall([...oneCell, "--worker-kind", "process"], env);
     expect(workers.document.run.sharing).toMatchObject([{ device: 0, others: [] }]);
+  });
+});
+
+describe("a command on several devices", () => {
+  it("says of each who uses it and what it did before, and of none that is free", async () => {
+    const program = {
+      kind: "program",
+      pid: 7,
+      name: "python3",
+      since: null,
+      deviceMemoryBytes: null,
+    } as const;
+    const check = { ...program, kind: "pinbench", pid: null, name: "check" } as const;
+    const idle = { computeShare: 0.01, toDeviceGBps: 0.05, fromDeviceGBps: null };
+    const records = [
+      { device: 0, others: [], activityBefore: idle, unseen: [] },
+      { device: 1, others: [program, check], activityBefore: null, unseen: ["programs"] },
+      { device: 3, others: [], activityBefore: { ...idle, toDeviceGBps: 12 }, unseen: [] },
+    ];
+    const sharing = { begin: async () => undefined, records } as unknown as DeviceSharing;
+    const printed = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    const flags = { wait: false, waitAtMostNs: null, quiet: false, progress: false };
+    const controller = new AbortController();
+    expect(await beginOnDevices(sharing, flags, controller.signal)).toBe(true);
+    expect(printed.mock.calls.map(([text]) => text)).toEqual([
+      "pinbench: device 1 is in use by python3 (pid 7), pinbench check (in another container): " +
+        "figures may be lower, and the result says so. --wait waits for it.\n",
+      "pinbench: device 3 was busy before it was measured: 12.0 GB/s went to it over the link.\n",
+    ]);
+    printed.mockClear();
+    controller.abort();
+    expect(await beginOnDevices(sharing, { ...flags, quiet: true }, controller.signal)).toBe(false);
+    expect(printed).not.toHaveBeenCalled();
+    printed.mockRestore();
   });
 });
 

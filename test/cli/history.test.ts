@@ -84,18 +84,20 @@ describe("check --history", () => {
   });
 
   it.each([
-    ["leaves a regression as it is", certainly.slower, 1],
-    ["is exit code 2 when all is well", certainly.faster, 2],
-  ])("that fails afterwards is reported, and %s", async (_, speed, code) => {
+    ["leaves a regression as it is", certainly.slower, 1, []],
+    ["is exit code 2 when all is well", certainly.faster, 2, []],
+    ["is exit code 2 when a regression is accepted", certainly.slower, 2, ["--update", "--accept"]],
+  ])("that fails afterwards is reported, and %s", async (_, speed, code, update) => {
     const history = newHistory();
     mkdirSync(history);
     // A lock that cannot be had: opening it fails as something is in its way that is no file.
     mkdirSync(`${historyPath(history)}.lock`);
-    const { exitCode, stderr } = await checkJson(await baselineAt(speed), ["--history", history]);
+    const args = ["--history", history, ...update];
+    const { exitCode, stderr } = await checkJson(await baselineAt(speed), args);
     expect(exitCode).toBe(code);
-    expect(stderr).toMatch(
-      /^pinbench: cannot write .*history\.jsonl\.lock: it is not a regular file\. [^\n]*\n$/,
-    );
+    const [failure, ...updated] = stderr.trimEnd().split("\n");
+    expect(failure).toMatch(/^pinbench: cannot write .*history\.jsonl\.lock: it is not a regular file\. /);
+    expect(updated).toEqual(update.slice(0, 1).map(() => expect.stringContaining(" now holds the 3 runs ")));
   });
 });
 

@@ -238,8 +238,20 @@ describe("a check in which most cells of a kind look slower together", () => {
     ]);
   });
 
-  it("says nothing if only a few do", () => {
+  it("says nothing if only a few do, or less than half", () => {
     expect(notesWith(2)).toEqual([]);
     expect(notesWith(0)).toEqual([]);
+    const ofMany = (count: number) => {
+      const many = Array.from({ length: count }, (_, i) => ({
+        GBps: 10,
+        memory: "staged" as const,
+        workers: i + 1,
+      }));
+      const [left, right] = [1, 2].map((seed) => buildRuns({ cells: many, seed }));
+      const suspects = left![0]!.cells.slice(0, 3).map(({ id }) => id);
+      return compareResults({ ...comparisonRequest(left!, right!, { command: "check" }), suspects }).notes;
+    };
+    expect(ofMany(6)).toEqual([expect.stringMatching(/^3 of 6 staged cells looked slower/)]);
+    expect(ofMany(7)).toEqual([]);
   });
 });

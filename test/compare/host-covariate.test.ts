@@ -223,6 +223,25 @@ describe("a comparison with slower host memory", () => {
     expect(pageable!.explainedByHost).toBeLessThan(-0.1);
   });
 
+  it("is set beside the copies of its own device", () => {
+    const onBoth = (ofFirst: ResultDocument[], ofSecond: ResultDocument[]) =>
+      ofFirst.map((document, i) => ({
+        ...document,
+        cells: [
+          ...document.cells,
+          ...ofSecond[i]!.cells.map((cell) => ({ ...cell, device: 1, id: cell.id.replace("d0/", "d1/") })),
+        ],
+      }));
+    const today = { hostDeviation: 0.01, seed: 2 };
+    const slowed = hostRuns({ ...today, hostSpeed: 0.8, slope: 0.9 });
+    const { groups } = compareRuns(onBoth(before, before), onBoth(hostRuns(today), slowed), { rule: wide });
+    const together = groups.filter(({ isWithHost }) => isWithHost);
+    expect(together.map(({ device, kind, verdict }) => [device, kind, verdict])).toEqual([
+      [1, "pageable", "slower"],
+      [1, "staged", "slower"],
+    ]);
+  });
+
   it("still finds pageable copies that lost more than the host explains", () => {
     const slower = hostRuns({ hostDeviation: 0.01, pageableSpeed: 0.7, seed: 2 });
     const { cells: compared } = compareRuns(before, slower, { rule: wide });

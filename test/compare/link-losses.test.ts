@@ -16,6 +16,8 @@ describe("a narrower or slower link", () => {
       [gpu(0), gpu(1, { width: 8 })],
       [gpu(0), gpu(1, { generation: 3 })],
       [gpu(0), gpu(1)],
+      // One that does not tell is none of them.
+      [gpu(0), gpu(1, { width: null })],
     );
     expect(findLinkLosses(whole, candidate)).toEqual([
       {

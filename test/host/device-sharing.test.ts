@@ -120,6 +120,17 @@ describe("programs that use a device beside a run", () => {
     ]);
   });
 
+  it("are looked for at most once a second, and once more at the end", async () => {
+    const sharing = sharingOf([[], [self], [self, parent]]);
+    await sharing.begin();
+    await sharing.look([3], []);
+    await sharing.look([3], []);
+    expect(sharing.records[0]!.others).toEqual([]);
+    await sharing.look([3], [], true);
+    await sharing.release();
+    expect(sharing.records[0]!.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
+  });
+
   it("do not pass for a pinbench's by a ticket that says it waits, which any program can put up", async () => {
     const device = deviceOf(3, [[parent], [self, parent]]);
     const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))![0];
@@ -159,6 +170,15 @@ describe("several runs of a device", () => {
     expect(joined!.others.map(({ pid }) => pid)).toEqual([process.ppid, null]);
     expect(joined!.activityBefore?.computeShare).toBe(0.3);
   });
+
+  it("have the highest activity before any of them, and all that could not be seen in one", () => {
+    const run = (share: number, to: number, from: number | null, unseen: ("pinbench" | "programs")[]) => ({
+      ...{ device: 3, others: [], unseen },
+      activityBefore: { computeShare: share, toDeviceGBps: to, fromDeviceGBps: from },
+    });
+    const runs = [[run(0.3, 1, null, ["programs"])], [run(0.1, 2, 4, ["pinbench", "programs"])]];
+    expect(joinSharing(runs)).toEqual([run(0.3, 2, 4, ["programs", "pinbench"])]);
+  });
 });
 
 describe("waiting for a device", () => {
@@ -170,6 +190,19 @@ describe("waiting for a device", () => {
     await sharing.release();
     expect(said).toEqual([expect.stringMatching(/^waiting for device 3: .+ has it open\.$/)]);
     expect(sharing.records[0]!.others).toEqual([]);
+  });
+
+  it("names three of those that use it and counts the others, and gives up for all of its devices", async () => {
+    const users = [1, 2, 3, 4, 5].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
+    const devices = [deviceOf(1, [users.slice(0, 2)]), deviceOf(3, [users.slice(2)])];
+    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toMatchObject({
+      kind: "unavailable",
+      message: expect.stringMatching(
+        /^Devices 1, 3 did not become free within 1 ns:.+, 1 MiB.+ has it open;.+, 2 MiB.+;.+, 3 MiB[^;]+; and 2 more\.$/,
+      ),
+    });
   });
 
   it("ends with its signal", async () => {

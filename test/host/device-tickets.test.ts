@@ -41,6 +41,11 @@ describe("the tickets of a device", () => {
     ]);
   });
 
+  it("are also those of another namespace whose process has this one's id", () => {
+    const name = `@pinbench/1/GPU-6f1c/measuring/${process.pid}-1/4026531836/1763812345678/run`;
+    expect(ticketsIn(name)).toMatchObject([{ pid: null, place: [1763812345678, process.pid] }]);
+  });
+
   it.each([
     "/run/user/0/bus",
     "@pinbench/1/turn",

@@ -45,6 +45,19 @@ describe("memory within the cgroup's limit", () => {
     expect(memoryAvailableBytes(root)).toBe(3 * GiB);
   });
 
+  it("is that of the tightest of several limits, and what the fullest of them leaves", () => {
+    const root = fixtureRoot({
+      ...machine,
+      "proc/self/cgroup": "0::/slice/job",
+      "sys/fs/cgroup/slice/job/memory.max": `${3 * GiB}`,
+      "sys/fs/cgroup/slice/job/memory.current": `${1 * GiB}`,
+      "sys/fs/cgroup/slice/memory.max": `${5 * GiB}`,
+      "sys/fs/cgroup/slice/memory.current": `${4.5 * GiB}`,
+    });
+    expect(cgroupMemoryLimitBytes(root)).toBe(3 * GiB);
+    expect(memoryAvailableBytes(root)).toBe(0.5 * GiB);
+  });
+
   it("is read from version 1 too, if no limit is a huge one", () => {
     const files = {
       ...machine,

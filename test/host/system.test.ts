@@ -106,6 +106,51 @@ describe("hostRecord", () => {
     expect(hostSchema.parse(record)).toEqual(record);
   });
 
+  it("has each of a machine's facts in its place, those of the CPUs that this process may use", () => {
+    const cache = (cpu: number, size: string) => {
+      const index = `sys/devices/system/cpu/cpu${cpu}/cache/index3`;
+      return { [`${index}/level`]: "3", [`${index}/size`]: size, [`${index}/shared_cpu_list`]: `${cpu}` };
+    };
+    const governor = (cpu: number) => `sys/devices/system/cpu/cpu${cpu}/cpufreq/scaling_governor`;
+    const root = fixtureRoot({
+      "proc/self/status": "Cpus_allowed_list:\t2-3",
+      "proc/self/limits": "Max locked memory         65536                131072               bytes",
+      "proc/self/cgroup": "0::/job",
+      "proc/meminfo": "MemTotal: 4000 kB\nMemAvailable: 3000 kB",
+      "proc/cpuinfo": "model name\t: A CPU",
+      "proc/sys/kernel/osrelease": "6.1.0",
+      "proc/sys/kernel/hostname": "node7",
+      "sys/fs/cgroup/job/cpu.max": "150000 100000",
+      "sys/fs/cgroup/job/memory.max": "5000000",
+      "sys/fs/cgroup/job/memory.current": "2500000",
+      "sys/devices/system/node/online": "0-2",
+      "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+      ...cache(0, "1024K"),
+      ...cache(2, "2048K"),
+      ...cache(3, "4096K"),
+      [governor(0)]: "powersave",
+      [governor(2)]: "performance",
+    });
+    expect(hostRecord(root)).toEqual({
+      hostname: "node7",
+      kernel: "6.1.0",
+      cpuModel: "A CPU",
+      cpusAllowed: [2, 3],
+      cpuQuota: 1.5,
+      numaNodes: 3,
+      memoryTotalBytes: 4000 * 1024,
+      memoryAvailableBytes: 2500000,
+      cgroupMemoryLimitBytes: 5000000,
+      memlockLimitBytes: 65536,
+      transparentHugePages: "madvise",
+      lastLevelCacheBytes: 6 * 1024 * 1024,
+      lastLevelCacheSource: "sysfs index3 x2",
+      governor: "performance",
+      virtualization: null,
+      container: null,
+    });
+  });
+
   it("is complete if nothing can be read", () => {
     const record = hostRecord(fixtureRoot());
     expect(hostSchema.parse(record)).toEqual(record);

@@ -5,14 +5,14 @@ import { FakeSession } from "./support.js";
 
 const nowNs = () => Number(process.hrtime.bigint());
 
-/** A load that has completed pieces one after the other from the start, each of a number of ns and units. */
+/** A load that has completed pieces one after the other, each of as many ns as it begins with now, and of the first's units. */
 class FakeLoad {
   readonly deviceBytes = 0;
-  readonly #pieceNs: number;
+  readonly #pieceNs: (atNs: number) => number;
   #doneNs = nowNs();
 
   constructor(
-    pieceNs: number,
+    pieceNs: (atNs: number) => number,
     readonly stop: () => Promise<void>,
   ) {
     this.#pieceNs = pieceNs;
@@ -20,23 +20,25 @@ class FakeLoad {
 
   completions(): LoadCompletions {
     const atNs: number[] = [];
-    while (this.#doneNs + this.#pieceNs <= nowNs()) {
-      this.#doneNs += this.#pieceNs;
-      atNs.push(this.#doneNs);
+    for (;;) {
+      const nextNs = this.#doneNs + this.#pieceNs(this.#doneNs);
+      if (nextNs > nowNs()) break;
+      atNs.push(nextNs);
+      this.#doneNs = nextNs;
     }
-    return { atNs: Float64Array.from(atNs), unitsEach: this.#pieceNs };
+    return { atNs: Float64Array.from(atNs), unitsEach: this.#pieceNs(0) };
   }
 }
 
 async function besides(
-  pieceNs: number,
+  pieceNs: number | ((atNs: number) => number),
   stop = () => Promise.resolve(),
   onStart: (kind: string) => void = () => undefined,
 ): Promise<BesideLoads> {
   const session = new FakeSession();
   const startLoad = async ({ kind }: { kind: string }) => {
     onStart(kind);
-    return new FakeLoad(pieceNs, stop);
+    return new FakeLoad(typeof pieceNs === "number" ? () => pieceNs : pieceNs, stop);
   };
   const loads = new BesideLoads(Object.assign(session, { startLoad: startLoad as () => Promise<never> }), {
     hostThreads: 1,
@@ -47,11 +49,11 @@ async function besides(
 }
 
 /** Copies that take a while, in two samples. */
-async function measure(): Promise<MeasureResult> {
-  const startNs = Float64Array.of(nowNs(), nowNs() + 2e6);
-  while (nowNs() < startNs[1]! + 2e6);
+async function measure(sampleNs = 2e6): Promise<MeasureResult> {
+  const startNs = Float64Array.of(nowNs(), nowNs() + sampleNs);
+  while (nowNs() < startNs[1]! + sampleNs);
   return {
-    columns: [{ direction: "h2d", startNs, durationNs: Float64Array.of(1e6, 1e6) }],
+    columns: [{ direction: "h2d", startNs, durationNs: Float64Array.of(sampleNs / 2, sampleNs / 2) }],
     verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
     link: null,
     aborted: false,
@@ -64,15 +66,31 @@ describe("what a load does by itself and during the copies", () => {
   it("counts of a piece the part that lies in the time, and no time of which nothing is known yet", async () => {
     const loads = await besides(40e6);
     for (let visit = 0; visit < 2; ++visit) {
-      const [, load] = await loads.visit(measure);
+      const [, load] = await loads.visit(() => measure());
       expect(load!.alone).toBeCloseTo(1, 6);
       expect(load!.during).toBeCloseTo(1, 6);
     }
   });
 
+  it("is by itself what it did before the copies and after them, and nothing of what it did meanwhile", async () => {
+    const copies = { beginNs: Number.POSITIVE_INFINITY, endNs: Number.POSITIVE_INFINITY };
+    const loads = await besides((atNs) => (atNs < copies.beginNs ? 1e6 : atNs < copies.endNs ? 5e6 : 2e6));
+    const [, load] = await loads.visit(async () => {
+      const beginNs = nowNs();
+      const result = await measure(20e6);
+      Object.assign(copies, { beginNs, endNs: nowNs() });
+      return result;
+    });
+    // As long at the whole rate as at half of it; a fifth of it during the copies.
+    expect(load!.alone).toBeGreaterThan(0.65);
+    expect(load!.alone).toBeLessThan(0.85);
+    expect(load!.during).toBeGreaterThan(0.15);
+    expect(load!.during).toBeLessThan(0.3);
+  });
+
   it("is not told where it did nothing by itself, on a machine too busy for it", async () => {
     const loads = await besides(3600e9);
-    const [result, load] = await loads.visit(measure);
+    const [result, load] = await loads.visit(() => measure());
     expect(load).toBeNull();
     expect(result.columns).toHaveLength(1);
   });

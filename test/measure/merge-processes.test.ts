@@ -110,6 +110,30 @@ describe("a cell of several processes", () => {
     );
   });
 
+  it("has the quantiles of each process at their median, the warnings of all once, and a link that any read", () => {
+    const link = {
+      generation: 5,
+      width: 16,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: 1,
+      memoryClockMHz: 2,
+    };
+    const withTail = (GBps: number, changes: Partial<CellResult>) => {
+      const document = processAt(GBps, changes);
+      const { bandwidthGBps } = document.cells[0]!.stats[0]!;
+      Object.assign(bandwidthGBps, { p10: GBps - 2, p90: GBps + 1 });
+      return document;
+    };
+    const { cell } = merge(
+      withTail(10, { warnings: ["a", "b"], link: null }),
+      withTail(14, { warnings: ["b", "c"], link }),
+      withTail(12, { warnings: [], link: null }),
+    );
+    expect(cell.stats[0]!.bandwidthGBps).toMatchObject({ p10: 10, p90: 13 });
+    expect(cell).toMatchObject({ warnings: ["a", "b", "c"], link });
+  });
+
   it("is wrong if one of them found it wrong, has failed if it failed in one, and has no figures then", () => {
     const error = { code: "E", message: "no", call: null, location: null, sticky: false };
     const failed = processAt(12, { outcome: "failed", error, stats: [] });
@@ -192,6 +216,30 @@ describe("a document of several processes", () => {
       { device: 0, initNs: 6, contextNs: 6, firstCopyNs: 10 },
       { device: 1, initNs: 6, contextNs: 12, firstCopyNs: 20 },
     ]);
+  });
+
+  it("has no cost of a way that any process was refused, and says why; freeing costs its median as well", () => {
+    const cost = (allocateNs: number, freeNs: number) => ({ allocateNs, freeNs, hugePageBytes: null });
+    const sizes = [MiB, 4 * MiB];
+    const processes = [8, 6, 9].map((GBps, i) => ({
+      ...processAt(GBps),
+      coldStart: [
+        {
+          ...{ device: 0, initNs: 1, contextNs: 1, firstCopyNs: 1 },
+          pinning: sizes.map((sizeBytes, size) => ({
+            ...{ sizeBytes, repetitions: 3, pageable: cost(1, 2), registered: cost(100 * size, GBps) },
+            pinned: i === 1 && size === 1 ? null : cost(10, 20),
+            ...(i === 1 && size === 1 ? { refusals: { pinned: "too much" } } : {}),
+          })),
+        },
+      ],
+    }));
+    const { pinning } = merge(...processes).document.coldStart[0]!;
+    expect(pinning).toMatchObject([
+      { sizeBytes: MiB, pinned: cost(10, 20), registered: cost(0, 8) },
+      { sizeBytes: 4 * MiB, pinned: null, registered: cost(100, 8), refusals: { pinned: "too much" } },
+    ]);
+    expect(pinning[0]).not.toHaveProperty("refusals");
   });
 
   it("has the medians of what the device costs once, and says anew when it has paid off", () => {

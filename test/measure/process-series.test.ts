@@ -1,9 +1,11 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { prepareRun } from "../../src/measure/prepare.js";
 import { ProcessSeries } from "../../src/measure/process-series.js";
+import type { Given } from "../../src/settings/setting.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
+import type { runSettings } from "../../src/settings/table.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -32,13 +34,14 @@ function program(before: string): string {
 
 const documentAt = (GBps: number) => buildDocument({ backend: "emulated", cells: [buildCell({ GBps })] });
 
-async function seriesOf(processes: number, entry: string, signal = new AbortController().signal) {
-  const prepared = await prepareRun(
-    fillRunSettings({
-      origin: "caller",
-      given: { backend: "emulated", cells: [buildCell().id], lastLevelCacheBytes: 1024 ** 2 },
-    }),
-  );
+async function seriesOf(
+  processes: number,
+  entry: string,
+  asked: Given<typeof runSettings> = { cells: [buildCell().id] },
+) {
+  const given = { backend: "emulated", lastLevelCacheBytes: 1024 ** 2, ...asked } as const;
+  const prepared = await prepareRun(fillRunSettings({ origin: "caller", given }));
+  const { signal } = new AbortController();
   const call = { argv: [], startedAt: new Date(), startedMs: performance.now() };
   const series = new ProcessSeries({ ...call, ...prepared, sharing: null }, processes);
   const done: number[] = [];
@@ -46,7 +49,7 @@ async function seriesOf(processes: number, entry: string, signal = new AbortCont
     for await (const _ of series.measure(entry, signal)) done.push(series.done);
     return series.document();
   };
-  return { done, document };
+  return { done, document, plan: prepared.plan };
 }
 
 describe("a series of processes", () => {
@@ -56,6 +59,20 @@ describe("a series of processes", () => {
     expect(done).toEqual([0, 1, 2, 3]);
     expect(run).toMatchObject({ status: "complete", error: null, finishedAt: expect.any(String) });
     expect(cells[0]?.stats[0]?.bandwidthGBps).toMatchObject({ median: 20, processMedians: [10, 20, 30] });
+  });
+
+  it("gives each process the cells that can be measured, and the budget, that the whole plan has", async () => {
+    const entry = program('writeFileSync(new URL("asked-" + n, import.meta.url), readFileSync(0))');
+    const asked = { preset: "quick", memory: ["pageable"], timers: ["wall", "event"], seed: 7 } as const;
+    const { document, plan } = await seriesOf(2, entry, asked);
+    await document();
+    const measurable = plan.cells.filter(({ timer }) => timer === "wall").map(({ id }) => id);
+    expect(measurable.length).toBeLessThan(plan.cells.length);
+    for (const n of [1, 2]) {
+      expect(JSON.parse(readFileSync(join(dirname(entry), `asked-${n}`), "utf8"))).toMatchObject({
+        ...{ backend: "emulated", cells: measurable, budgetNs: 250e6, seed: 7 },
+      });
+    }
   });
 
   it("keeps what was measured if a process dies, says which and why, and starts no other", async () => {

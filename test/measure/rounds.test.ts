@@ -109,6 +109,14 @@ describe("the order of measuring", () => {
     expect(session.visits.map(({ copiesPerSample }) => copiesPerSample)).toEqual(Array(6).fill(4));
   });
 
+  it("takes as many copies of both directions as fill a sample in the slower one, whichever that is", async () => {
+    for (const slow of ["h2d", "d2h"]) {
+      const session = new FakeSession((_, _sample, direction) => (direction === slow ? 1e6 : 100_000));
+      await measure(session, [progressOf({ direction: "bidir" })], { samples: 6 });
+      expect(session.visits[0]!.copiesPerSample, slow).toBe(copiesPerSample(progressOf().cell, 1e6));
+    }
+  });
+
   it("calibrates a pipeline with its share of the kernels' time, in as many chunks as there can be", async () => {
     const session = new FakeSession(({ pipeline, sizeBytes }) => pipeline!.computeNs + sizeBytes / 50);
     const cell = progressOf({ sizeBytes: 64 * MiB, chunks: 16384 });

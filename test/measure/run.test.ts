@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { Run } from "../../src/measure/run.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
@@ -13,7 +14,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const devices = [0, 1, 2].map((ordinal) => ({ ...deviceFacts, ordinal, freeMemoryBytes: null }));
+const devices = [0, 1, 2].map((ordinal, _, all) => ({
+  ...deviceFacts,
+  ...{ ordinal, l2CacheBytes: (ordinal + 1) * MiB, freeMemoryBytes: null },
+  peers: all.filter((other) => other !== ordinal),
+}));
 const small: Parameters<typeof planOf>[0] = {
   sizesBytes: [MiB],
   workers: [1],
@@ -26,7 +31,12 @@ const small: Parameters<typeof planOf>[0] = {
 /** Runs the small plan on devices whose sessions `open` gives. */
 async function runOn(
   open: (device: number) => NativeSession,
-  options: { selected?: number[]; signal?: AbortSignal; plan?: Parameters<typeof planOf>[0] } = {},
+  options: {
+    selected?: number[];
+    signal?: AbortSignal;
+    plan?: Parameters<typeof planOf>[0];
+    sharing?: Pick<DeviceSharing, "look" | "records">;
+  } = {},
 ): Promise<ResultDocument> {
   const backend: Backend = {
     name: "cuda",
@@ -57,7 +67,7 @@ async function runOn(
     host: buildHost(),
     createRendezvous: () => ({ path: "", reset: () => undefined, cancel: () => undefined }),
     backend,
-    sharing: null,
+    sharing: (options.sharing ?? null) as DeviceSharing | null,
     plan: planOf({ ...small, ...options.plan, devices: options.selected ?? [0] }, { devices }),
   });
   const signal = options.signal ?? new AbortController().signal;
@@ -159,6 +169,95 @@ describe("a run", () => {
       // What a device does not need of its share, those after it have.
       expect(measuredNs / shareNs, `device ${device}`).toBeLessThan(1.1);
     }
+  });
+
+  it("has what each chosen device costs and how its link was, by the numbers of the devices", async () => {
+    const document = await runOn(
+      (device) => {
+        const session = new FakeSession();
+        Object.assign(session.opening, { contextNs: 1e6 * (device + 1) });
+        const rest = { maxGeneration: 5, maxWidth: 16, smClockMHz: null, memoryClockMHz: null };
+        session.beforeMeasure = ({ readLink }) =>
+          readLink ? { link: { generation: 3 + device, width: 8 * device, ...rest } } : {};
+        return Object.assign(session, { measureFirstCopy: async () => ({ durationNs: 1000 * device }) });
+      },
+      { selected: [1, 2], plan: { memory: ["pinned", "device"], directions: ["h2d", "d2d"] } },
+    );
+    expect(document.devices).toMatchObject([
+      { ordinal: 1, link: { generation: 4, width: 8 }, linkLimitGBps: expect.closeTo(15.75, 1) },
+      { ordinal: 2, link: { generation: 5, width: 16 }, linkLimitGBps: expect.closeTo(63, 0) },
+    ]);
+    expect(document.coldStart).toMatchObject([
+      { device: 1, contextNs: 2e6, firstCopyNs: 1000 },
+      { device: 2, contextNs: 3e6, firstCopyNs: 2000 },
+    ]);
+    const caches = document.cells.map(({ device, cachePool }) => [device, cachePool?.lastLevelCacheBytes]);
+    const host = buildHost().lastLevelCacheBytes;
+    expect(caches).toEqual([
+      [1, host],
+      [1, 2 * MiB],
+      [2, host],
+      [2, 3 * MiB],
+    ]);
+  });
+
+  describe("that copies between devices", () => {
+    const between = { memory: null, directions: ["p2p"] } as const;
+    const stagesOf = ({ cells }: ResultDocument) =>
+      cells.map(({ device, path, outcome }) => `${device} ${path} ${outcome}`);
+
+    it("has the reading one drive a read and the writing one the rest, each to the other's session", async () => {
+      const sessions = devices.map(() => new FakeSession());
+      await runOn((device) => sessions[device]!, { selected: [0, 2], plan: between });
+      const driven = sessions.map(({ requests }) =>
+        requests.flatMap(({ peer }) =>
+          peer === undefined ? [] : [`${peer.path} ${sessions.indexOf(peer.session as FakeSession)}`],
+        ),
+      );
+      const all = (other: number) =>
+        ["kernel-read", "kernel-write", "read", "through-host", "write"].map((path) => `${path} ${other}`);
+      expect(driven.map((one) => [...new Set(one)].sort())).toEqual([all(2), [], all(0)]);
+    });
+
+    it("skips those by a kernel of the device that has none, and no other", async () => {
+      const document = await runOn(
+        (device) => {
+          const session = new FakeSession();
+          if (device === 2) Object.assign(session.opening, { kernelsOff: "no kernels" });
+          return session;
+        },
+        { selected: [0, 2], plan: between },
+      );
+      expect(stagesOf(document).filter((text) => text.includes("skipped"))).toEqual([
+        "0 kernel-read skipped",
+        "2 kernel-write skipped",
+      ]);
+    });
+
+    it("fails all of them for want of memory of one, whichever drives the copy", async () => {
+      const document = await runOn(
+        (device) => {
+          const session = new FakeSession();
+          if (device === 2) vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));
+          return session;
+        },
+        { selected: [0, 2], plan: between },
+      );
+      expect(document.cells).toHaveLength(10);
+      for (const cell of document.cells)
+        expect(cell, cell.id).toMatchObject({ error: { code: "NO_MEMORY" } });
+    });
+
+    it("looks for other users of all devices that are open, by their numbers, and once more at the end", async () => {
+      const looks: unknown[] = [];
+      const look = async (...given: unknown[]) => void looks.push(given);
+      const sharing = { look, records: [] };
+      await runOn(() => new FakeSession(), { selected: [0, 2], plan: between, sharing });
+      expect(looks).toEqual([...Array(6).fill([[0, 2], []]), [[0, 2], [], true]]);
+      looks.length = 0;
+      await runOn(() => new FakeSession(), { selected: [1, 2], sharing });
+      expect(looks.slice(6)).toEqual([[[1], [], true], ...Array(6).fill([[2], []]), [[2], [], true]]);
+    });
   });
 
   it("is refused if the device has less memory free than the plan takes, and closes the session", async () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { usableCpuCount } from "../../src/host/cpus.js";
@@ -33,9 +35,9 @@ function arenasOf(count: number): PlannedArenas[] {
 }
 
 /** Worker processes on the emulated device, which start in this process' environment. */
-function startPool(count: number, freeBytes: () => number = () => 0): WorkerPool {
+function startPool(count: number, freeBytes: () => number = () => 0, entry = pinbench): WorkerPool {
   const pool = new WorkerPool({
-    entry: pinbench,
+    entry,
     backend: "emulated",
     session: { device: 0, cpus: [], threads: usableCpuCount(), numaNode: null, seed: 1 },
     arenas: arenasOf(count),
@@ -142,6 +144,20 @@ describe("a worker process that cannot have what it needs", () => {
     const pool = await openPool(1);
     await expect(pool.measure(request())).rejects.toThrow(/^worker process 1 of 1 \(pid \d+\): /);
     expect(pool.costs).toBeNull();
+  });
+
+  it("fails all cells if the program ends, and says how, with the last line that it wrote", async () => {
+    const program = join(temporaryFolder(), "program.mjs");
+    writeFileSync(
+      program,
+      'process.stderr.write("first\\nlast\\n\\n"); process.exitCode = 3; process.disconnect();',
+    );
+    const pool = startPool(1, undefined, program);
+    await pool.open();
+    await expect(pool.measure(request())).rejects.toMatchObject({
+      message: expect.stringMatching(/^worker process 1 of 1 \(pid \d+\) ended with exit code 3: last$/),
+      code: "WORKER_PROCESS_ENDED",
+    });
   });
 
   it("fails all cells if the system starts no process", async () => {

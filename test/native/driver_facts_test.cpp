@@ -36,6 +36,12 @@ TEST_CASE("a device's peers are the others whose memory it can reach") {
   CHECK(peers_of(*connected) == std::vector<std::vector<int>>{{1, 2}, {0, 2}, {0, 1}});
   CHECK(peers_of(*emulated_driver({three, {"PINBENCH_EMULATED_PEERS", "none"}})) ==
         std::vector<std::vector<int>>(3));
+  // A device that another one reaches does not reach that one by itself.
+  connected->deviceCanAccessPeer.function = [](int* can_access, cu::Device device, cu::Device peer) {
+    *can_access = device < peer;
+    return cu::kSuccess;
+  };
+  CHECK(peers_of(*connected) == std::vector<std::vector<int>>{{1, 2}, {2}, {}});
   connected->deviceCanAccessPeer = {};
   CHECK(peers_of(*connected) == std::vector<std::vector<int>>(3));
 }

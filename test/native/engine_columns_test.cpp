@@ -1,6 +1,7 @@
 // The samples that a measurement returns, by mode and direction.
 #include <algorithm>
 
+#include "engine/clock.hpp"
 #include "engine/timing_run.hpp"
 #include "engine_session.hpp"
 
@@ -116,6 +117,23 @@ TEST_CASE("samples of one cell follow each other, from the session's zero on") {
       CHECK(column.start_ns[i] >= previous_end_ns);
       CHECK(column.duration_ns[i] > 0);
       previous_end_ns = column.start_ns[i] + column.duration_ns[i];
+    }
+  }
+}
+
+TEST_CASE("both directions are timed from the session's zero on") {
+  TestSession session;
+  with_pinned_memory(session);
+  constexpr double kSecondNs = 1e9;
+  for (const bool event_timer : {false, true}) {
+    auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
+    request.event_timer = event_timer;
+    const double before_ns = static_cast<double>(now_ns()) - session.opening().opened_at_ns;
+    for (const auto& column : session.measure(request).columns) {
+      for (const double start_ns : column.start_ns) {
+        CHECK(start_ns >= before_ns);
+        CHECK(start_ns < before_ns + 60 * kSecondNs);
+      }
     }
   }
 }

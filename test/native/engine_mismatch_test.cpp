@@ -99,6 +99,24 @@ TEST_CASE("a copy that was not done is found whole, for its destination was pois
   }
 }
 
+TEST_CASE("a wrong byte is found among more buffers than the device compares at once") {
+  constexpr std::size_t kBuffers = 1100;  // of which those from the 1025th on are compared in a second turn
+  constexpr std::size_t kBytes = 104;     // 512 apart, so that no two are compared as one
+  constexpr std::size_t kWrong = 1060;
+  TestSession session(
+      with_faults(fault("flip", {CopyMemory::kPinned, Direction::kHostToDevice, "h2d"}, 2 + kWrong)));
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 35, kChunk));
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kBytes);
+  request.buffers = request.copies_per_sample = kBuffers;
+  request.samples = 1;
+  const auto result = session.measure(request);
+  CHECK(result.checked_bytes == kBuffers * kBytes);
+  REQUIRE(result.mismatches.size() == 1);
+  CHECK(result.mismatches[0].mismatch.offset_bytes == kWrong / 32 * kChunk + kWrong % 32 * 512 + 48);
+  CHECK(result.mismatches[0].mismatch.mismatched_bytes == 8);
+  check_clean(session.measure(request), kBuffers * kBytes);
+}
+
 TEST_CASE("what was wrong is put right: the other direction copies from it and is clean") {
   for (const auto& each : kCases) {
     if (each.direction == Direction::kDeviceToDevice) continue;

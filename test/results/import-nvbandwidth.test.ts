@@ -180,6 +180,19 @@ describe("several GPUs", () => {
     const { document } = imported(fixture("0.5"));
     expect(document.devices).toEqual([]);
     expect(document.fingerprint).toMatchObject({ gpu: null, gpuCount: "2" });
+    const unlisted = changed((root) => {
+      delete root["GPU Device list"];
+      const rows: Record<string, string[]> = {
+        host_to_device_memcpy_ce: ["55", "55", "55"],
+        device_to_host_memcpy_ce: ["55"],
+      };
+      for (const test of root.testcases) {
+        const row = rows[test.name];
+        if (row !== undefined) test.bandwidth_matrix = [row];
+      }
+      root.testcases = root.testcases.filter(({ name }: Root) => name in rows);
+    });
+    expect(imported(unlisted).document.fingerprint.gpuCount).toBe("3");
   });
 
   it.each([

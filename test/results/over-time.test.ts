@@ -38,6 +38,15 @@ describe("bytes over time", () => {
     expect(overTimeGBps({ ...cell, samples: cell.samples.slice(0, 1) }, "sum")).toBeNull();
   });
 
+  it("of both directions in one of several processes are the sum of its own", () => {
+    const [first, second] = [0, 1].map((process) => [
+      samples("h2d", [100 * (1 + process)], process),
+      samples("d2h", [200 * (1 + process)], process),
+    ]);
+    const cell = { direction: "bidir", samples: [...first!, ...second!] } as const;
+    expect([0, 1].map((process) => overTimeGBps(cell, "sum", process))).toEqual([15, 7.5]);
+  });
+
   it("of several processes are those of all, or of one", () => {
     const cell = { direction: "h2d", samples: [samples("h2d", [100], 0), samples("h2d", [300], 1)] } as const;
     expect([overTimeGBps(cell, "h2d"), overTimeGBps(cell, "h2d", 0)]).toEqual([5, 10]);

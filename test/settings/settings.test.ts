@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { commandSettings } from "../../src/settings/command-settings.js";
 import * as kind from "../../src/settings/kinds.js";
-import { optionName } from "../../src/settings/setting.js";
+import { optionName, type SettingTable } from "../../src/settings/setting.js";
 import {
   callNow,
   defaultsOf,
@@ -15,6 +16,24 @@ import { errorOf, MiB } from "../plan/support.js";
 
 const fromFlags = (given: Source["given"]): Source => ({ origin: "flag", given });
 const fromFile = (given: Source["given"]): Source => ({ origin: "configuration", given });
+
+describe("the help", () => {
+  const described = Object.entries(commandSettings).flatMap(([command, table]) =>
+    Object.values(table as SettingTable).map((one) => ({ command, ...one })),
+  );
+  const withNumber = described.filter((one) => typeof one.default === "number");
+
+  it("has numbers for defaults", () => {
+    expect(withNumber.length).toBeGreaterThan(20);
+  });
+
+  it.each(withNumber)("of $command $flag has its default", (one) => {
+    if (one.showsDefault) return;
+    // "(10)", "(10m)", "(5%)", or "(60s; 33s in a running job)".
+    const [, written] = /\(([^();]+)[^()]*\)$/.exec(one.help) ?? [];
+    if (written !== undefined) expect(one.kind.read(written)).toBe(one.default);
+  });
+});
 
 describe("the settings of a run", () => {
   it("are the defaults if nobody says, and come from nowhere", () => {

@@ -97,3 +97,11 @@ describe("a comparison's report", () => {
     ]);
   });
 });
+
+it("a row of a forest plot has the threshold of its own cell", () => {
+  const [chart] = chartsOf({ change: -0.01, threshold: 0.03 }, { change: 0.01, threshold: 0.1, workers: 2 });
+  expect(chart!.rows.map(({ limits }) => limits)).toEqual([
+    [-0.03, 0.03],
+    [-0.1, 0.1],
+  ]);
+});

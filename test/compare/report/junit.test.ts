@@ -76,6 +76,8 @@ describe("tests", () => {
       '<testcase classname="pinbench.d0.h2d.pinned" name="H2D pinned 16 MiB x1" time="0">',
     );
     expect(testNamed(xml, "H2D pinned 16 MiB x1")).toContain("\nd0/h2d/pinned/16777216/w1/");
+    const second = render({ cells: [0, 3].map((device) => buildCellComparison({ device })) });
+    expect(second).toContain('<testcase classname="pinbench.d3.h2d.pinned" name="d3 H2D pinned 16 MiB x1"');
   });
 
   it("are named by ids if these are asked for", () => {

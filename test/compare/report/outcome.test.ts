@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { comparisonSchema, type Difference, verdicts } from "../../../src/compare/comparison.js";
+import { describeFigures } from "../../../src/compare/report/cell-text.js";
 import { describeOutcome, describeVerdict, outcomeTone } from "../../../src/compare/report/outcome.js";
 import {
   buildCellComparison,
@@ -72,6 +73,23 @@ describe("the outcome in a few sentences", () => {
     );
   });
 
+  it("gives the starts of four slow runs, and the number of the others", () => {
+    const startedAt = [1, 2, 3, 4, 5, 6].map((minute) => `2026-11-20T10:0${minute}:00.000Z`);
+    const rest = { share: { low: 0.5, high: 1 }, ofBaseline: 0, worstChange: -0.4 };
+    const textOf = (count: number) =>
+      describeFigures(
+        buildCellComparison({
+          verdict: "unsteady",
+          slowRuns: { ...rest, count, runs: 8, startedAt: startedAt.slice(0, count) },
+        }),
+      );
+    const four = [1, 2, 3, 4].map((minute) => `2026-11-20T10:0${minute}:00Z`);
+    expect(textOf(6)).toContain(
+      `6 of 8 runs far slower, by up to −40.0 %, started ${four.join(", ")} and 2 more`,
+    );
+    expect(textOf(4)).toMatch(new RegExp(`started ${four.slice(0, 3).join(", ")} and ${four[3]}$`));
+  });
+
   it("counts the failures beyond three", () => {
     const cells = [1, 2, 4, 8, 16, 32, 64, 128].map((workers, i) =>
       i % 2 === 0 ? buildSlower({ workers }) : buildCellComparison({ direction: "d2h", workers }),
@@ -106,7 +124,7 @@ describe("the outcome in a few sentences", () => {
 
   it("gives the effect of host memory on the measured copies only", () => {
     const host = [1, 2].map((workers) =>
-      buildSlower({ memory: "host", workers, change: -0.15, verdict: "slower" }),
+      buildSlower({ memory: "host", workers, change: workers === 1 ? -0.1 : -0.2, verdict: "slower" }),
     );
     const sentenceOf = (...cells: ReturnType<typeof buildSlower>[]) =>
       outcomeOf({ outcome: "regression", cells: [...host, ...cells] });
