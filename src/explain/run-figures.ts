@@ -1,7 +1,7 @@
 import type { CellResult } from "../results/cell-schema.js";
 import { ratioInterval } from "../results/claimed-interval.js";
 import type { ResultDocument } from "../results/schema.js";
-import { formatDuration } from "../settings/units.js";
+import { formatMeasuredTime } from "../settings/units.js";
 import { median, medianInterval } from "../stats/order-statistics.js";
 import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
 
@@ -154,7 +154,7 @@ const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string
 
 /** A time in nanoseconds; a saved time may be negative. */
 export function durationText(ns: number): string {
-  return ns < 0 ? `−${formatDuration(-ns)}` : formatDuration(ns);
+  return ns < 0 ? `−${formatMeasuredTime(-ns)}` : formatMeasuredTime(ns);
 }
 
 /** A figure with its unit: "55.4 GB/s", "12.3 µs", "5.1 times". */

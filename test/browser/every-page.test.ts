@@ -14,10 +14,14 @@ const pictures = process.env.PINBENCH_SCREENSHOTS;
 /** Labels of charts that others cover, or that the edge of their chart cuts off. */
 const spoiltLabels = (page: Page) =>
   page.evaluate(() => {
-    // A line is higher than its letters.
+    // A line is higher than its letters; the name of an upright axis is turned.
     const boxOf = (text: Element) => {
-      const { left, right, top, bottom, height } = text.getBoundingClientRect();
-      return { text: text.textContent, left, right, top: top + height / 5, bottom: bottom - height / 5 };
+      const { left, right, top, bottom, width, height } = text.getBoundingClientRect();
+      const [aside, above] = text.hasAttribute("transform") ? [width / 5, 0] : [0, height / 5];
+      return {
+        text: text.firstChild?.textContent,
+        ...{ left: left + aside, right: right - aside, top: top + above, bottom: bottom - above },
+      };
     };
     return [...document.querySelectorAll("svg.chart")].flatMap((chart) => {
       const edge = chart.getBoundingClientRect();
@@ -47,7 +51,8 @@ it.each(exampleNames)("a page of kind %s is small, and reads well on every scree
     await page.emulateMedia({ colorScheme });
     const path = `${name}-${viewport.width}-${colorScheme}.png`;
     if (pictures !== undefined) await page.screenshot({ path: join(pictures, path), fullPage: true });
-    expect(await findings(page)).toEqual([]);
+    // Colours depend on the scheme, the rest on the width: two of the four looks are enough, and take half the time.
+    if (viewport.width > 1000 === (colorScheme === "light")) expect(await findings(page)).toEqual([]);
     expect(await overhang(page)).toBe(0);
     expect(await spoiltLabels(page)).toEqual([]);
   }

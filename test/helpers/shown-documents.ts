@@ -48,7 +48,12 @@ export function slowed(document: ResultDocument): ResultDocument {
             ...cell,
             stats: cell.stats.map(({ bandwidthGBps: rate, linkShare, ...stats }) => ({
               ...stats,
-              bandwidthGBps: { ...rate, low: rate.low * 0.9, median: rate.median * 0.9, high: rate.high * 0.9 },
+              bandwidthGBps: {
+                ...rate,
+                low: rate.low * 0.9,
+                median: rate.median * 0.9,
+                high: rate.high * 0.9,
+              },
               linkShare: linkShare === null ? null : linkShare * 0.9,
             })),
           },

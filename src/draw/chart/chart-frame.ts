@@ -13,14 +13,17 @@ const besideTicks = 32;
 /** Smallest gap between the names of two marks; signs and digits are wider than most letters. */
 const betweenTicks = 12;
 /**
- * Average width of a sans-serif letter at 16 px: the drawing code has no fonts to measure. On narrow screens
- * page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px and more room.
+ * Average widths at 16 px of a sans-serif letter, and of what is wider: the drawing code has no fonts to measure. On
+ * narrow screens page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px
+ * and more room.
  */
-const letterWidth = 8.6;
+const [letterWidth, capitalWidth, signWidth] = [8.6, 10.2, 13.6];
 
 /** Approximate width of a text. */
 export function textPixels(text: string): number {
-  return text.length * letterWidth;
+  const signs = text.replace(/[^%+−×]/g, "").length;
+  const capitals = text.replace(/[^\dA-Z]/g, "").length;
+  return (text.length - signs - capitals) * letterWidth + capitals * capitalWidth + signs * signWidth;
 }
 
 /** The mapping from the values of a chart to its picture. */
@@ -56,6 +59,9 @@ export function frameOf(
   };
 }
 
+/** The same of a logarithmic axis, at whose ends are names of marks. */
+const logRoom = 0.06;
+
 /** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
 const roomAtEnds = 0.04;
 
@@ -86,7 +92,7 @@ export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousN
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
   const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
   if (axis.scale === "log") {
-    const room = least === most ? 2 : (most / least) ** 0.04;
+    const room = least === most ? 2 : (most / least) ** logRoom;
     return scaleLog().domain([least / room, most * room]);
   }
   const room = least === most ? Math.abs(least) / 2 || 1 : 0;
@@ -136,11 +142,11 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
       element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
       element(
         "text",
-        { class: "quiet", x: frame.x(value), y: bottom + 16, "text-anchor": "middle" },
+        { class: "quiet", x: frame.x(value), y: bottom + 18, "text-anchor": "middle" },
         x.format(value),
       ),
     ]),
-    element("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, x.label),
+    element("text", { x: (left + right) / 2, y: bottom + 37, "text-anchor": "middle" }, x.label),
   ];
 }
 

@@ -81,7 +81,9 @@ function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: R
   const tables = blocks.flatMap((block) =>
     block.type === "table" && block.isDetail !== true ? [block] : [],
   );
-  const columnsOf = (block: (typeof tables)[number]) => JSON.stringify(block.grid.columns);
+  // A third line of a head is a unit.
+  const columnsOf = (block: (typeof tables)[number]) =>
+    JSON.stringify(block.grid.columns.map(({ head }) => head.slice(0, 2)));
   const end = tables.findIndex((block) => columnsOf(block) !== columnsOf(tables[0]!));
   const main = tables.slice(0, Math.min(end === -1 ? tables.length : end, mostMainTables));
   const isShortened = ({ grid: { rows, keyRows = [] } }: (typeof tables)[number]) =>
@@ -167,7 +169,7 @@ function drawBlock(block: Block, level: number): Markup[] {
     case "table":
       return [pageTable(block.grid)];
     case "entry":
-      return [element("p", {}, unbroken(block.text)), factList(block.facts)];
+      return [element("p", {}, prose(block.text)), factList(block.facts)];
     case "list":
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
@@ -206,7 +208,7 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   );
   return [
     element("dl", { class: "headline" }, figures),
-    element("p", { class: "muted" }, unbroken(answer.text)),
+    element("p", { class: "muted" }, prose(answer.text)),
   ];
 }
 
@@ -219,8 +221,20 @@ function breakable(text: string): Markup {
   );
 }
 
+/** A flag as in "--pin-memory", with a number behind it: a line that ends with "--" cannot be read, nor copied. */
+const flag = /(--[a-z][a-z-]{1,24}(?![\w-])(?: \d{1,4}(?!\S))?)/;
+
+/** Running text, of which flags are never broken; blanks in them stay blanks, for who copies a command. */
+function prose(text: string): Markup {
+  return fragment(
+    text
+      .split(flag)
+      .map((part, index) => (index % 2 === 0 ? unbroken(part) : element("span", { class: "flag" }, part))),
+  );
+}
+
 function paragraphs(notes: readonly Note[], name: string): Markup[] {
-  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, unbroken(text)));
+  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, prose(text)));
 }
 
 function chartFigure(chart: Chart, chapterId: string): Markup {
@@ -238,7 +252,7 @@ function noteList(notes: readonly Note[]): Markup[] {
     element(
       "ul",
       { class: "notes" },
-      notes.map(({ text, tone }) => element("li", { class: tone }, unbroken(text))),
+      notes.map(({ text, tone }) => element("li", { class: tone }, prose(text))),
     ),
   ];
 }
@@ -246,8 +260,8 @@ function noteList(notes: readonly Note[]): Markup[] {
 function factList(facts: readonly Fact[]): Markup {
   return element(
     "dl",
-    { class: "facts" },
-    facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, unbroken(value)))),
+    { class: facts.every(([, value]) => value.length <= mostUnwrapped) ? "facts short" : "facts" },
+    facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, prose(value)))),
   );
 }
 
@@ -294,6 +308,6 @@ function pageTable(
       { class: "table", tabindex: 0, role: "group", "aria-label": name },
       element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
     ),
-    footnote !== undefined && element("p", { class: "muted" }, unbroken(footnote)),
+    footnote !== undefined && element("p", { class: "muted" }, prose(footnote)),
   );
 }
