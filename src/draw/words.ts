@@ -28,19 +28,20 @@ export function timeText(startedAt: string): string {
 }
 
 /**
- * A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"), and no
- * sign stands at the end of a line.
+ * A blank at which a line may end: a number and its unit stay together, its interval and a size's workers too ("64 MiB x4"),
+ * and no sign stands at the end of a line.
  */
-const breakable = /(?<![±=]) (?!(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
+const breakable = /(?<![±=]) (?!±|(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
 
 /** The words of a text, a number with its unit being one. */
 export function splitWords(text: string): string[] {
   return text.split(breakable);
 }
 
-/** The text for a page, which breaks its lines by itself: with blanks that do not break within the words. */
+/** The text for a page, which breaks its lines by itself: with blanks that do not break within words and times. */
 export function unbroken(text: string): string {
   return splitWords(text)
     .map((word) => word.replaceAll(" ", "\u00a0"))
-    .join(" ");
+    .join(" ")
+    .replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC/g, "$1\u00a0$2\u00a0UTC");
 }

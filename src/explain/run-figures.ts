@@ -1,7 +1,7 @@
 import type { CellResult } from "../results/cell-schema.js";
 import { ratioInterval } from "../results/claimed-interval.js";
 import type { ResultDocument } from "../results/schema.js";
-import { formatMeasuredTime } from "../settings/units.js";
+import { formatDuration } from "../settings/units.js";
 import { median, medianInterval } from "../stats/order-statistics.js";
 import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
 
@@ -140,7 +140,7 @@ export function verdictOf(statement: Known): ClaimVerdict {
 /** A number to three digits, or all of those before the decimal point: "55.4", "7.60", "0.0123", "1230". */
 export function digits(value: number): string {
   const power = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
-  return value.toFixed(Math.min(9, Math.max(0, 2 - power)));
+  return value.toFixed(Math.min(9, Math.max(0, 2 - power))).replace("-", "−");
 }
 
 const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string>> = {
@@ -154,7 +154,7 @@ const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string
 
 /** A time in nanoseconds; a saved time may be negative. */
 export function durationText(ns: number): string {
-  return ns < 0 ? `−${formatMeasuredTime(-ns)}` : formatMeasuredTime(ns);
+  return ns < 0 ? `−${formatDuration(-ns)}` : formatDuration(ns);
 }
 
 /** A figure with its unit: "55.4 GB/s", "12.3 µs", "5.1 times". */

@@ -10,8 +10,8 @@ export const lineHeight = 17;
 /** Approximate number of marks of an upright axis, and the room for its label and the marks' names. */
 const upTicks = 5;
 const besideTicks = 32;
-/** Smallest gap between the names of two marks; signs and digits are wider than most letters. */
-const betweenTicks = 12;
+/** Smallest gap between the names of two marks. */
+const betweenTicks = 6;
 /**
  * Average widths at 16 px of a sans-serif letter, and of what is wider: the drawing code has no fonts to measure. On
  * narrow screens page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px
@@ -59,8 +59,8 @@ export function frameOf(
   };
 }
 
-/** The same of a logarithmic axis, at whose ends are names of marks. */
-const logRoom = 0.06;
+/** The same of a logarithmic axis, which often has a mark at its end: its name stays clear of the other axis' names. */
+const logRoom = 0.05;
 
 /** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
 const roomAtEnds = 0.04;
@@ -76,7 +76,7 @@ function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<
 
 /** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
 export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
-  const scale = scaleOf(axis, values);
+  const scale = scaleOf(axis, values, logRoom);
   if (axis.scale === "log" || values.length === 0) return scale;
   const [low, high] = scale.domain() as [number, number];
   const [least, most] = extremesOf([...values, ...(axis.includes ?? [])]);
@@ -88,7 +88,11 @@ export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuo
  * A scale from the smallest value to the largest. A linear axis ends at a round number, a logarithmic one somewhat
  * outside.
  */
-export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+export function scaleOf(
+  axis: Axis,
+  values: readonly number[],
+  logRoom = 0.04,
+): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
   const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
   if (axis.scale === "log") {

@@ -27,7 +27,7 @@ export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place)
       "aria-labelledby": `${id}-title`,
       "data-label": numbered(file ?? report.name),
     },
-    element("h2", { id: `${id}-title` }, numbered(titleOf(chapter))),
+    element("h2", { id: `${id}-title` }, unbroken(numbered(titleOf(chapter)))),
     element(
       "div",
       { class: "first" },
@@ -212,9 +212,9 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   ];
 }
 
-/** A text that may break after a slash. */
+/** A text that may break after a slash, but no unit. */
 function breakable(text: string): Markup {
-  const [first, ...others] = text.split("/");
+  const [first, ...others] = text.split(/\/(?=\w{2})/);
   return fragment(
     first,
     others.map((part) => fragment("/", element("wbr", {}), part)),
@@ -241,7 +241,7 @@ function chartFigure(chart: Chart, chapterId: string): Markup {
   return element(
     "figure",
     { id: `${chapterId}-${chart.name}`, "data-chart": chart.name },
-    element("figcaption", {}, chart.title),
+    element("figcaption", {}, unbroken(chart.title)),
     chartPicture(chart),
   );
 }
@@ -292,7 +292,7 @@ function pageTable(
         element(
           "td",
           { class: `${columns[index]!.align}${text.length > mostUnwrapped ? " long" : ""} ${tone}` },
-          text,
+          unbroken(text),
           note !== "" && element("small", {}, ` ${note}`),
         ),
       ),
