@@ -11,19 +11,22 @@ export const lineHeight = 17;
 const upTicks = 5;
 const besideTicks = 32;
 /** Smallest gap between the names of two marks. */
-const betweenTicks = 6;
+const betweenTicks = 8;
 /**
- * Average widths at 16 px of a sans-serif letter, and of what is wider: the drawing code has no fonts to measure. On
+ * Average widths at 16 px of sans-serif blanks, signs, capitals and others: the drawing code has no fonts to measure. On
  * narrow screens page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px
  * and more room.
  */
-const [letterWidth, capitalWidth, signWidth] = [8.6, 10.2, 13.6];
+const widths = [
+  [/ /, 5],
+  [/[%+−×]/, 13.6],
+  [/[\dA-Z]/, 10.2],
+  [/./s, 9],
+] as const;
 
 /** Approximate width of a text. */
 export function textPixels(text: string): number {
-  const signs = text.replace(/[^%+−×]/g, "").length;
-  const capitals = text.replace(/[^\dA-Z]/g, "").length;
-  return (text.length - signs - capitals) * letterWidth + capitals * capitalWidth + signs * signWidth;
+  return [...text].reduce((sum, letter) => sum + widths.find(([kind]) => kind.test(letter))![1], 0);
 }
 
 /** The mapping from the values of a chart to its picture. */
