@@ -110,7 +110,7 @@ describe("the table of the default sweep", () => {
 
   it("has the cold start apart from the figures", () => {
     expect(text).toContain("Cold start: paid once, part of no figure above");
-    expect(text).toContain("driver 62 ms, context 328 ms, first copy 41");
+    expect(text).toContain("driver 62.0 ms, context 328 ms, first copy 41.0 µs");
     const rowOf = (...words: string[]) =>
       rowWith(text, ...words)
         .trim()
