@@ -13,14 +13,15 @@ const besideTicks = 32;
 /** Smallest gap between the names of two marks. */
 const betweenTicks = 8;
 /**
- * Average widths at 16 px of sans-serif blanks, signs, capitals and others: the drawing code has no fonts to measure. On
+ * Average widths at 16 px of sans-serif blanks, signs, capitals, digits and others: the drawing code has no fonts to measure. On
  * narrow screens page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px
  * and more room.
  */
 const widths = [
   [/ /, 5],
   [/[%+−×]/, 13.6],
-  [/[\dA-Z]/, 10.2],
+  [/[A-Z]/, 12],
+  [/\d/, 10.2],
   [/./s, 9],
 ] as const;
 

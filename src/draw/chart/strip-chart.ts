@@ -7,7 +7,7 @@ import { element, type Markup } from "./markup.js";
 const rowHeight = 30;
 const gap = 10;
 /** Largest share of the width for labels; the rest is for the dots. */
-const mostLabelShare = 0.42;
+const mostLabelShare = 0.45;
 
 /** Indices of their styles in `curveStyles`. */
 const [dotStyle, markStyle] = [0, 1];
@@ -127,6 +127,6 @@ function widest(texts: readonly string[]): number {
 
 /** The texts of the row's marks and the table still have what is cut off. */
 function cutOff(label: string): string {
-  const most = Math.floor((chartWidth * mostLabelShare) / textPixels("x"));
+  const most = Math.floor((chartWidth * mostLabelShare * label.length) / textPixels(label));
   return label.length <= most ? label : `${label.slice(0, most - 1)}…`;
 }
