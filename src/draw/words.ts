@@ -38,10 +38,9 @@ export function splitWords(text: string): string[] {
   return text.split(breakable);
 }
 
-/** The text for a page, which breaks its lines by itself: with blanks that do not break within words and times. */
+/** The text for a page, which breaks its lines by itself: with blanks that do not break within the words. */
 export function unbroken(text: string): string {
   return splitWords(text)
     .map((word) => word.replaceAll(" ", "\u00a0"))
-    .join(" ")
-    .replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC/g, "$1\u00a0$2\u00a0UTC");
+    .join(" ");
 }

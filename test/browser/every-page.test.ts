@@ -11,6 +11,12 @@ useBrowser();
 /** Set by `npm run bench:page -- --screenshots`: where pictures of the pages go. */
 const pictures = process.env.PINBENCH_SCREENSHOTS;
 
+/** Flags and times that two lines share. */
+const brokenWords = (page: Page) =>
+  page
+    .locator(".whole-word")
+    .evaluateAll((all) => all.filter((one) => one.getClientRects().length > 1).map((one) => one.textContent));
+
 /** Labels of charts that others cover, or that the edge of their chart cuts off. */
 const spoiltLabels = (page: Page) =>
   page.evaluate(() => {
@@ -55,6 +61,7 @@ it.each(exampleNames)("a page of kind %s is small, and reads well on every scree
     if (viewport.width > 1000 === (colorScheme === "light")) expect(await findings(page)).toEqual([]);
     expect(await overhang(page)).toBe(0);
     expect(await spoiltLabels(page)).toEqual([]);
+    expect(await brokenWords(page)).toEqual([]);
   }
   expect(complaints).toEqual([]);
 });

@@ -117,7 +117,7 @@ describe("the table of the default sweep", () => {
         .split(/\s{2,}/);
     expect(rowOf("256 MiB", "70.4 ms")).toEqual(["256 MiB", "pageable", "70.4 ms", "7.04 ms"]);
     expect(rowOf("79.9 ms")).toEqual(["pinned", "79.9 ms", "20.0 ms", "1 copy", "1 copy"]);
-    expect(rowOf("8.3 ms")).toEqual(["registered", "8.3 ms", "2.77 ms", "at once", "at once"]);
+    expect(rowOf("8.30 ms")).toEqual(["registered", "8.30 ms", "2.77 ms", "at once", "at once"]);
     expect(text).toContain("medians of 3; pageable: new memory, touched once");
   });
 

@@ -27,7 +27,7 @@ export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place)
       "aria-labelledby": `${id}-title`,
       "data-label": numbered(file ?? report.name),
     },
-    element("h2", { id: `${id}-title` }, unbroken(numbered(titleOf(chapter)))),
+    element("h2", { id: `${id}-title` }, prose(numbered(titleOf(chapter)))),
     element(
       "div",
       { class: "first" },
@@ -221,15 +221,17 @@ function breakable(text: string): Markup {
   );
 }
 
-/** A flag as in "--pin-memory", with a number behind it: a line that ends with "--" cannot be read, nor copied. */
-const flag = /(--[a-z][a-z-]{1,24}(?![\w-])(?: \d{1,4}(?!\S))?)/;
+/** A flag with its number, "--processes 5", and a time, "2026-11-21 10:22 UTC": lines may not end at their hyphens. */
+const whole = /(--[a-z][a-z-]{1,24}(?![\w-])(?: \d{1,4}(?!\S))?|\d{4}-\d\d-\d\d(?: \d\d:\d\d UTC)?)/;
 
-/** Running text, of which flags are never broken; blanks in them stay blanks, for who copies a command. */
+/** Running text; blanks in flags stay blanks, so that a copied command works. */
 function prose(text: string): Markup {
   return fragment(
     text
-      .split(flag)
-      .map((part, index) => (index % 2 === 0 ? unbroken(part) : element("span", { class: "flag" }, part))),
+      .split(whole)
+      .map((part, index) =>
+        index % 2 === 0 ? unbroken(part) : element("span", { class: "whole-word" }, part),
+      ),
   );
 }
 
@@ -241,7 +243,7 @@ function chartFigure(chart: Chart, chapterId: string): Markup {
   return element(
     "figure",
     { id: `${chapterId}-${chart.name}`, "data-chart": chart.name },
-    element("figcaption", {}, unbroken(chart.title)),
+    element("figcaption", {}, prose(chart.title)),
     chartPicture(chart),
   );
 }

@@ -69,7 +69,7 @@ describe("a chart of strips", () => {
   describe("names beside marks", () => {
     const mark = (value: number, name: string) => ({ value, name, text: `${name}: slow` });
     const namesIn = (marks: StripMark[]) =>
-      shapesIn(pictureOf(buildStrips([row({ marks })])))
+      shapesIn(pictureOf(buildStrips([row({ label: "H2D", marks })])))
         .filter(({ name, text }) => name === "text" && /^n\d+ GPU/.test(text))
         .map(({ text, attributes }) => ({
           text,
@@ -89,7 +89,7 @@ describe("a chart of strips", () => {
       for (const [i, [start]] of spans.slice(1).entries()) {
         expect(start).toBeGreaterThanOrEqual(spans[i]![1]!);
       }
-      for (const { x } of marksIn(pictureOf(buildStrips([row({ marks })])))) {
+      for (const { x } of marksIn(pictureOf(buildStrips([row({ label: "H2D", marks })])))) {
         for (const [start, end] of spans) expect(x <= start! || x >= end!).toBe(true);
       }
     });
