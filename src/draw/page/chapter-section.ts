@@ -243,7 +243,7 @@ function chartFigure(chart: Chart, chapterId: string): Markup {
   return element(
     "figure",
     { id: `${chapterId}-${chart.name}`, "data-chart": chart.name },
-    element("figcaption", {}, prose(chart.title)),
+    element("figcaption", {}, chart.title),
     chartPicture(chart),
   );
 }
