@@ -1,9 +1,10 @@
 // `npm run bench:page`: how large pages are and how fast a browser opens them, against what they may be: that of a
 // recorded default sweep, and that of a sweep of 1,000 cells with 100 samples each.
-// `-- --screenshots FOLDER [NAME...]`: pages of each kind as pictures instead, wide and narrow, light and dark.
+// `-- --screenshots FOLDER`: pages of each kind as pictures instead, wide and narrow, light and dark.
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
@@ -11,12 +12,8 @@ import { pageOfDocuments } from "../dist/kinds/draw-documents.js";
 import { parseResult } from "../dist/results/parse.js";
 import { seededRandom } from "./lib/random.mjs";
 import { printTable, verdict } from "./lib/table.mjs";
-import { examplePages } from "./page/example-pages.mjs";
 
-const {
-  values: { screenshots },
-  positionals: wanted,
-} = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
+const { screenshots } = parseArgs({ options: { screenshots: { type: "string" } } }).values;
 
 const recorded = "results/nvidia-h200/default.json";
 const rounds = 7;
@@ -120,34 +117,27 @@ async function weighPages(browser) {
   process.exitCode = isWithin ? 0 : 1;
 }
 
-/** Whole pages as PNG files, "result-390-dark.png". */
-async function takePictures(browser, into) {
+/** The test of all kinds of page draws them, and shows each in every look. */
+function takePictures(into) {
   mkdirSync(into, { recursive: true });
-  const pages = (await examplePages()).filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-  for (const { name, html } of pages) {
-    const file = join(folder, `${name}.html`);
-    writeFileSync(file, html);
-    console.log(`${name}: ${kB(html).toFixed(0)} kB`);
-    for (const width of [1280, 390]) {
-      for (const colorScheme of ["light", "dark"]) {
-        const window = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-        await window.goto(pathToFileURL(file).href);
-        await window.screenshot({ path: join(into, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-        await window.close();
-      }
-    }
+  const env = { ...process.env, PINBENCH_SCREENSHOTS: resolve(into) };
+  const args = ["vitest", "run", "test/browser/every-page.test.ts"];
+  process.exitCode = spawnSync("npx", args, { env, stdio: "inherit" }).status ?? 1;
+}
+
+async function weigh() {
+  const browser = await chromium.launch({
+    executablePath: process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
+  try {
+    await weighPages(browser);
+  } finally {
+    await browser.close();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
 const folder = mkdtempSync(join(tmpdir(), "pinbench-page-"));
-const browser = await chromium.launch({
-  executablePath: process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-try {
-  if (screenshots === undefined) await weighPages(browser);
-  else await takePictures(browser, screenshots);
-} finally {
-  await browser.close();
-  rmSync(folder, { recursive: true, force: true });
-}
+if (screenshots === undefined) await weigh();
+else takePictures(screenshots);

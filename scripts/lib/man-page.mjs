@@ -20,6 +20,9 @@ export async function writeManPage(dist, target) {
   });
   const lines = [
     `.TH PINBENCH 1 "" "pinbench ${version}" "User Commands"`,
+    // Names of files and flags are not to be hyphenated, and short lines not stretched.
+    ".nh",
+    ".ad l",
     ".SH NAME",
     "pinbench \\- host\\-to\\-GPU transfer benchmark",
     ".SH SYNOPSIS",

@@ -1,5 +1,5 @@
 import type { DocumentKind } from "../draw/document-kind.js";
-import { formatGBps, formatWholeShare } from "../draw/numbers.js";
+import { formatGBps, formatShare } from "../draw/numbers.js";
 import {
   type Block,
   environment,
@@ -22,6 +22,7 @@ import { directionName } from "../results/naming/wording.js";
 import { formatSize } from "../settings/units.js";
 import { diagnosisMetrics, healthCheckLine, nagiosLine } from "./automation.js";
 import { type Diagnosis, diagnosisSchema, type Finding } from "./diagnosis.js";
+import { usualTolerance } from "./examination.js";
 
 /** A diagnosis, as a kind of document. */
 export const diagnosisKind: DocumentKind<Diagnosis> = {
@@ -157,7 +158,10 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
 }
 
 /** Measured and expected rates; with several devices also the rates together. */
-function rateGrid({ devices, sizeBytes }: Diagnosis): Grid {
+function rateGrid({ devices, sizeBytes, verdict }: Diagnosis): Grid {
+  const isSlow = (share: number) => verdict !== "healthy" && share < 1 - usualTolerance;
+  const shareFigure = (share: number) =>
+    figure(formatShare(share), "", isSlow(share) ? toneOf[verdict] : "plain");
   const hasTogether = devices.some(({ rates }) => rates.some(({ together }) => together));
   const optional = (text: string | null) => (text === null ? figure("-") : figure(text));
   const rows = devices.flatMap(({ ordinal, rates }) =>
@@ -170,8 +174,8 @@ function rateGrid({ devices, sizeBytes }: Diagnosis): Grid {
         optional(expectedGigabytesPerSecond === null ? null : formatGBps(expectedGigabytesPerSecond)),
         gigabytesPerSecond === null || expectedGigabytesPerSecond === null
           ? figure("-")
-          : figure(formatWholeShare(gigabytesPerSecond / expectedGigabytesPerSecond)),
-        optional(shareOfLimit === null ? null : formatWholeShare(shareOfLimit)),
+          : shareFigure(gigabytesPerSecond / expectedGigabytesPerSecond),
+        optional(shareOfLimit === null ? null : formatShare(shareOfLimit)),
       ],
     ),
   );

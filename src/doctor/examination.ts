@@ -68,7 +68,7 @@ export interface CopyCounts {
 }
 
 /** Tolerance for expectations without their own: a larger relative drop of pinned copies is not chance. */
-const usualTolerance = 0.05;
+export const usualTolerance = 0.05;
 
 /**
  * How many GB/s plain pinned copies of a direction are below healthy machines; null within the reference's tolerance,

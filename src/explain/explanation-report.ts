@@ -94,11 +94,11 @@ function answerSection(answer: ExplainedAnswer): Block {
   const { question, title, claim, figures, sentences, command } = answer;
   return section(`${question}: ${title}`, [
     facts([["claim", claim]]),
+    ...texts("answer", [note(capital(verdictLine(answer)), toneOf(answer))]),
     ...(figures.length === 0 ? [] : tables([figureGrid(answer)])),
     section(
       "",
       [
-        ...texts("answer", [note(capital(verdictLine(answer)), toneOf(answer))]),
         ...texts(
           "note",
           sentences.map((sentence) => note(sentence)),

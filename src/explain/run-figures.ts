@@ -140,7 +140,7 @@ export function verdictOf(statement: Known): ClaimVerdict {
 /** A number to three digits, or all of those before the decimal point: "55.4", "7.60", "0.0123", "1230". */
 export function digits(value: number): string {
   const power = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
-  return value.toFixed(Math.min(9, Math.max(0, 2 - power)));
+  return value.toFixed(Math.min(9, Math.max(0, 2 - power))).replace("-", "−");
 }
 
 const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string>> = {

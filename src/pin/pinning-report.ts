@@ -31,7 +31,7 @@ import {
 } from "../draw/report.js";
 import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
-import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { formatDuration, formatMeasuredTime, formatSize, formatSizeRounded } from "../settings/units.js";
 import { hugePageNotes, neighbourAnswer, neighbourGrids, torchNotes } from "./neighbour-report.js";
 import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
@@ -111,8 +111,8 @@ function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
     isPlain || hostAllocNs === null || timesAsFast === null
       ? ""
       : timesAsFast >= 1
-        ? `, ${formatRatio(timesAsFast)} as fast as cuMemHostAlloc (${formatDuration(hostAllocNs)})`
-        : `, where cuMemHostAlloc takes ${formatDuration(hostAllocNs)}`;
+        ? `, ${formatRatio(timesAsFast)} as fast as cuMemHostAlloc (${formatMeasuredTime(hostAllocNs)})`
+        : `, where cuMemHostAlloc takes ${formatMeasuredTime(hostAllocNs)}`;
   const stopped = [...groupBy(limits, ({ way }) => way)].flatMap(([way, ofWay]) =>
     ofWay.length > 1 && ofWay.every(({ largestBytes }) => largestBytes === 0)
       ? [`none by ${way}`]
@@ -123,7 +123,7 @@ function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
   );
   return [
     note(
-      `Obtain ${formatSize(sizeBytes)} of pinned memory by ${wayInWords(recommendation)}: it is there in ${formatDuration(obtainNs)}${against}.`,
+      `Obtain ${formatSize(sizeBytes)} of pinned memory by ${wayInWords(recommendation)}: it is there in ${formatMeasuredTime(obtainNs)}${against}.`,
     ),
     note(reason),
     ...(stopped.length === 0 ? [] : [note(`Not all can be had: ${listed(stopped)}.`, "warning")]),
@@ -206,8 +206,8 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
       spared(numberColumn("touch"), 3),
       spared(numberColumn("register"), 4),
       spared(numberColumn("give back"), 5),
-      spared(numberColumn("H2D"), 6),
-      spared(numberColumn("D2H"), 7),
+      spared(numberColumn("H2D"), 7),
+      spared(numberColumn("D2H"), 6),
       spared(numberColumn("huge", "pages"), 2),
       spared(numberColumn("RSS"), 1),
       wordColumn("<="),

@@ -1,4 +1,4 @@
-import { formatDuration } from "../settings/units.js";
+import { formatMeasuredTime } from "../settings/units.js";
 import { cProgram } from "./c-program.js";
 import type { PinnedPool, Pinning, PinningRecommendation, PoolShape } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
@@ -132,7 +132,7 @@ function reasonFor(
     (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),
   );
   if (skipped !== undefined) {
-    return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies from it or to it are slower.`;
+    return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatMeasuredTime(skipped.obtain.median)}, but copies from it or to it are slower.`;
   }
   if (shapeId(chosen) === shapeId(fastest)) {
     if (isPlain(chosen)) return "No measured way is faster, and none is simpler.";
@@ -141,9 +141,9 @@ function reasonFor(
       .sort((a, b) => a.obtain.median - b.obtain.median);
     return next === undefined
       ? "It is the fastest of the measured ways."
-      : `It took the least time of the measured ways. ${capitalised(wayInWords(next))}, with ${formatDuration(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
+      : `It took the least time of the measured ways. ${capitalised(wayInWords(next))}, with ${formatMeasuredTime(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
   }
-  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or too uncertain, to be worth it.`;
+  return `The fastest way, ${wayInWords(fastest)}, takes ${formatMeasuredTime(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or too uncertain, to be worth it.`;
 }
 
 /** The largest effort that one way requires and the other does not. */

@@ -1,3 +1,4 @@
+import { roundUp } from "../draw/numbers.js";
 import { PinbenchError } from "../errors.js";
 
 /** Bytes of the binary units (IEC 80000-13). */
@@ -157,6 +158,15 @@ function hintOfDuration(text: string): string {
 
 /** A duration to about three digits: "8 s", "350 ms", "12.3 µs", "2.5 min". */
 export function formatDuration(durationNs: number): string {
+  return inUnit(durationNs, (value, decimals) => String(Number(value.toFixed(decimals))));
+}
+
+/** A measured time to three digits, rounded up as in tables: "8.00 s", "350 ms", "12.0 µs". */
+export function formatMeasuredTime(durationNs: number): string {
+  return inUnit(durationNs, roundUp);
+}
+
+function inUnit(durationNs: number, format: (value: number, decimals: number) => string): string {
   const units = [
     { name: "h", ns: 3600e9, from: 7200e9 },
     { name: "min", ns: 60e9, from: 120e9 },
@@ -166,7 +176,7 @@ export function formatDuration(durationNs: number): string {
   ];
   const unit = units.find(({ from }) => durationNs >= from) ?? { name: "ns", ns: 1 };
   const value = durationNs / unit.ns;
-  return `${Number(value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0))} ${unit.name}`;
+  return `${format(value, value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit.name}`;
 }
 
 /**

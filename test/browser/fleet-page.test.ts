@@ -29,7 +29,7 @@ describe.each(screens)("on $name", ({ look }) => {
       "GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1, since 2026-11-20 09:00 UTC; isolate)",
     );
     expect(await page.locator(".main-tables tbody tr").first().innerText()).toMatch(
-      /^n007\s+1\s+50\.0 %.*isolate$/s,
+      /^n007\s+1\s+50\.0\s%.*isolate$/s,
     );
   });
 

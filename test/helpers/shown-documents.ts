@@ -38,7 +38,8 @@ function recorded(name: string): ResultDocument {
 const sweep = recorded("default");
 
 /** The same sweep, in which some copies from the device take so much longer. */
-function slowed(document: ResultDocument): ResultDocument {
+export function slowed(document: ResultDocument): ResultDocument {
+  const slower = (figure: number | null) => figure && 0.9 * figure;
   return {
     ...document,
     cells: document.cells.map((cell) =>
@@ -46,19 +47,25 @@ function slowed(document: ResultDocument): ResultDocument {
         ? cell
         : {
             ...cell,
-            stats: cell.stats.map((stats) => ({
+            stats: cell.stats.map(({ bandwidthGBps: rate, linkShare, ...stats }) => ({
               ...stats,
-              bandwidthGBps: { ...stats.bandwidthGBps, median: stats.bandwidthGBps.median * 0.9 },
+              bandwidthGBps: {
+                ...rate,
+                low: slower(rate.low),
+                median: slower(rate.median)!,
+                high: slower(rate.high),
+              },
+              linkShare: slower(linkShare),
             })),
           },
     ),
   };
 }
 
-const comparison = compareRuns([sweep], [slowed(sweep)]);
+export const comparison = compareRuns([sweep], [slowed(sweep)]);
 
 const course = buildCourse({ checks: 90, steps: { 60: -0.05 } });
-const history = describeHistory({
+export const history = describeHistory({
   version: "0.1.0",
   path: "history",
   history: {
@@ -77,7 +84,7 @@ const history = describeHistory({
   cells: ["*"],
 });
 
-const tuning = buildTuning({
+export const tuning = buildTuning({
   tried: [
     buildTried(usualSetting(0, false), 20),
     buildTried(usualSetting(8, false), 72),
@@ -102,7 +109,7 @@ const devices = {
   build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },
 } as const;
 
-const fleet = buildMixedFleet();
+export const fleet = buildMixedFleet();
 
 const plan = planOf();
 

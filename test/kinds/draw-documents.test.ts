@@ -18,7 +18,7 @@ function beforeAndAfter(): [ResultDocument, ResultDocument] {
 }
 
 const headings = (html: string) =>
-  [...html.matchAll(/<h2[^>]*>([^<]*)<\/h2>/g)].map(([, text]) => text!.replace(/: NVIDIA.*$/, ""));
+  [...html.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, text]) => text!.replace(/: NVIDIA.*$/, ""));
 
 describe("a page of two results", () => {
   it("says first what they differ in, and has the files' names in its headings", async () => {

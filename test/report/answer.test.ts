@@ -74,7 +74,7 @@ describe("what pinned memory gains", () => {
       "It is open whether pinned memory copies faster than ordinary (pageable) memory in copies of 16 MiB: ";
     const wide = { relativeHalfWidth: 0.2, result: { outcome: "budget" } } as const;
     expect(textsOfProcesses(pair(10, 11, wide))).toEqual([
-      `${open}the figures vary too much: try a larger --budget, or --processes 5.`,
+      `${open}the figures vary too much; try a larger --budget, or --processes 5.`,
     ]);
     // Converged figures do not vary too much.
     expect(textsOfProcesses(pair(10, 11, { relativeHalfWidth: 0.2 }))).toEqual([
@@ -336,7 +336,7 @@ describe("a result without a conclusion", () => {
     [
       "intervals that say nothing",
       { cells: [buildCell({ GBps: 50, relativeHalfWidth: 0.99, result: { outcome: "budget" } })] },
-      "Nothing is certain: the figures vary too much: try a larger --budget, or --processes 5.",
+      "Nothing is certain: the figures vary too much; try a larger --budget, or --processes 5.",
     ],
     [
       "an early interruption",

@@ -110,14 +110,14 @@ describe("the table of the default sweep", () => {
 
   it("has the cold start apart from the figures", () => {
     expect(text).toContain("Cold start: paid once, part of no figure above");
-    expect(text).toContain("driver 62 ms, context 328 ms, first copy 41");
+    expect(text).toContain("driver 62.0 ms, context 328 ms, first copy 41.0 µs");
     const rowOf = (...words: string[]) =>
       rowWith(text, ...words)
         .trim()
         .split(/\s{2,}/);
     expect(rowOf("256 MiB", "70.4 ms")).toEqual(["256 MiB", "pageable", "70.4 ms", "7.04 ms"]);
-    expect(rowOf("79.9 ms")).toEqual(["pinned", "79.9 ms", "20 ms", "1 copy", "1 copy"]);
-    expect(rowOf("8.3 ms")).toEqual(["registered", "8.3 ms", "2.77 ms", "at once", "at once"]);
+    expect(rowOf("79.9 ms")).toEqual(["pinned", "79.9 ms", "20.0 ms", "1 copy", "1 copy"]);
+    expect(rowOf("8.30 ms")).toEqual(["registered", "8.30 ms", "2.77 ms", "at once", "at once"]);
     expect(text).toContain("medians of 3; pageable: new memory, touched once");
   });
 

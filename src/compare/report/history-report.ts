@@ -50,7 +50,8 @@ function historyReport(document: HistoryDocument, { screen }: Show): Report {
       ...texts("answer", [note(conclusionOf(history))]),
       environment(factsOf(history)),
       ...tables(gridsOf(history, roomForCurve(history, screen))),
-      ...texts("note", [...findingsOf(courses), ...notesOf(history)]),
+      ...texts("finding", findingsOf(courses)),
+      ...texts("note", notesOf(history)),
     ],
   };
 }

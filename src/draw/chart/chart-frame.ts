@@ -10,17 +10,24 @@ export const lineHeight = 17;
 /** Approximate number of marks of an upright axis, and the room for its label and the marks' names. */
 const upTicks = 5;
 const besideTicks = 32;
-/** Smallest gap between the names of two marks; signs and digits are wider than most letters. */
-const betweenTicks = 12;
+/** Smallest gap between the names of two marks. */
+const betweenTicks = 8;
 /**
- * Average width of a sans-serif letter at 16 px: the drawing code has no fonts to measure. On narrow screens
- * page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px and more room.
+ * Average widths at 16 px of sans-serif blanks, signs, capitals, digits and others: the drawing code has no fonts to measure. On
+ * narrow screens page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px
+ * and more room.
  */
-const letterWidth = 8.6;
+const widths = [
+  [/ /, 5],
+  [/[%+−×]/, 13.6],
+  [/[A-Z]/, 12],
+  [/\d/, 10.2],
+  [/./s, 9],
+] as const;
 
 /** Approximate width of a text. */
 export function textPixels(text: string): number {
-  return text.length * letterWidth;
+  return [...text].reduce((sum, letter) => sum + widths.find(([kind]) => kind.test(letter))![1], 0);
 }
 
 /** The mapping from the values of a chart to its picture. */
@@ -56,6 +63,9 @@ export function frameOf(
   };
 }
 
+/** The same of a logarithmic axis, which often has a mark at its end: its name stays clear of the other axis' names. */
+const logRoom = 0.05;
+
 /** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
 const roomAtEnds = 0.04;
 
@@ -70,7 +80,7 @@ function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<
 
 /** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
 export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
-  const scale = scaleOf(axis, values);
+  const scale = scaleOf(axis, values, logRoom);
   if (axis.scale === "log" || values.length === 0) return scale;
   const [low, high] = scale.domain() as [number, number];
   const [least, most] = extremesOf([...values, ...(axis.includes ?? [])]);
@@ -82,11 +92,15 @@ export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuo
  * A scale from the smallest value to the largest. A linear axis ends at a round number, a logarithmic one somewhat
  * outside.
  */
-export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+export function scaleOf(
+  axis: Axis,
+  values: readonly number[],
+  logRoom = 0.04,
+): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
   const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
   if (axis.scale === "log") {
-    const room = least === most ? 2 : (most / least) ** 0.04;
+    const room = least === most ? 2 : (most / least) ** logRoom;
     return scaleLog().domain([least / room, most * room]);
   }
   const room = least === most ? Math.abs(least) / 2 || 1 : 0;
@@ -136,11 +150,11 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
       element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
       element(
         "text",
-        { class: "quiet", x: frame.x(value), y: bottom + 16, "text-anchor": "middle" },
+        { class: "quiet", x: frame.x(value), y: bottom + 18, "text-anchor": "middle" },
         x.format(value),
       ),
     ]),
-    element("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, x.label),
+    element("text", { x: (left + right) / 2, y: bottom + 37, "text-anchor": "middle" }, x.label),
   ];
 }
 

@@ -6,8 +6,6 @@ import { type Content, element, type Markup } from "./markup.js";
 
 const rowHeight = 18;
 const gap = 10;
-/** Factor for names of cells, which have more wide capitals and digits than other texts. */
-const roomForCapitals = 1.1;
 /** Largest share of the width for labels and figures; the rest is for the marks. */
 const mostLabelShare = 0.42;
 
@@ -21,7 +19,7 @@ const mostReach = 2.5;
 export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing {
   const legend = legendOf(kinds);
   const labels = rows.map(({ label }) => cutOff(label));
-  const left = roomForCapitals * widest(labels) + gap;
+  const left = widest(labels) + gap;
   const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
   const top = legend.height + (limitName === null ? 0 : rowHeight) + 8;
   const bottom = top + rows.length * rowHeight + 4;

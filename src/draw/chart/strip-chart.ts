@@ -6,10 +6,8 @@ import { element, type Markup } from "./markup.js";
 
 const rowHeight = 30;
 const gap = 10;
-/** Factor for names of cells, which have more wide capitals and digits than other texts. */
-const roomForCapitals = 1.1;
 /** Largest share of the width for labels; the rest is for the dots. */
-const mostLabelShare = 0.42;
+const mostLabelShare = 0.45;
 
 /** Indices of their styles in `curveStyles`. */
 const [dotStyle, markStyle] = [0, 1];
@@ -25,7 +23,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
     ...(hasMarks ? [{ name: marksName, style: markStyle }] : []),
   ]);
   const labels = rows.map(({ label }) => cutOff(label));
-  const left = roomForCapitals * widest(labels) + gap;
+  const left = widest(labels) + gap;
   const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
   const top = legend.height + ruleLabelHeight(rules) + margin.top;
   const bottom = top + rows.length * rowHeight;
@@ -91,7 +89,9 @@ function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): 
   const isFree = (from: number, to: number) =>
     from >= left && to <= right && taken.every(([start, end]) => to <= start || from >= end);
   const drawn = (name: string, isLeft: boolean, at: number) => {
-    const place = isLeft ? { x: at - nameGap, "text-anchor": "end" } : { x: at + nameGap };
+    const place = isLeft
+      ? { x: at - nameGap, "text-anchor": "end" }
+      : { x: Math.min(at + nameGap, right - textPixels(name)) };
     return element("text", { class: "halo", y: middle + 4, ...place }, name);
   };
   // Its name may grow by that number.
@@ -127,6 +127,6 @@ function widest(texts: readonly string[]): number {
 
 /** The texts of the row's marks and the table still have what is cut off. */
 function cutOff(label: string): string {
-  const most = Math.floor((chartWidth * mostLabelShare) / textPixels("x"));
+  const most = Math.floor((chartWidth * mostLabelShare * label.length) / textPixels(label));
   return label.length <= most ? label : `${label.slice(0, most - 1)}…`;
 }

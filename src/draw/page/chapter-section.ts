@@ -27,7 +27,7 @@ export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place)
       "aria-labelledby": `${id}-title`,
       "data-label": numbered(file ?? report.name),
     },
-    element("h2", { id: `${id}-title` }, numbered(titleOf(chapter))),
+    element("h2", { id: `${id}-title` }, prose(numbered(titleOf(chapter)))),
     element(
       "div",
       { class: "first" },
@@ -81,7 +81,9 @@ function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: R
   const tables = blocks.flatMap((block) =>
     block.type === "table" && block.isDetail !== true ? [block] : [],
   );
-  const columnsOf = (block: (typeof tables)[number]) => JSON.stringify(block.grid.columns);
+  // A third line of a head is a unit.
+  const columnsOf = (block: (typeof tables)[number]) =>
+    JSON.stringify(block.grid.columns.map(({ head }) => head.slice(0, 2)));
   const end = tables.findIndex((block) => columnsOf(block) !== columnsOf(tables[0]!));
   const main = tables.slice(0, Math.min(end === -1 ? tables.length : end, mostMainTables));
   const isShortened = ({ grid: { rows, keyRows = [] } }: (typeof tables)[number]) =>
@@ -167,7 +169,7 @@ function drawBlock(block: Block, level: number): Markup[] {
     case "table":
       return [pageTable(block.grid)];
     case "entry":
-      return [element("p", {}, unbroken(block.text)), factList(block.facts)];
+      return [element("p", {}, prose(block.text)), factList(block.facts)];
     case "list":
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
@@ -206,21 +208,35 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   );
   return [
     element("dl", { class: "headline" }, figures),
-    element("p", { class: "muted" }, unbroken(answer.text)),
+    element("p", { class: "muted" }, prose(answer.text)),
   ];
 }
 
-/** A text that may break after a slash. */
+/** A text that may break after a slash, but no unit. */
 function breakable(text: string): Markup {
-  const [first, ...others] = text.split("/");
+  const [first, ...others] = text.split(/\/(?=\w{2})/);
   return fragment(
     first,
     others.map((part) => fragment("/", element("wbr", {}), part)),
   );
 }
 
+/** A flag with its number, "--processes 5", and a time, "2026-11-21 10:22 UTC": lines may not end at their hyphens. */
+const whole = /(--[a-z][a-z-]{1,24}(?![\w-])(?: \d{1,4}(?!\S))?|\d{4}-\d\d-\d\d(?: \d\d:\d\d UTC)?)/;
+
+/** Running text; blanks in flags stay blanks, so that a copied command works. */
+function prose(text: string): Markup {
+  return fragment(
+    text
+      .split(whole)
+      .map((part, index) =>
+        index % 2 === 0 ? unbroken(part) : element("span", { class: "whole-word" }, part),
+      ),
+  );
+}
+
 function paragraphs(notes: readonly Note[], name: string): Markup[] {
-  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, unbroken(text)));
+  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, prose(text)));
 }
 
 function chartFigure(chart: Chart, chapterId: string): Markup {
@@ -238,7 +254,7 @@ function noteList(notes: readonly Note[]): Markup[] {
     element(
       "ul",
       { class: "notes" },
-      notes.map(({ text, tone }) => element("li", { class: tone }, unbroken(text))),
+      notes.map(({ text, tone }) => element("li", { class: tone }, prose(text))),
     ),
   ];
 }
@@ -246,8 +262,8 @@ function noteList(notes: readonly Note[]): Markup[] {
 function factList(facts: readonly Fact[]): Markup {
   return element(
     "dl",
-    { class: "facts" },
-    facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, unbroken(value)))),
+    { class: facts.every(([, value]) => value.length <= mostUnwrapped) ? "facts short" : "facts" },
+    facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, prose(value)))),
   );
 }
 
@@ -278,7 +294,7 @@ function pageTable(
         element(
           "td",
           { class: `${columns[index]!.align}${text.length > mostUnwrapped ? " long" : ""} ${tone}` },
-          text,
+          unbroken(text),
           note !== "" && element("small", {}, ` ${note}`),
         ),
       ),
@@ -294,6 +310,6 @@ function pageTable(
       { class: "table", tabindex: 0, role: "group", "aria-label": name },
       element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
     ),
-    footnote !== undefined && element("p", { class: "muted" }, unbroken(footnote)),
+    footnote !== undefined && element("p", { class: "muted" }, prose(footnote)),
   );
 }

@@ -131,8 +131,9 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
     const firstOpen = told.findLastIndex(({ enough }) => enough !== "open") + 1;
     const open =
       firstOpen === told.length - 1 ? `at ${last.size}` : `from ${told[firstOpen]!.size} to ${last.size}`;
-    const known = lastNo < 0 ? "" : `; ${whereNot} it is not`;
-    return `these intervals do not show whether a loop of copies is enough ${open}${known}`;
+    const [known, it] =
+      lastNo < 0 ? ["", "a loop of copies"] : [`a loop of copies is not enough ${whereNot}; `, "it"];
+    return `${known}these intervals do not show whether ${it} is enough ${open}`;
   }
   const atLatest = told[lastNot]?.enough === "open" ? " at the latest" : "";
   const leastShare = Math.min(...enoughFor.map((one) => one.leastShare));

@@ -179,5 +179,5 @@ export function workersOf(observations: readonly Observation[]): number[] {
 export function whyOpen(cells: readonly CellResult[]): string {
   return cells.every(({ outcome }) => outcome === "converged")
     ? "processes may differ by more than these figures do: measure with --processes 5"
-    : "the figures vary too much: try a larger --budget, or --processes 5";
+    : "the figures vary too much; try a larger --budget, or --processes 5";
 }

@@ -10,7 +10,7 @@ import type { ColdStart, PinningRecord, ResultDocument } from "../../results/sch
 import type { PinningCost } from "../../results/schema-parts.js";
 import { isPlain } from "../../results/variant.js";
 import { type Direction, directions, memories } from "../../settings/choices.js";
-import { formatDuration, formatSize } from "../../settings/units.js";
+import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 import {
   ascending,
   chartName,
@@ -61,7 +61,7 @@ function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
 function costPoint({ sizeBytes }: PinningRecord, cost: PinningCost | null | undefined): ChartPoint[] {
   if (cost == null) return [];
   const { allocateNs, freeNs } = cost;
-  const text = `${formatSize(sizeBytes)}: ${formatDuration(allocateNs)} obtained, ${formatDuration(freeNs)} given back`;
+  const text = `${formatSize(sizeBytes)}: ${formatMeasuredTime(allocateNs)} obtained, ${formatMeasuredTime(freeNs)} given back`;
   return [{ x: sizeBytes, y: (allocateNs + freeNs) / 1e6, low: null, high: null, text }];
 }
 

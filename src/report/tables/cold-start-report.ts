@@ -16,7 +16,7 @@ import { counted } from "../../draw/words.js";
 import { absentFigure, sign } from "../../results/naming/cell-figure.js";
 import type { ColdStart, PinningRecord, ResultDocument } from "../../results/schema.js";
 import type { PinningCost } from "../../results/schema-parts.js";
-import { formatDuration, formatSize } from "../../settings/units.js";
+import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 
 /**
  * The cold starts of a result, one per device: costs that are paid once, before any figure of the tables. The first
@@ -27,8 +27,8 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): Block[
   return coldStart.map((costs) => {
     const suffix = devices.length > 1 ? `, device ${costs.device}` : "";
     const opening =
-      `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
-      `first copy ${formatDuration(costs.firstCopyNs)}`;
+      `driver ${formatMeasuredTime(costs.initNs)}, context ${formatMeasuredTime(costs.contextNs)}, ` +
+      `first copy ${formatMeasuredTime(costs.firstCopyNs)}`;
     const grids =
       costs.pinning.length === 0
         ? []
@@ -85,7 +85,7 @@ function pinningGrid({ pinning }: ColdStart): Grid {
 /** Times until the buffer is ready to copy from, and until it is freed. */
 function costFigures(cost: PinningCost | null): Figure[] {
   return [cost?.allocateNs, cost?.freeNs].map((timeNs) =>
-    timeNs === undefined ? absentFigure : figure(formatDuration(timeNs)),
+    timeNs === undefined ? absentFigure : figure(formatMeasuredTime(timeNs)),
   );
 }
 

@@ -167,7 +167,7 @@ describe("a latency", () => {
     const [warning] = drawn(historyKind, slower, "table", colours)
       .split("\n")
       .filter((line) => line.includes("step between"));
-    expect(warning).toContain(colours.chalk.yellow("  step between").slice(0, 12));
+    expect(warning).toContain(colours.chalk.yellow("=> step between").slice(0, 12));
     expect(oneLine(drawn(historyKind, slower, "table", plain))).toContain("h2d pinned latency +5.");
   });
 });

@@ -69,7 +69,7 @@ describe("a chart of strips", () => {
   describe("names beside marks", () => {
     const mark = (value: number, name: string) => ({ value, name, text: `${name}: slow` });
     const namesIn = (marks: StripMark[]) =>
-      shapesIn(pictureOf(buildStrips([row({ marks })])))
+      shapesIn(pictureOf(buildStrips([row({ label: "H2D", marks })])))
         .filter(({ name, text }) => name === "text" && /^n\d+ GPU/.test(text))
         .map(({ text, attributes }) => ({
           text,
@@ -80,7 +80,7 @@ describe("a chart of strips", () => {
     it("are those of all that have room, and none lies over another or over a mark", () => {
       const few = [mark(-0.1, "n08 GPU 1"), mark(-0.9, "n09 GPU 0")];
       expect(namesIn(few).map(({ text }) => text)).toEqual(["n09 GPU 0", "n08 GPU 1"]);
-      const marks = [...few, mark(-0.5, "n10 GPU 2")];
+      const marks = [...few, mark(-0.45, "n10 GPU 2")];
       const names = namesIn(marks);
       expect(names.map(({ text }) => text)).toEqual(["n09 GPU 0 +1", "n10 GPU 2"]);
       const spans = names
@@ -89,7 +89,7 @@ describe("a chart of strips", () => {
       for (const [i, [start]] of spans.slice(1).entries()) {
         expect(start).toBeGreaterThanOrEqual(spans[i]![1]!);
       }
-      for (const { x } of marksIn(pictureOf(buildStrips([row({ marks })])))) {
+      for (const { x } of marksIn(pictureOf(buildStrips([row({ label: "H2D", marks })])))) {
         for (const [start, end] of spans) expect(x <= start! || x >= end!).toBe(true);
       }
     });

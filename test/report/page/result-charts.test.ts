@@ -263,7 +263,7 @@ describe("the cost of pinning", () => {
     const { curves, y } = named(chartsOf({ coldStart: [buildColdStart()] }), "cost-of-pinning-by-size");
     const pinned = curves.find(({ name }) => name === "pinned")!;
     expect(pinned.points[0]!.y).toBeCloseTo(5.1 * 1.25);
-    expect(pinned.points[0]!.text).toBe("16 MiB: 5.1 ms obtained, 1.27 ms given back");
+    expect(pinned.points[0]!.text).toBe("16 MiB: 5.10 ms obtained, 1.28 ms given back");
     expect(y).toMatchObject({ label: "ms", scale: "log" });
   });
 

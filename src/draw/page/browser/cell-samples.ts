@@ -276,7 +276,7 @@ function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: 
   }
   for (const value of fitting(x)) {
     const at = x.place(value);
-    add(chart, line(at, at, top, bottom), text(value, { x: at, y: bottom + 16, "text-anchor": "middle" }));
+    add(chart, line(at, at, top, bottom), text(value, { x: at, y: bottom + 18, "text-anchor": "middle" }));
   }
 }
 
