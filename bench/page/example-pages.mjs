@@ -1,4 +1,4 @@
-// Pages of each kind to look at, made of what was recorded on a GPU, and of copies of it with known changes.
+// Example pages of each kind, from results recorded on a GPU and copies of them with known changes.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ export async function examplePages() {
   );
 }
 
-/** The same run with pinned copies from the device of 16 MiB and more a tenth slower. */
+/** The same run; pinned copies of 16 MiB and more from the device are 10 % slower. */
 function slowed(document) {
   const isSlow = ({ direction, memory, sizeBytes }) =>
     direction === "d2h" && memory === "pinned" && sizeBytes >= 2 ** 24;
@@ -109,7 +109,7 @@ function history() {
   return describeHistory({ version: "0.1.0", path: "history", history: { entries, notes: [] }, cells: null });
 }
 
-/** 12 nodes, of one of which a GPU copies at half the speed. */
+/** 12 nodes; on one of them a GPU copies at half the speed. */
 async function fleet() {
   const nodes = mkdtempSync(join(tmpdir(), "pinbench-nodes-"));
   try {
