@@ -98,7 +98,7 @@ Examples:
   },
   history: {
     summary: "show the course of past checks: steps, drifts, and what changed",
-    operands: [new Argument("<folder>", "what `pinbench check --history` appends to")],
+    operands: [new Argument("<folder>", "a folder of `pinbench check --history`")],
     help: `
 Examples:
   pinbench check --baseline baseline --history history   in every job
@@ -107,7 +107,7 @@ Examples:
     load: async () => (await import("./commands/history-command.js")).historyCommand,
   },
   fleet: {
-    summary: "find which of many nodes and GPUs are slower than those like them",
+    summary: "find nodes and GPUs that are slower than similar ones",
     operands: [new Argument("<path...>", "results of many nodes: files or folders")],
     help: `
 Examples:
@@ -137,7 +137,7 @@ Examples:
   },
   show: {
     summary: "print saved results of any command again",
-    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
+    operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
     help: `
 Examples:
   pinbench show result.json                       as pinbench run printed it
@@ -146,7 +146,7 @@ Examples:
   },
   report: {
     summary: "draw saved results of any command as one page of charts and tables",
-    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
+    operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
     help: `
 Examples:
   pinbench report result.json                            report.html, which needs no network
@@ -181,7 +181,7 @@ Examples:
     load: async () => (await import("./commands/doctor-command.js")).doctorCommand,
   },
   pin: {
-    summary: "measure what pinned memory costs to obtain, and print code for the best way",
+    summary: "measure the cost of obtaining pinned memory, and print code for the best way",
     help: `
 Examples:
   pinbench pin                                 pools of 1 and 16 GiB, in every way, in about a minute

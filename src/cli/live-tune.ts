@@ -174,7 +174,7 @@ function describeTrial(trial: Trial): string {
   const setting = describeSetting(trial.setting, true);
   if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
   const score = scoreOf(trial.arrivalsNs, trial.setting, null, true);
-  if (score === null) return `${setting}: too few batches came`;
+  if (score === null) return `${setting}: too few batches arrived`;
   const { waitNsPerBatch } = trial;
   const waitingShare = waitNsPerBatch === null ? null : (waitNsPerBatch * score.batchesPerSecond) / 1e9;
   const waiting = waitingShare === null ? "" : `, waits ${Math.round(100 * Math.min(1, waitingShare))} %`;

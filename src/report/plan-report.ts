@@ -200,6 +200,6 @@ export function backendNotes(
   const { fallbackReason } = backend;
   return [
     ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
-    ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
+    ...(fallbackReason === null ? [] : [`${doing} the emulated device, because ${fallbackReason}.`]),
   ];
 }

@@ -96,7 +96,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["±?"], "no useful interval: too few samples, or samples that vary too much"),
       term(
         ["*", "not converged", "converged"],
-        "* is not converged: time was up before the interval was as narrow as --precision asks; without * it varies too much",
+        "the time budget ended before the interval was as narrow as --precision asks; a wide interval without * varies too much",
       ),
       term(["†", "not finished"], "the run ended before this cell was done"),
       term(["-", "skipped"], "not measured, or not known; a line below the tables says why"),
@@ -111,11 +111,8 @@ export const termGroups: readonly TermGroup[] = [
         ["link", "pinned/link", "best/link", "sum/2× link", "link limit"],
         "the connection to the GPU, such as PCIe; and the share of its limit that is reached. Packets take some of the limit, so no copy reaches 100 %",
       ),
-      term(
-        ["payload", "link's payload"],
-        "the bytes of yours that a link carries, without what packets add to them",
-      ),
-      term("sum", "what all directions, or all devices, copy together"),
+      term(["payload", "link's payload"], "your own bytes on a link, without those that packets add"),
+      term("sum", "the rate of all directions, or all devices, together"),
       term("cold", "buffers that are in none of the CPU's caches, as fresh data are"),
       term("warm", "the same buffer copied again and again, which the CPU's caches may hold"),
       term(
@@ -197,7 +194,7 @@ export const termGroups: readonly TermGroup[] = [
         "the CPU collects blocks in pinned memory, and a kernel puts them in their places; back likewise",
       ),
       term("blocks/ms", "how many blocks are copied in a thousandth of a second: thousands a second"),
-      term("host ns", "how many thousand-millionths of a second a block keeps a CPU busy"),
+      term("host ns", "CPU time for a block, in thousand-millionths of a second"),
       term(
         ["kernel", "kernels alone"],
         "a program that runs on the GPU, and how long it takes without copies",
@@ -218,7 +215,7 @@ export const termGroups: readonly TermGroup[] = [
         "change",
         "of the candidate against the baseline, with its interval; in a history a curve of all checks",
       ),
-      term("verdict", "what follows for a cell: one of the words below"),
+      term("verdict", "the result for a cell: one of the words below"),
       term("slower", "shown to be slower by the threshold or more"),
       term(
         "probably slower",
@@ -247,7 +244,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["occasion", "occasions"], "a stretch of time in which runs were measured one after the other"),
       term(
         ["spread", "spread typical", "largest"],
-        "how much runs differ though nothing changed (standard deviation)",
+        "how much runs differ although nothing changed (standard deviation)",
       ),
       term(["drop found", "drop found typical"], "how large a drop has to be for a check to find it"),
       term("cells", "number of cells"),
@@ -256,7 +253,7 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "history",
     terms: [
-      term("course", "how the figures of one cell or kind went, check by check"),
+      term("course", "the figures of one cell or kind, check by check"),
       term("step", "a change from one check to the next that stays"),
       term("drift", "a slow change over many checks"),
       term("outage", "up to three checks in a row that are far slower; then all is as before"),
@@ -265,16 +262,16 @@ export const termGroups: readonly TermGroup[] = [
         ["least, most", "least", "most"],
         "the lowest and the highest figure, against the median of all checks",
       ),
-      term("noise", "how much checks differ though nothing changed"),
+      term("noise", "how much checks differ although nothing changed"),
     ],
   },
   {
     title: "fleet",
     terms: [
-      term(["node", "nodes", "which"], "one machine of many, by the name that it has"),
+      term(["node", "nodes", "which"], "one machine of many, by its name"),
       term(["GPU", "GPUs"], "a node's GPU, by its number, or how many there are"),
       term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
-      term("slower by", "how much less speed than is usual in the group"),
+      term("slower by", "the loss of speed against the usual in the group"),
       term("slowest in", "the cell with the largest loss"),
       term(
         "slow since",
@@ -286,16 +283,16 @@ export const termGroups: readonly TermGroup[] = [
         "do",
         "isolate: send no jobs there; reset: the link or the node; monitor: measure again soon; none",
       ),
-      term("state", "what became of a node's measurement"),
+      term("state", "the outcome of a node's measurement"),
       term("why", "the reason, as far as it is known"),
-      term("unit", "what the figures of a row count"),
+      term("unit", "the unit of a row's figures"),
       term("centre", "the median of all GPUs of the group"),
       term(["lowest", "highest"], "the least and the largest figure of the group"),
       term(
         ["spread of a group", "spread"],
         "the standard deviation between healthy GPUs that the verdicts used",
       ),
-      term("of healthy", "the centre as a share of what healthy machines of the kind reach"),
+      term("of healthy", "the centre as a share of the rate of healthy machines of the kind"),
     ],
   },
   {
@@ -320,8 +317,8 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "doctor",
     terms: [
-      term("measured", "what the device reached with plain pinned copies"),
-      term("expected", "what healthy machines with this GPU and link reach"),
+      term("measured", "the device's rate of plain pinned copies"),
+      term("expected", "the rate of healthy machines with this GPU and link"),
       term("of expected", "the measured rate as a share of the expected one"),
       term("of link", "the measured rate as a share of the payload that the link can carry"),
       term("copies", "whether the device copied by itself or while the others did"),
@@ -361,14 +358,14 @@ export const termGroups: readonly TermGroup[] = [
       term("not here", "the claim does not hold on this machine, for certain"),
       term(
         ["inconclusive, of a claim", "inconclusive"],
-        "what was measured does not decide the claim, or it could not be measured",
+        "the measurement does not decide the claim, or was not possible",
       ),
     ],
   },
   {
     title: "devices",
     terms: [
-      term("name", "what NVIDIA calls the GPU"),
+      term("name", "NVIDIA's name for the GPU"),
       term("PCI bus id", "where the GPU is plugged in"),
       term("compute", "the compute capability: which generation of instructions the GPU has"),
       term("NUMA", "the part of the machine that is nearest to the GPU, if it has several"),

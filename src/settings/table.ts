@@ -284,13 +284,13 @@ export const fleetSettings = {
   ),
   significance: setting(
     "--significance <level>",
-    "chance of a false alarm in a group of like nodes (1%)",
+    "chance of a false alarm in a group of similar nodes (1%)",
     kind.significance,
     { default: 0.01 },
   ),
   reference: setting(
     "--reference <file>",
-    "judge GPUs first by this reference of the site's own machines (see --write-reference)",
+    "compare GPUs first with this reference of your own machines (see --write-reference)",
     kind.text,
   ),
 } as const;

@@ -165,7 +165,10 @@ describe("pinbench fleet", () => {
     for (const [args, sentence] of [
       [["nosuch"], /^pinbench: cannot read nosuch: there is no such file\. /],
       [["empty"], /^pinbench: there is no result of a node in empty\. /],
-      [["results", "--output", "results/fleet.json"], /lies in the input results, which writing would spoil/],
+      [
+        ["results", "--output", "results/fleet.json"],
+        /lies in the input results, which the output would overwrite/,
+      ],
       [["results", "--output", "fleet.pdf"], /names no format/],
       [["results", "--output", "fleet.svg"], /--chart does not name it/],
       [[], /the argument "path" is missing/],

@@ -146,7 +146,7 @@ describe("pinbench report", () => {
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {
     const own = join(temporaryFolder(), "own.html");
     copyFileSync(quick, own);
-    expectSentence(await report(own, "--output", own), 2, /is an input, which writing would spoil/);
+    expectSentence(await report(own, "--output", own), 2, /is an input, which the output would overwrite/);
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "report.html"), "<h1>coverage</h1>");
     const refused = await callCli(["report", quick], { cwd });

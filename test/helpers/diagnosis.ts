@@ -57,7 +57,7 @@ export function buildDiagnosis(part: Partial<Diagnosis> = {}): Diagnosis {
     findings: [],
     unseen: ["payload and read request sizes, relaxed ordering, ACS: only root may read them"],
     verdict: "healthy",
-    reason: "Pinned copies reach what healthy machines of this kind do.",
+    reason: "Pinned copies are as fast as on healthy machines of this kind.",
     ...part,
   };
 }

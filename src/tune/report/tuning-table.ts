@@ -1,5 +1,5 @@
 import type { Show } from "../../draw/document-kind.js";
-import { formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
+import { bandwidthUnit, formatBandwidth, formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
 import {
   type Block,
   type Column,
@@ -75,10 +75,10 @@ function endings({ run, method }: Tuning): Note[] {
 function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[] {
   const { batch, link, stepNs } = probe;
   const ranks = machine.ranks === 1 ? "" : `, ${machine.ranks} ranks share them`;
-  const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
+  const rate = (bytesPerSecond: number) => formatBandwidth(bytesPerSecond / 1e9);
   const copies = (rates: NonNullable<typeof link>): Fact => [
     "Copies",
-    `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, measured alone`,
+    `${rate(rates.pinnedBytesPerSecond)} pinned, ${rate(rates.pageableBytesPerSecond)} not pinned, one batch, measured alone`,
   ];
   const { epochs } = recommendation ?? {};
   const measured = epochs
@@ -104,12 +104,12 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
   ];
 }
 
-const columns: readonly Column[] = [
+const columnsFor = (unit: string): readonly Column[] => [
   numberColumn("workers"),
   wordColumn("pinned"),
   numberColumn("prefetch"),
   numberColumn("batches/s"),
-  spared(numberColumn("GB/s"), 4),
+  spared(numberColumn(unit), 4),
   spared(numberColumn("first", "batch, s"), 3),
   spared(numberColumn("/dev/shm"), 1),
   spared(numberColumn("pinned", "memory"), 2),
@@ -118,6 +118,10 @@ const columns: readonly Column[] = [
 
 function grid({ tried, probe, recommendation }: Tuning): Grid {
   const isOfInterest = tellsPersistence({ tried });
+  const gbps = ({ batchesPerSecond }: TuningScore) => (batchesPerSecond * probe.batch.bytes) / 1e9;
+  const { unit, perGB } = bandwidthUnit(
+    Math.max(0, ...tried.flatMap(({ score }) => (score === null ? [] : gbps(score)))),
+  );
   const rows = tried.map((one) => {
     const { setting, score, trials } = one;
     const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
@@ -133,14 +137,14 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       figure(pinMemory ? "yes" : "no"),
       figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
       rateFigure(score, fault),
-      figure(score === null ? "" : formatGBps((score.batchesPerSecond * probe.batch.bytes) / 1e9)),
+      figure(score === null ? "" : formatGBps(gbps(score) * perGB)),
       figure(firstNs === undefined ? "" : roundUp(firstNs / 1e9, 2)),
       peak("sharedMemoryBytes"),
       peak("pinnedBytes"),
       figure(isChosen ? "<=" : ""),
     ];
   });
-  return { name: "Settings that were tried", columns, rows, labels: 3, keepsRepeats: true };
+  return { name: "Settings that were tried", columns: columnsFor(unit), rows, labels: 3, keepsRepeats: true };
 }
 
 /**
@@ -248,7 +252,7 @@ function withoutRate({ tried }: Tuning): Note[] {
   );
   if (none.length === 0) return [];
   const settings = listed(none.map(({ setting }) => describeSetting(setting)));
-  return [note(`${settings}: too few batches came for a rate`, "warning")];
+  return [note(`${settings}: too few batches arrived for a rate`, "warning")];
 }
 
 /** One note for all settings with the same reason. */
