@@ -49,7 +49,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   try {
     const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
     if ("run" in found && found.run.status === "ended" && search.job !== null) {
-      // What the command does after its training must not be cut short.
+      // Work of the command after its training must not be cut short.
       await deliverTuning(found, flags);
       const exit = await Promise.race([search.job.process.exit, aborted(interruption.signal)]);
       if (exit !== null) noter(flags)(`the command ${describeJobExit(exit)}.`);

@@ -111,7 +111,7 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
   return null;
 }
 
-/** What too few nodes leave open; null if there are enough. */
+/** The questions that too few nodes leave open; null if there are enough. */
 export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
   if (nodes.length >= enoughNodes) return null;
   const told = cells.filter(({ leastLoss }) => leastLoss !== null);

@@ -116,7 +116,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   };
 }
 
-/** Of a measurement: since when, for how long, and who hears of it. */
+/** A measurement's start, time limit and listener. */
 export interface PinMemoryOptions {
   prepared: PreparedPools;
   /** Other users of the device, for a process that has announced itself; null if there cannot be any. */

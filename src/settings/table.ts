@@ -65,7 +65,7 @@ const blockSettings = {
 /** The settings of blocks. */
 export const blockKeys = Object.keys(blockSettings) as (keyof typeof blockSettings)[];
 
-/** What the ids of `cells` say; none of these goes together with it. */
+/** Settings that the ids of `cells` contain, so they exclude `cells`. */
 export const saidByCellIds = [
   "devices",
   "preset",

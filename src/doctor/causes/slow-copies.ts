@@ -38,7 +38,7 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
 
 /**
  * Slow copies of a device that another process used are a cost of that process: copies wait for its copies. `rest` are
- * those of devices that nobody else used.
+ * those of devices without other users.
  */
 export function blameSharing(
   findings: readonly Found[],

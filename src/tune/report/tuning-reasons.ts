@@ -66,7 +66,7 @@ interface WorkerTime {
   handOver: number;
 }
 
-/** Those of the recommended setting, or of the nearest number of workers; null if no worker was timed. */
+/** The times of the recommended setting, or of the nearest number of workers; null if no worker was timed. */
 function workerTimeOf({ tried }: Tuning, { setting }: Recommendation): WorkerTime | null {
   const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
     const timed = trials.filter(
@@ -176,7 +176,7 @@ function besideStep(stepNs: number | null, batchesPerSecond: number): string {
     : `the data add ${formatMs(addedNs / 1e6)} to ${step}`;
 }
 
-/** What limits the loader, if it is not the step. */
+/** The loader's limit, if it is not the step. */
 function culprit(tuning: Tuning, recommendation: Recommendation): string {
   const { limit, setting, score } = recommendation;
   const { numWorkers } = setting;

@@ -315,7 +315,9 @@ describe("the outcome", () => {
     expect(flat(render())).toContain(
       "=> num_workers=8 pin_memory=False prefetch_factor=2 persistent_workers=True non_blocking=False => 8 workers, not pinned: ",
     );
-    expect(flat(render()).trimEnd()).toMatch(/=> The loader gives 2\.77 GB\/s, the link takes 55\.3 GB\/s: .*\.$/);
+    expect(flat(render()).trimEnd()).toMatch(
+      /=> The loader gives 2\.77 GB\/s, the link takes 55\.3 GB\/s: .*\.$/,
+    );
   });
 
   it("says nothing of how a running job copies, which is not seen", () => {
