@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, runSmall, small, temporaryFolder } from "../helpers/run-cli.js";
 
-/** One sentence (and what to do about it) on one line of stderr, nothing else anywhere. */
+/** Requires one sentence with its hint on one line of stderr, and no other output. */
 function expectRefusal({ exitCode, stdout, stderr }: Finished, expectedCode: number, sentence: RegExp): void {
   expect(stderr).toMatch(sentence);
   expect(stderr).toMatch(/^pinbench: [^\n]+[.?]\n$/);

@@ -132,7 +132,7 @@ describe("pinbench report", () => {
     expectSentence(await report(newer), 2, /has schemaVersion 2, and this pinbench reads version 1/);
     expectSentence(await report(jsonFile({ ...buildTuning(), schemaVersion: 2 })), 2, /has schemaVersion 2/);
     expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but not a document of pinbench/);
-    expectSentence(await report(imported), 2, /is nvbandwidth's.*pinbench import nvbandwidth/);
+    expectSentence(await report(imported), 2, /is a result of nvbandwidth.*pinbench import nvbandwidth/);
     expectSentence(
       await report(jsonFile({ ...buildTuning(), tried: 7 })),
       2,

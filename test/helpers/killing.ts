@@ -104,9 +104,9 @@ export const ways: readonly Way[] = [
 export type Moment =
   /** After this part of the time that the command takes. */
   | { at: "time"; share: number }
-  /** As soon as this many changes of files were seen: a temporary file is made, written, renamed. */
+  /** After this number of file changes: a temporary file is created, written, renamed. */
   | { at: "file"; change: number }
-  /** With the first line that it says. */
+  /** At its first line of output. */
   | { at: "line" };
 
 export function describeMoment(moment: Moment): string {
@@ -114,7 +114,7 @@ export function describeMoment(moment: Moment): string {
   return moment.at === "file" ? `at change ${moment.change} of its files` : "at its first line";
 }
 
-/** Half of the moments are uniform in time; the other ones come with what the command does. */
+/** Half of the moments are uniform in time; the others follow the command's actions. */
 export function randomMoment(uniform: () => number): Moment {
   const kind = uniform();
   const within = uniform();
@@ -143,22 +143,22 @@ print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 const signalNames: Readonly<Record<number, NodeJS.Signals>> = { 1: "SIGHUP", 2: "SIGINT", 9: "SIGKILL" };
 
-/** What to run, where, and what to do to it. */
+/** A command, its folder, and how to strike it. */
 export interface Killing {
   command: readonly string[];
   cwd: string;
   env: Record<string, string>;
-  /** Null lets it run to its end. */
+  /** Null: it runs to its end. */
   way: Way | null;
   moment: Moment;
   durationMs: number;
   /** Folders whose changes count. */
   watched: readonly string[];
-  /** Called when the command is being struck, or has ended before. */
+  /** Called when the command is struck, or has ended before that. */
   onStrike: () => void;
 }
 
-/** Runs a command and strikes it at the moment; resolves with how it ended, null where it did not within 60 s. */
+/** Runs a command and strikes it at the moment; resolves with its end, or null if it runs for more than 60 s. */
 export async function strikeAt(killing: Killing): Promise<Finished | null> {
   const { command, cwd, env, way } = killing;
   const [program = "", ...args] = command;
@@ -184,7 +184,7 @@ export async function strikeAt(killing: Killing): Promise<Finished | null> {
       isStruck = true;
       stopWaiting();
       killing.onStrike();
-      // A number that belongs to nobody any more must not get a signal.
+      // The id of an ended process must not get a signal.
       resolve(isOver ? undefined : way?.strike(victim));
     };
     const stopWaiting = awaitMoment(killing, child, strike);

@@ -20,7 +20,7 @@ export const trialSeed = Number(process.env.PINBENCH_TRIAL_SEED ?? 1);
 /** Where each line of `Trials` is appended; nowhere if it is not set. */
 const countsFile = process.env.PINBENCH_TRIAL_COUNTS;
 
-/** One line of the table: what was tried, how often, and how often it went as it must. */
+/** One line of the table: the trial, its number, and the number that passed. */
 export interface Trials {
   /** Such as "driver calls that fail". Lines of one name are added up. */
   what: string;
