@@ -99,9 +99,9 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
   // An emulated device has a link only if its NVML reports one.
-  if (backend === "emulated" && link === null) return "none: no share of a link is given";
+  if (backend === "emulated" && link === null) return "none, so no share of a link is shown";
   if (link === null || link.generation === null || link.width === null) {
-    return "not known: no share of it is given";
+    return "not known, so no share of it is shown";
   }
   const now = `PCIe ${pcieLink(link.generation, link.width)} under load${betterLink(link)}`;
   return linkLimitGBps === null

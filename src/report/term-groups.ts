@@ -132,7 +132,7 @@ export const termGroups: readonly TermGroup[] = [
       term("driver", "the time until NVIDIA's driver is ready"),
       term("context", "the time until the GPU has made room for a program"),
       term("first copy", "how long the very first copy takes"),
-      term("obtained", "the time until a buffer can be used, touching its memory and pinning it included"),
+      term("obtained", "the time until a buffer can be used, including touching and pinning its memory"),
       term("given back", "the time to give it back"),
       term(
         ["pays off after", "H2D pays off after", "D2H pays off after", "at once"],
@@ -144,7 +144,7 @@ export const termGroups: readonly TermGroup[] = [
     title: "Everything at once",
     terms: [
       term("at once", "all devices copy at the same time (--together)"),
-      term("of alone", "the rate as a share of what the same cell reaches alone"),
+      term("of alone", "the rate as a share of the same cell's rate alone"),
       term(["path"], "the way from one GPU to another"),
       term("write", "the GPU that has the data sends them"),
       term("read", "the GPU that wants the data fetches them"),
@@ -153,7 +153,7 @@ export const termGroups: readonly TermGroup[] = [
         ["kernel-write", "kernel-read"],
         "a program on one of the two GPUs copies, in place of a copy engine",
       ),
-      term(["from, to", "from", "to"], "the GPU that the bytes come from, and the one that they go to"),
+      term(["from, to", "from", "to"], "the source GPU and the destination GPU"),
       term(
         ["beside", "load"],
         "what keeps the machine busy during the copies: arithmetic, the GPU's memory or the host's (--beside)",
@@ -172,15 +172,15 @@ export const termGroups: readonly TermGroup[] = [
       ),
       term(
         ["block", "blocks", "in scattered blocks"],
-        "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
+        "a scattered part of a copy, such as a page of a KV cache or a row of a table (--blocks)",
       ),
       term("count", "number of blocks in one copy"),
       term("cut-off", "block sizes between which another way becomes the fastest (--blocks auto)"),
-      term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
-      term("loop", "blocks are copied by a call of the driver each"),
+      term(["one piece"], "the same bytes in one contiguous copy"),
+      term("loop", "one call of the driver copies each block"),
       term(
         "batch",
-        "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
+        "one call of the driver copies all blocks; or the samples that a loader delivers together",
       ),
       term("batch-any", "a batch that may read its sources before earlier work of its stream is done"),
       term("batch-during", "a batch that has read its sources when its call returns"),
@@ -213,7 +213,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["candidate, now", "candidate", "now"], "the results that are compared with the baseline"),
       term(
         "change",
-        "of the candidate against the baseline, with its interval; in a history a curve of all checks",
+        "the candidate's change against the baseline, with its interval; in a history the curve of all checks",
       ),
       term("verdict", "the result for a cell: one of the words below"),
       term("slower", "shown to be slower by the threshold or more"),
@@ -256,7 +256,7 @@ export const termGroups: readonly TermGroup[] = [
       term("course", "the figures of one cell or kind, check by check"),
       term("step", "a change from one check to the next that stays"),
       term("drift", "a slow change over many checks"),
-      term("outage", "up to three checks in a row that are far slower; then all is as before"),
+      term("outage", "up to three checks in a row that are far slower; then back to normal"),
       term("newest", "the newest figure, against the median of the checks before it"),
       term(
         ["least, most", "least", "most"],
@@ -270,12 +270,12 @@ export const termGroups: readonly TermGroup[] = [
     terms: [
       term(["node", "nodes", "which"], "one machine of many, by its name"),
       term(["GPU", "GPUs"], "a node's GPU, by its number, or how many there are"),
-      term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
-      term("slower by", "the loss of speed against the usual in the group"),
+      term(["group", "its group"], "similar nodes; their median is the usual figure"),
+      term("slower by", "the loss of speed against the group's usual figure"),
       term("slowest in", "the cell with the largest loss"),
       term(
         "slow since",
-        "the earliest of the results in a row that show the loss; there may be none before it",
+        "the first of the consecutive results that show the loss; there may be no earlier result",
       ),
       term("figure", "what was measured there"),
       term("again", "what fresh processes on the node found afterwards"),

@@ -200,7 +200,7 @@ describe("the emulated device", () => {
     const text = drawn(resultKind, buildEmulatedDocument(), "table", plain);
     expect(text.split("\n")[1]).toBe("! emulated device: figures describe this machine's memory, not a GPU");
     expect(text).not.toMatch(/\/\n.*link/);
-    expect(lineWith(text, "Link")).toContain("no share of a link is given");
+    expect(lineWith(text, "Link")).toContain("no share of a link is shown");
   });
 
   it("has the link that its NVML tells of", () => {
