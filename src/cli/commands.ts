@@ -55,7 +55,7 @@ Examples:
     load: async () => (await import("./commands/run-command.js")).measureCommand,
   },
   worker: {
-    summary: "measure what another pinbench process asks for, as one of several worker processes",
+    summary: "measure for another pinbench process, as one of several worker processes",
     isHidden: true,
     load: async () => (await import("./commands/worker-command.js")).workerCommand,
   },
@@ -131,7 +131,7 @@ Examples:
   },
   "fleet-node": {
     summary: "measure on one node, for pinbench fleet run",
-    operands: [new Argument("<folder>", "where pinbench fleet run has left what to measure")],
+    operands: [new Argument("<folder>", "the folder of pinbench fleet run")],
     isHidden: true,
     load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
   },
@@ -241,7 +241,7 @@ Examples:
     load: async () => (await import("./completion/script.js")).completionCommand,
   },
   help: {
-    summary: "show the help of a command, or what words and exit codes mean: pinbench help terms, exit-codes",
+    summary: "show the help of a command, or explain words and exit codes: pinbench help terms, exit-codes",
     operands: [new Argument("[topic...]", "a command, exit-codes, or terms and words")],
     help: `
 Examples:

@@ -51,12 +51,12 @@ function statusAlerts({ status, error }: ResultDocument["run"]): Note[] {
     case "complete":
       return [];
     case "aborted":
-      return [note("interrupted: these are the figures measured until then", "warning")];
+      return [note("interrupted: these figures were measured before that", "warning")];
     case "running":
-      return [note("unfinished: these are the figures of the rounds so far", "warning")];
+      return [note("unfinished: these figures are from the rounds so far", "warning")];
     case "failed": {
       const reason = error === null ? "" : ` (${error.message})`;
-      return [note(`the run failed${reason}: these are the figures measured until then`, "failure")];
+      return [note(`the run failed${reason}: these figures were measured before that`, "failure")];
     }
   }
 }

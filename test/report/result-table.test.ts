@@ -344,7 +344,7 @@ describe("what went wrong", () => {
   });
 
   it("marks what is unfinished or has no interval", () => {
-    expect(text.split("\n")[1]).toBe("! interrupted: these are the figures measured until then");
+    expect(text.split("\n")[1]).toBe("! interrupted: these figures were measured before that");
     expect(lineWith(text, "1 MiB", "30.0")).toContain("30.0 ±? †");
     expect(text).toContain("† not finished");
     expect(text).toContain("±? too few samples for an interval");
