@@ -110,9 +110,7 @@ describe("the reference of a group's GPUs", () => {
     ).toBe(
       "All 2 GPUs are slow: 20 GB/s in d2h pinned 64 MiB, 40 % of healthy machines' rates (recordings).",
     );
-    expect(wholeOf([20])).toMatch(
-      /^Its only GPU is slow: 20 GB\/s in h2d pinned 64 MiB, 36 % of healthy/,
-    );
+    expect(wholeOf([20])).toMatch(/^Its only GPU is slow: 20 GB\/s in h2d pinned 64 MiB, 36 % of healthy/);
     expect(wholeOf([40, 40, 55, 40])).toBeNull();
     expect(wholeOf([{ pageable: 1 }])).toBeNull();
   });
