@@ -241,7 +241,9 @@ describe("pinbench doctor of an emulated device", () => {
       },
     );
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("node.tar.gz is for the vendor. Private in it: the host's name, labels");
+    expect(stderr).toContain(
+      "node.tar.gz is for the vendor. It contains private data: the host's name, labels",
+    );
     const names = execFileSync("tar", ["-tzf", join(cwd, "node.tar.gz")], { encoding: "utf8" }).split("\n");
     expect(names).toEqual(
       expect.arrayContaining(["README.txt", "diagnosis.json"].map((name) => `pinbench-bundle/${name}`)),

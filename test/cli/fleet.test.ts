@@ -154,7 +154,7 @@ describe("pinbench fleet", () => {
     expect(await callCli(args, { cwd })).toMatchObject({
       stdout: "n05\n",
       stderr:
-        "pinbench: left out of the list of nodes, as it is not the name of one host: n4; $(reboot)\\n\n",
+        "pinbench: left out of the list of nodes, because it is not the name of one host: n4; $(reboot)\\n\n",
     });
     expect((await callCli([...args, "--quiet"], { cwd })).stderr).toBe("");
   });

@@ -129,7 +129,7 @@ function slowRank({ tried }: Tuning, { setting, score }: Recommendation): string
   if (share(longest.waitNs) < notableWaiting || longest.waitNs < longerByFactor * others) return [];
   const percent = (of: number) => `${roundUp(100 * share(of), 0)} %`;
   return [
-    `Rank ${longest.rank} holds the others up: it waits ${percent(longest.waitNs)} of the time for its data, they ${percent(others)}.`,
+    `Rank ${longest.rank} delays the others: it waits ${percent(longest.waitNs)} of the time for its data, the others ${percent(others)}.`,
   ];
 }
 

@@ -60,10 +60,11 @@ function alerts(tuning: Tuning): Note[] {
 }
 
 function endings({ run, method }: Tuning): Note[] {
-  if (run.status === "aborted") return [note("interrupted: these are the results until then", "warning")];
-  if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
+  if (run.status === "aborted")
+    return [note("interrupted: these results were measured before that", "warning")];
+  if (run.error !== null) return [note(`${run.error} These results were found before that.`, "failure")];
   if (run.status === "ended") {
-    return [note("the job ended before the search: these are the results until then", "warning")];
+    return [note("the job ended before the search: these results were measured before that", "warning")];
   }
   if (run.status === "budget") {
     const what = method.search === "grid" ? "grid" : "search";
@@ -82,7 +83,7 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
   ];
   const { epochs } = recommendation ?? {};
   const measured = epochs
-    ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, with what lies between two of them`
+    ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, including the time between epochs`
     : method.epochBatches === null
       ? "batches arriving in the steady state"
       : `an epoch of ${counted(method.epochBatches, "batch", "batches")} with its start`;
@@ -181,7 +182,7 @@ function recommendationOf({ recommendation, probe }: Tuning, gain: string | unde
 function tuningNotes(tuning: Tuning): Note[] {
   const { tried, probe } = tuning;
   const isRough = tried.some(({ score }) => score?.isSettled === false);
-  const rough = "* a rough figure: the trial ended before all batches made ahead of its start had come";
+  const rough = "* a rough figure: the trial ended before all batches made before its start had arrived";
   return [
     ...failures(tuning),
     ...withoutRate(tuning),

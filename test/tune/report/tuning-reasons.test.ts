@@ -357,7 +357,7 @@ describe("of a running job", () => {
     const tried = (waits: typeof rankWaits) => [buildTried(own, 72, { rankWaits: waits })];
     const part = { probe: { ...live, startingPoint: null }, recommendation: { setting: own, gain: null } };
     expect(reasons({ ...part, tried: tried(rankWaits) })).toContain(
-      "Rank 1 holds the others up: it waits 44 % of the time for its data, they 8 %.",
+      "Rank 1 delays the others: it waits 44 % of the time for its data, the others 8 %.",
     );
     const alike = rankWaits.map((one) => ({ ...one, waitNs: 5e6 }));
     const short = rankWaits.map((one) => ({ ...one, waitNs: one.waitNs / 20 }));

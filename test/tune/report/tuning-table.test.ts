@@ -69,7 +69,7 @@ describe("the header", () => {
 
   it.each([
     ["complete", "adaptive", undefined],
-    ["aborted", "adaptive", "! interrupted: these are the results until then"],
+    ["aborted", "adaptive", "! interrupted: these results were measured before that"],
     ["budget", "adaptive", "! the budget ended before the search was done: raise --budget"],
     ["budget", "grid", "! the budget ended before the grid was done: raise --budget"],
   ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
