@@ -67,9 +67,9 @@ async function writeSbom(folder) {
 }
 
 /**
- * Fills an empty folder with a pinbench that runs where it lies, by `runtime/node bin/pinbench.js`, and checks that what
- * is compiled runs wherever manylinux_2_28 does. `modules` are more packages with all they need, and `isForTests` takes
- * what was built here instead of what is handed out. Returns the oldest glibc that will do.
+ * Fills an empty folder with a pinbench that runs in place, with `runtime/node bin/pinbench.js`, and checks that
+ * compiled files run on manylinux_2_28. `modules` are more packages with their dependencies; `isForTests` takes
+ * the local build instead of the shipped one. Returns the oldest sufficient glibc.
  */
 export async function stageProgram(folder, { kernels = true, modules = [], isForTests = false } = {}) {
   await checkManylinux([process.execPath]);

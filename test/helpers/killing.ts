@@ -4,18 +4,18 @@ import { type Finished, start } from "./run-cli.js";
 
 /** Ways to end a command from outside, and moments to do so at. */
 
-/** A command that runs, as the one sees it who is about to end it. */
+/** A running command that a test is about to end. */
 export interface Victim {
-  /** Also of its process group. */
+  /** The id of its process, and of its process group. */
   pid: number;
-  /** The terminal that it runs at goes away; there is one only where a way `needsTerminal`. */
+  /** Closes its terminal; it has one only for ways with `needsTerminal`. */
   closeTerminal(): void;
 }
 
 export interface Way {
   name: string;
   strike(victim: Victim): Promise<void> | void;
-  /** How the command may end, beside the ways in which it ends by itself: exit codes, and signals that end it. */
+  /** Permitted ends besides its own ones: exit codes, and signals that end it. */
   ends: readonly (number | NodeJS.Signals)[];
   needsTerminal?: true;
   /** The command cannot clean up. */
@@ -25,7 +25,7 @@ export interface Way {
 const both = (name: "SIGINT" | "SIGTERM" | "SIGHUP", code: number) => [code, name] as const;
 const anyEnd = [...both("SIGINT", 130), ...both("SIGTERM", 143), ...both("SIGHUP", 129)];
 
-/** A signal to a process that may be gone, or with a negative number to its group. */
+/** Sends a signal to a process that may have ended; a negative number means its group. */
 export function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -34,7 +34,7 @@ export function send(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** All but the last three are asked for by those who wait for an end. */
+/** Ways to end a command. Users who wait for its end use all but the last three. */
 export const ways: readonly Way[] = [
   { name: "SIGINT", strike: ({ pid }) => send(pid, "SIGINT"), ends: both("SIGINT", 130) },
   { name: "SIGTERM", strike: ({ pid }) => send(pid, "SIGTERM"), ends: both("SIGTERM", 143) },
@@ -55,7 +55,7 @@ export const ways: readonly Way[] = [
     name: "SIGINT twice",
     strike: async ({ pid }) => {
       send(pid, "SIGINT");
-      // Longer than what counts as one Ctrl-C.
+      // Signals within a shorter time count as one Ctrl-C.
       await sleep(300);
       send(pid, "SIGINT");
     },
@@ -100,9 +100,9 @@ export const ways: readonly Way[] = [
   },
 ];
 
-/** When to strike. */
+/** The moment of the strike. */
 export type Moment =
-  /** After this part of the time that the command takes. */
+  /** After this share of the command's duration. */
   | { at: "time"; share: number }
   /** After this number of file changes: a temporary file is created, written, renamed. */
   | { at: "file"; change: number }
@@ -122,7 +122,7 @@ export function randomMoment(uniform: () => number): Moment {
   return kind < 0.92 ? { at: "file", change: 1 + Math.floor(14 * within) } : { at: "line" };
 }
 
-/** Prints the id of the command's process, what that says to stderr; SIGUSR1 closes the terminal. Then how it ended. */
+/** Prints the command's process id and its stderr, then its end. SIGUSR1 closes the terminal. */
 const inTerminal = `
 import os, pty, select, signal, sys
 closing = []
@@ -201,7 +201,7 @@ function endInTerminal(end: Finished): Finished {
   return { ...end, exitCode: null, signal: signalNames[-status] ?? "SIGABRT" };
 }
 
-/** Calls `strike` at the moment; returns what stops that. */
+/** Calls `strike` at the moment; returns a function that cancels it. */
 function awaitMoment(
   { moment, durationMs, watched, way }: Killing,
   child: ReturnType<typeof start>["child"],

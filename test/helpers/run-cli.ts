@@ -183,8 +183,8 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * What `attempt` returns for the first of ever longer deadlines, in seconds, for which that is not null: how much a
- * machine does before a deadline depends on who else keeps it busy.
+ * Calls `attempt` with longer and longer deadlines, in seconds, and returns its first result that is not null: how much a
+ * machine does before a deadline depends on its load.
  */
 export async function withTimeEnough<Found>(
   attempt: (seconds: number) => Promise<Found | null>,

@@ -27,7 +27,7 @@ import { buildDevice, buildDocument, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
 import { buildTried, buildTuning } from "./tuning.js";
 
-/** One document of each kind as people see it; sweeps are recorded ones of a GPU. */
+/** One document of each kind to look at; sweeps were recorded on a GPU. */
 
 function recorded(name: string): ResultDocument {
   return parseResult(
@@ -37,7 +37,7 @@ function recorded(name: string): ResultDocument {
 
 const sweep = recorded("default");
 
-/** The same sweep, in which some copies from the device take so much longer. */
+/** The same sweep; some copies from the device take longer by a factor. */
 function slowed(document: ResultDocument): ResultDocument {
   return {
     ...document,
@@ -106,7 +106,7 @@ const fleet = buildMixedFleet();
 
 const plan = planOf();
 
-/** The texts of people by what they are of. */
+/** The texts for people, by their subject. */
 export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>> = {
   run: (screen) => drawn(resultKind, sweep, "table", screen),
   beside: (screen) => drawn(resultKind, recorded("at-once-beside"), "table", screen),

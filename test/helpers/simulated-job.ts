@@ -5,32 +5,32 @@ import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/load
 import { droppedBatches } from "../../src/tune/score.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
-/** A training job made of numbers, whose loader is changed while it runs. */
+/** A simulated training job whose loader is changed while it runs. */
 export interface SimulatedJob {
-  /** Of the loop, beside next(): step, bookkeeping, and the copy of a batch, which is longer where it is not pinned. */
+  /** The loop's time outside next(): step, bookkeeping, and the copy of a batch, which is longer without pinning. */
   bodyMs: number;
   copyMs: number;
-  /** Making a batch, in a worker as in the training process. */
+  /** Time to make a batch, in a worker or in the training process. */
   makeMs: number;
-  /** Taking over a worker's batch in next(), where no pinning thread does that. */
+  /** Time to take over a worker's batch in next(), without a pinning thread. */
   handOverMs: number;
   cpus: number;
-  /** CPUs that the loop keeps busy itself; workers beyond the rest slow it down by 1 % each. */
+  /** CPUs that the loop itself uses; each worker beyond the other CPUs slows it down by 1 %. */
   loopCpus: number;
-  /** What the first batches take longer, each: the job's own, while its kernels are chosen. */
+  /** Extra time of each of the job's first batches, while kernels are chosen. */
   warmUp?: { batches: number; ms: number };
-  /** In this trial (the first is 1) something else holds up what the loop does beside next(). */
+  /** In this trial (the first is 1) something delays the loop outside next(). */
   heldUp?: { trial: number; factor: number };
-  /** So many trials, the first ones, see a machine that is faster than later by this factor. */
+  /** Number of first trials in which the machine is faster than later, and the factor. */
   fastStart?: { trials: number; factor: number };
-  /** So many batches each, so long between two of them, and so long to start each worker that does not persist. */
+  /** Epochs: their batches, the time between two of them, and the time to start each worker that does not persist. */
   epochs?: { batches: number; betweenMs: number; workerStartMs: number };
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
 }
 
-/** Where the loop waits under a setting, and how long each batch takes it, without noise. */
+/** The loop's waits under a setting, and its time for each batch, without noise. */
 function workOf(job: SimulatedJob, { numWorkers, pinMemory }: LoaderSetting) {
   const beyond = Math.max(0, numWorkers + job.loopCpus - job.cpus);
   const bodyMs = (job.bodyMs + (pinMemory ? 0 : job.copyMs)) * (1 + 0.01 * beyond);
@@ -48,7 +48,7 @@ export function trueJobRate(job: SimulatedJob, setting: LoaderSetting): number {
   return (1e3 * batches) / ((batches - 1) * batchMs + betweenMs + firstBatchMs(job, setting));
 }
 
-/** From an epoch's begin. */
+/** Since the start of an epoch. */
 function firstBatchMs(job: SimulatedJob, setting: LoaderSetting): number {
   const started = setting.persistentWorkers ? 0 : setting.numWorkers;
   return workOf(job, setting).makeMs + started * (job.epochs?.workerStartMs ?? 0);
@@ -60,7 +60,7 @@ export class SimulatedJobProbe implements Probe {
   readonly order: LoaderSetting[] = [];
   readonly facts: ProbeFacts;
   readonly #random: () => number;
-  /** Of all trials. */
+  /** Over all trials. */
   #batches = 0;
 
   constructor(
@@ -97,7 +97,7 @@ export class SimulatedJobProbe implements Probe {
         free[worker] = readyNs;
         nowNs = Math.max(nowNs, readyNs) + (handOverMs === 0 ? 0 : ns(handOverMs));
       }
-      // What follows the change counts for nothing.
+      // Batches right after the change do not count.
       if (batch >= 2 * batchesInFlight(setting)) waitNs += nowNs - askedNs;
       taken.push(nowNs);
       nowNs += ns(bodyMs) * (job.heldUp?.trial === this.order.length ? job.heldUp.factor : 1);
@@ -127,7 +127,7 @@ export class SimulatedJobProbe implements Probe {
     });
   }
 
-  /** Whether an epoch begins whose start is a part of the steady state, as it is where epochs are short. */
+  /** Whether an epoch begins whose start is part of the steady state, as with short epochs. */
   #begins(batchOfTrial: number, setting: LoaderSetting): boolean {
     const { epochs } = this.job;
     if (epochs === undefined || epochs.batches >= longEpochStarts * droppedBatches(setting)) return false;
