@@ -1,5 +1,5 @@
-// What the bare programs of this folder share: the CUDA driver API, found by name, with every call checked;
-// and the reading of their options. Of pinbench's code they use only the declarations of that API.
+// Shared by the bare programs of this folder: the CUDA driver API, found by name, with every call checked;
+// and the parsing of their options. They use only the declarations of that API from pinbench's code.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace cu = pinbench::cu;
 
 namespace {
 
-// What is wrong with the options: exit code 2.
+// An error in the options: exit code 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -37,7 +37,7 @@ std::uint64_t positive_number(const std::string& name, const std::string& text) 
   return value;
 }
 
-// Takes the value of an option; throws a UsageError where it cannot.
+// Parses the value of an option; throws a UsageError if it is invalid.
 using Option = std::function<void(const std::string& name, const std::string& value)>;
 
 Option text_into(std::string& target) {
@@ -59,7 +59,7 @@ void read_options(const std::vector<std::string>& words, const std::map<std::str
   }
 }
 
-// Does the work of a program; returns its exit code.
+// Runs a program; returns its exit code.
 int run_program(const char* program, const std::function<void()>& work) {
   try {
     work();
@@ -75,7 +75,7 @@ struct Driver {
   PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_MEMBER)
   PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_MEMBER)
 #undef PINBENCH_MEMBER
-  // The kernels that the emulated driver brings; null for a real one.
+  // The kernels of the emulated driver; null for a real one.
   const void* emulated_image = nullptr;
 
   explicit Driver(const std::string& path) {
@@ -137,7 +137,7 @@ class Machine {
 // Host memory, written to so that its pages exist, and device memory of the same size.
 class Buffers {
  public:
-  // Delegates, so that the destructor gives back the first half if the second cannot be obtained.
+  // Delegates, so that the destructor frees the first half if the second cannot be allocated.
   Buffers(const Driver& driver, std::size_t size, bool pinned) : Buffers(driver, Kind{size, pinned}) {
     if (pinned) {
       CHECK(memHostAlloc(&host_, size, 0));

@@ -4,11 +4,11 @@
 //
 //   block_loop --library libcuda.so.1 [--blocks 4096,65536] [--count 4096] [--pool 536870912] [--samples 7]
 //
-// For each size of a block, in bytes, it copies --count blocks, but no more than fill half a pool, by a call
-// for each block (loop; pinned and pageable) and by one call for all (batch; pinned), and prints a line:
+// For each block size, in bytes, it copies --count blocks (at most half a pool) with a call
+// for each block (loop; pinned and pageable) and with one call for all (batch; pinned), and prints a line:
 //   {"direction":"h2d","memory":"pinned","way":"loop","blockBytes":4096,"blocks":4096,"medianGBps":1.43,...}
-// The CPU's clock runs from the first call until the stream has no more to do. Each copy takes the next
-// places of the pools; the last one is compared. A driver without cuMemcpyBatchAsync has no lines for batch.
+// The time, by the CPU's clock, is from the first call until the stream is empty. Each copy takes the next
+// places of the pools; the last copy is compared. A driver without cuMemcpyBatchAsync has no lines for batch.
 
 #include <algorithm>
 #include <chrono>
@@ -68,7 +68,7 @@ class BlockLoop {
         options_(options),
         pinned_(pinned),
         pools_(driver_, options.pool, pinned) {
-    // No two places hold the same content, on either side, so that a block that went astray is seen.
+    // No two places hold the same content, on either side, so that a misplaced block is found.
     std::uint64_t word = 0;
     for (std::size_t at = 0; at + sizeof word <= options.pool; at += sizeof word) {
       word += 0x9E3779B97F4A7C15u;

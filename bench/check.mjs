@@ -1,7 +1,7 @@
 // `npm run bench:check [-- --checks 20] [--seconds 420] [--baseline FOLDER] [--only TEXT] [--output FILE] [-- FLAGS]`: `pinbench check`
-// on a real machine. Checks that should find nothing, for nothing changed, and checks of slow-downs that are really there.
-// They are against FOLDER, or a baseline that is made now, to which FLAGS go; after --seconds no further check of the
-// first sort is begun. --only leaves out the slow-downs whose name lacks TEXT ("none" leaves out all).
+// on a real machine: checks without a change, which should find nothing, and checks of real slow-downs.
+// The baseline is FOLDER, or is measured now with FLAGS. After --seconds no further check of the
+// first sort begins. --only keeps the slow-downs with TEXT in their name ("none" keeps none).
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ const slowDowns = [
   { name: "another program's copies to the device", start: () => startCompetingCopy(values.backend) },
   { name: "eight threads that copy host memory", start: () => startMemoryLoad(8) },
   {
-    name: "2 of 5 processes beside another program's copies",
+    name: "2 of 5 processes during another program's copies",
     flags: ["--runs", "5"],
     start: () => startTimedCompetitor(values.backend, (process) => process % 5 === 1 || process % 5 === 3),
   },
@@ -62,7 +62,7 @@ try {
     }
   }
 } catch (error) {
-  // What was measured until then cannot be had again.
+  // Measurements so far cannot be repeated.
   results.unchanged ??= [];
   results.slowed ??= [];
   console.error(error);
@@ -108,7 +108,7 @@ printTable(
   results.slowed.map((check) => row(check.name, check)),
 );
 printTable(
-  "what was called slower or unsteady, by memory",
+  "cells called slower or unsteady, by memory",
   ["check", "memory", "slower", "unsteady", "largest change"],
   [...results.unchanged.map((check, i) => ({ ...check, name: i + 1 })), ...results.slowed].flatMap((check) =>
     [...new Set(check.found.map(({ memory }) => memory))].map((memory) => {

@@ -5,12 +5,12 @@
 //   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --timer wall --size 1048576 --copies 32
 //             --samples 10 [--warmup 32] [--buffers 1]
 //
-// prints one line, {"durationNs":[...]}: a number a sample, for all its copies together. With --start-at T
-// and --run-for D instead of --samples it begins at T and goes on for D, both in ns and T on CLOCK_MONOTONIC,
-// so that several of these programs copy at the same time; it waits for its stream after each --copies, and
+// prints one line, {"durationNs":[...]}: the time of each sample, for all its copies. With --start-at T
+// and --run-for D instead of --samples it copies from T on for D, both in ns and T on CLOCK_MONOTONIC,
+// so that several of these programs copy at the same time. It waits for its stream after each --copies, and
 // prints {"startNs":…,"endNs":…,"copies":…}. With --serve it answers each line of standard input that holds
-// such options, and keeps the context and the last buffers, so that a harness can take turns with pinbench; a
-// line that fails is answered with {"error":"..."}.
+// such options, and keeps the context and the last buffers, so that a harness can take turns with pinbench. A
+// failed line gets the answer {"error":"..."}.
 
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@
 
 namespace {
 
-// A held stream runs nothing, and the driver's queue is finite: more copies than this could block for ever.
+// A held stream runs nothing, and the driver's queue is finite: more copies than this could block forever.
 constexpr std::uint64_t kMaxHeldCopies = 128;
 
 // The options
@@ -250,7 +250,7 @@ std::vector<double> Loop::by_event() {
 // In and out
 // -------------------------------------------------------------------------------------------------------
 
-// Keeps what outlives one request: the context, and the buffers as long as the next request wants the same
+// Keeps the context between requests, and the buffers as long as the next request needs the same
 // ones.
 class Server {
  public:

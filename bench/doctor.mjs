@@ -1,8 +1,8 @@
 // `npm run bench:doctor [-- --repeat 3] [-- --machines 100] [-- --seed 20261124] [-- --corrupted 20] [-- --output FILE]`:
-// emulated devices that are ill in one way each, and what `pinbench doctor` says of them: whether the cause is the first of
-// its findings, and how far the cost that it tells is from what was taken. Then made-up machines with several causes at once:
-// whether the one that takes most is the first, and whether all costs add up to at most what is lost. Then how often
-// corrupted copies are found. On a machine with little else to do, as the links are clocks that copies must keep up with.
+// emulated devices with one fault each, and the diagnosis of `pinbench doctor`: whether the cause is the first of
+// its findings, and how far its cost is from the real loss. Then made-up machines with several causes at once:
+// whether the costliest cause is the first finding, and whether all costs add up to at most the loss. Then how often
+// corrupted copies are found. Run it on a quiet machine: copies must keep up with the emulated links' clocks.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,10 +24,10 @@ const { values } = parseArgs({
   },
 });
 
-/** A cost may be so far from the loss that was made, relatively. */
+/** Largest relative difference between a reported cost and the real loss. */
 const mostError = 0.2;
 
-/** Generation 1 x4, which carries 1 GB/s. */
+/** Generation 1 x4: 1 GB/s. */
 const link = { generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 };
 const [far, near = far] = allowedCpus();
 
@@ -40,7 +40,7 @@ const twoNodes = {
   "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
 };
 
-/** `lossGBps` is what copies lose in each direction; null where nothing is to be found. */
+/** `lossGBps` is the loss of copies in each direction; null if there is nothing to find. */
 const machines = [
   { name: "healthy", nvml: link, cause: null, lossGBps: null },
   { name: "x4 in the place of x16", nvml: { ...link, maxWidth: 16 }, cause: "link-narrow", lossGBps: 3 },
@@ -82,7 +82,7 @@ const machines = [
     lossGBps: 0.5,
   },
   {
-    name: "slow, and nothing tells why",
+    name: "slow, without a visible cause",
     nvml: link,
     faults: [{ link: "all", slowdown: 2 }],
     cause: "unexplained",
@@ -116,14 +116,14 @@ function examine({ nvml, faults = [], files, flags = ["--quick"], linkGBps = 1, 
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       if (root !== null) rmSync(root, { recursive: true, force: true });
-      // 1 is what it says of an ill machine.
+      // Exit code 1: something costs bandwidth.
       if (stdout === "") reject(new Error(stderr || String(error)));
       else resolve(JSON.parse(stdout));
     });
   });
 }
 
-/** What a diagnosis says of bandwidth: findings with a cost. */
+/** The findings of a diagnosis with a cost. */
 const withCost = ({ findings }) => findings.filter(({ cost }) => cost !== null);
 
 const results = [];
@@ -148,7 +148,7 @@ for (const machine of machines) {
 }
 const orNone = (value) => (value === null ? "-" : fixed(value));
 printTable(
-  "What pinbench doctor says of emulated devices",
+  "Diagnoses of emulated devices by pinbench doctor",
   ["machine", "first cause", "lost GB/s", "told GB/s", "off by", "s", ""],
   results.map(({ name, found, lossGBps, toldGBps, error, seconds, isRight }) => [
     name,
@@ -162,7 +162,7 @@ printTable(
 );
 const isAllRight = (some) => some.every(({ isRight }) => isRight);
 const rightOf = (some) => `${some.filter(({ isRight }) => isRight).length} of ${some.length}`;
-console.log(`\n${rightOf(results)} as they should be: ${verdict(isAllRight(results))}`);
+console.log(`\n${rightOf(results)} as expected: ${verdict(isAllRight(results))}`);
 
 /** The costs of plain pinned copies in a direction, added up. */
 const costsIn = (diagnosis, way) =>
@@ -170,7 +170,7 @@ const costsIn = (diagnosis, way) =>
     .filter(({ cost }) => cost.copies === "pinned" && [way, "both"].includes(cost.direction))
     .reduce((sum, { cost }) => sum + cost.gigabytesPerSecond, 0);
 
-/** How often a machine is made again where others kept this one too busy for the rate that it was made to have. */
+/** Attempts at a machine, if other programs keep this one too busy for the machine's rate. */
 const mostTries = 4;
 const isKept = ({ devices: [{ rates }] }, { linkGBps, faults: [{ slowdown }] }) =>
   rates.every(({ gigabytesPerSecond }) => Math.abs((gigabytesPerSecond * slowdown) / linkGBps - 1) < 0.1);
@@ -199,7 +199,7 @@ for (const machine of madeUpMachines(Number(values.machines), Number(values.seed
 }
 printTable(
   "Several causes at once",
-  ["machine", "takes most", "findings, GB/s", "told of lost, GB/s, worse way", ""],
+  ["machine", "costliest cause", "findings, GB/s", "costs of loss, GB/s, worse direction", ""],
   combined.map(({ name, dominant, found, ways, isRight }) => {
     const [worse] = ways.toSorted((a, b) => b.told / b.lost - a.told / a.lost);
     return [
@@ -211,14 +211,17 @@ printTable(
   }),
 );
 const again = combined.reduce((sum, { tries }) => sum + tries, 0);
-if (again > 0) console.log(`\n${again} were made again: others kept the machine too busy for its link`);
+if (again > 0)
+  console.log(`\n${again} were repeated: other programs kept this machine too busy for the link`);
 const within = combined.filter(({ isWithin }) => isWithin).length;
-console.log(`\n${rightOf(combined)}: the first finding is what takes most: ${verdict(isAllRight(combined))}`);
 console.log(
-  `${within} of ${combined.length}: costs add up to at most what is lost: ${verdict(within === combined.length)}`,
+  `\n${rightOf(combined)}: the first finding is the costliest cause: ${verdict(isAllRight(combined))}`,
+);
+console.log(
+  `${within} of ${combined.length}: costs add up to at most the loss: ${verdict(within === combined.length)}`,
 );
 
-// Copies of 16 MiB over a link on which they take as long as those of 64 MiB to a GPU of generation 5.
+// Copies of 16 MiB take as long over this link as copies of 64 MiB to a GPU of generation 5.
 const corrupted = await corruptedCopies(Number(values.corrupted), ({ faults }) =>
   examine({ nvml: {}, faults, linkGBps: 14, memory: "100MiB" }),
 );

@@ -1,5 +1,5 @@
-// `npm run bench:estimate [-- --backend cuda] [-- --repeat 3] [-- --output FILE]`: what `--dry-run` estimates for ten plans, and
-// what they take. Where other programs had much of the CPUs meanwhile, that tells nothing of the estimate.
+// `npm run bench:estimate [-- --backend cuda] [-- --repeat 3] [-- --output FILE]`: estimates of `--dry-run` for ten plans, and
+// the real times. If other programs used much CPU time meanwhile, a difference says nothing about the estimate.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -31,21 +31,21 @@ const plans = [
 /** The estimate may be off by a quarter. */
 const [least, most] = [0.75, 1.25];
 
-/** Above this share of the CPU time, what other programs took is what made the run longer. */
+/** If other programs used more than this share of the CPU time, they made the run longer. */
 const mostOfOthers = 0.2;
 
-/** So long NVML tells of the run before; one that begins sooner waits, to see whether another program is at work. */
+/** NVML shows the previous run's activity for this time; a run that begins sooner waits, to rule out other programs. */
 const nvmlPeriodMs = 1500;
 
 const program = fileURLToPath(new URL("../bin/pinbench.js", import.meta.url));
 
-/** Ticks of CPU time so far: all that the machine has, what ran of it, and the part of this process and of its children. */
+/** Ticks of CPU time so far: all, busy ones, and those of this process and its children. */
 function cpuTicks() {
   const numbers = (line) => line.trim().split(/\s+/).map(Number);
   // user nice system idle iowait irq softirq steal
   const times = numbers(readFileSync("/proc/stat", "utf8").split("\n")[0].replace("cpu", "")).slice(0, 8);
   const all = times.reduce((sum, ticks) => sum + ticks, 0);
-  // What follows the name, which may hold blanks: state is the 3rd field, utime to cstime are the 14th to the 17th.
+  // Fields after the name, which may hold blanks: state is the 3rd field, utime to cstime are the 14th to 17th.
   const own = numbers(readFileSync("/proc/self/stat", "utf8").replace(/.*\) /, "").slice(1));
   return {
     all,
@@ -54,7 +54,7 @@ function cpuTicks() {
   };
 }
 
-/** What a command prints as JSON, how many seconds it took, and the share of the CPU time that others had meanwhile. */
+/** A command's JSON, its duration in seconds, and other programs' share of the CPU time meanwhile. */
 function timed(args) {
   const before = cpuTicks();
   const startedMs = performance.now();
@@ -85,7 +85,7 @@ for (let turn = 0; turn < Number(values.repeat); ++turn) {
 const isGood = ({ ratio }) => ratio >= least && ratio <= most;
 const isDisturbed = ({ othersShare }) => othersShare > mostOfOthers;
 printTable(
-  "What --dry-run estimates, and what the run takes",
+  "Estimates of --dry-run, and times of the runs",
   ["plan", "estimated s", "taken s", "ratio", "others' CPU", `${least} to ${most}`],
   figures.map((figure) => [
     figure.plan,

@@ -1,6 +1,6 @@
-// `npm run bench:fleet [-- --fleets 200] [--documents 10000] [--seed 1]`: how often `pinbench fleet` finds what is slow in
-// simulated fleets with the noise that was recorded on a GPU, and calls others slow; the same of SuperBench's rule and of a
-// fixed threshold; and what reading many results takes.
+// `npm run bench:fleet [-- --fleets 200] [--documents 10000] [--seed 1]`: how often `pinbench fleet` finds slow nodes and GPUs in
+// simulated fleets with noise recorded on a GPU, and calls others slow; the same for SuperBench's rule and a
+// fixed threshold; and the time to read many results.
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -19,19 +19,19 @@ const { values } = parseArgs({
     fleets: { type: "string", default: "200" },
     documents: { type: "string", default: "10000" },
     seed: { type: "string", default: "1" },
-    // Of one scenario alone the rates, as JSON: how this program runs several at once.
+    // Prints one scenario's rates as JSON: this program starts itself for each scenario.
     scenario: { type: "string" },
-    // Only what is said of fleets whose truth is known; of one of its rows alone, as JSON.
+    // Only the claims on fleets whose truth is known; or one row of them, as JSON.
     claims: { type: "boolean", default: false },
     claim: { type: "string" },
-    // Of these only the rows that the pattern matches: "heavy.* 2 x 1".
+    // Only rows that match the pattern: "heavy.* 2 x 1".
     only: { type: "string", default: "" },
   },
 });
 const fleets = Number(values.fleets);
 const percent = (share) => `${fixed(100 * share, 1)} %`;
 
-/** Times as fast: a GPU, or the first nodes, in copies of this kind of memory. */
+/** Speed factor of a GPU, or of the first nodes, in copies of this kind of memory. */
 const gpuAt = (node, gpu, times, memory = "pinned") => ({
   slow: [`${node} ${gpu}`],
   speed: (n, g, kind) => (n === node && g === gpu && kind.memory === memory ? times : 1),
@@ -43,7 +43,7 @@ const nodesAt = (count, times, memory = "pinned") => ({
 const most = 0.01;
 const scenarios = [
   { name: "1000 nodes x 8, all healthy", nodes: 1000, most },
-  { name: "the same, machines differing as the recorded ones", nodes: 1000, betweenMachines: true, most },
+  { name: "the same, machines differ as recorded ones do", nodes: 1000, betweenMachines: true, most },
   {
     name: "of 1000 x 8 one GPU 10 % slow in pinned copies",
     nodes: 1000,
@@ -128,7 +128,7 @@ if (values.claims) {
   process.exit();
 }
 
-/** What this program prints as JSON with a flag of each value, in their order; on as many processors as there are. */
+/** This program's JSON for each flag, in order; runs on all processors. */
 async function ofEach(flag, indices) {
   const results = new Map();
   const left = [...indices];
@@ -164,7 +164,7 @@ async function printClaims() {
     ];
   });
   printTable(
-    "fleets with a false accusation (at most 1 %), those found of those that the text says are (99 %), and with a false sentence (none)",
+    "fleets with a false accusation (at most 1 %); slow GPUs found, of those that the text says are found (99 %); fleets with a false sentence (none)",
     ["simulated", "nodes x GPUs", "fleets", "accused", "found", "false sentences", "", ""],
     rows,
   );
@@ -194,7 +194,7 @@ const rows = scenarios.map(({ name, least, most: mostFalse, ...spec }, index) =>
   ];
 });
 printTable(
-  `${simulatedFleetKinds} cells of each GPU; ${fleets} fleets of each: the share in which all that is slow was found, and in which anything else was called slow`,
+  `${simulatedFleetKinds} cells of each GPU; ${fleets} fleets of each: share with all slow nodes and GPUs found, and share with anything else called slow`,
   [
     "simulated",
     "pinbench: found",

@@ -1,6 +1,6 @@
 // `npm run bench:gpu [-- --only loop,peers,staged,registered,loads,atonce,blocks,runs] [--runs 10] [--output FILE]`: the
-// figures that pinbench stands by, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without
-// one; for the section of blocks `--blocks 4096,65536 --pool 16777216 --turns 1`, in bytes, then does less.
+// figures of pinbench's claims, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without
+// a GPU; `--blocks 4096,65536 --pool 16777216 --turns 1` (bytes) makes the section of blocks short.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { againstLoop } from "./gpu/against-loop.mjs";

@@ -1,5 +1,5 @@
-// `npm run bench:history [-- --seeds 100] [--output FILE]`: what `pinbench history` finds in synthetic courses of 300
-// checks, with the noise of a pinned cell and of a noisier one, and what it finds where there is nothing.
+// `npm run bench:history [-- --seeds 100] [--output FILE]`: findings of `pinbench history` in synthetic series of 300
+// checks, with the noise of a pinned cell and of a noisier one, and its false alarms.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readCourse } from "../dist/compare/history/read-course.js";
@@ -16,7 +16,7 @@ const checks = 300;
 const runs = 5;
 /** A step counts as found within this many checks of its place. */
 const tolerance = 5;
-/** So many of 100 seeds must have all steps and no other. */
+/** Of 100 seeds, at least this number must have all steps and no other. */
 const leastRight = 0.95;
 
 const steps = [
@@ -26,7 +26,7 @@ const steps = [
 ];
 const perCheck = -0.0005;
 
-/** What else may be wrong with checks of a shared machine has no bound: it is shown, not hidden. */
+/** Harsher courses, as on shared machines, have no bound: their figures are only shown. */
 const courses = [
   { name: "nothing changed" },
   { name: "three steps", steps },
@@ -129,7 +129,7 @@ printTable(
   ]),
 );
 
-/** Whether a history that is asked after each check ever finds anything, though nothing changes. */
+/** Whether a history that is read after each check ever finds anything, although nothing changes. */
 function everTold(course, noise, seed) {
   const points = simulate(course, noise, seed).slice(0, looks);
   return points.some((_, i) => {
@@ -147,12 +147,12 @@ results.everTold = courses
     return { course: course.name, ever: share(rows, Boolean) };
   });
 printTable(
-  `asked after each of the first ${looks} checks`,
-  ["course", "ever anything found"],
+  `read after each of the first ${looks} checks`,
+  ["course", "found anything"],
   results.everTold.map(({ course, ever }) => [course, percent(ever)]),
 );
 
-/** How many checks after a step the history tells of it, if it is asked after each. */
+/** Number of checks from a step to its report, if the history is read after each check. */
 function delayOf(step, noise, seed) {
   const points = simulate({ steps: [step] }, noise, seed);
   for (let after = 1; after <= 50; ++after) {
@@ -173,7 +173,7 @@ results.delays = noises.flatMap(({ name, noise }) =>
   }),
 );
 printTable(
-  `how many checks after a step it is reported, with ${steps.map(({ at }) => at).join(", ")} checks before it`,
+  `checks from a step to its report, with ${steps.map(({ at }) => at).join(", ")} checks before it`,
   ["noise", "step", "half of them", "95 of 100"],
   results.delays.map(({ noise, step, middle, late }) => [noise, `${fixed(100 * step, 0)} %`, middle, late]),
 );

@@ -1,9 +1,9 @@
 // `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags=FLAGS]
 // [--pair-flags=FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
-// trainings as their users run them, against a grid of whole untouched runs. Each training may take --deadline seconds, and
-// what those before it left.
-// --pairs adds runs that search shortly and go on, each with an untouched one, to compare what follows a search. What
-// was measured stands in --output from the first run on: a file of figures and one of what the programs said, by training.
+// real trainings, against a grid of whole untouched runs. Each training may take --deadline seconds, plus
+// the time that earlier ones did not use.
+// --pairs adds runs with a short search, each with an untouched one, to compare the training after a search. The
+// folder --output has the measurements from the first run on: for each training a file of figures and the programs' output.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ const options = {
   pairFlags: words(values["pair-flags"]),
   isGridRun: !values["no-grid"],
   isSearched: !values["no-search"],
-  // What a user might have written, and what the search begins with.
+  // A user's likely setting, and the start of the search.
   start: { numWorkers: 4, pinMemory: false, prefetchFactor: 2, persistentWorkers: false },
 };
 
@@ -77,5 +77,5 @@ for (const [index, name] of names.entries()) {
   );
 }
 
-printTable("what has to hold", ["training", "what", "value", "against", ""], rows);
+printTable("requirements", ["training", "what", "value", "against", ""], rows);
 if (rows.some((row) => row.at(-1) === "BELOW")) process.exitCode = 1;

@@ -1,12 +1,12 @@
 // The bare loop that pinbench's loads of the device are compared with: their kernels, launched back to back
 // on one stream with nothing beside them, by the plain calls of the CUDA driver API. It shares the kernels
-// with pinbench and how they are launched, but nothing that launches, queues or counts.
+// and their launch sizes with pinbench, but no code that launches, queues or counts.
 //
 //   load_loop --library libcuda.so.1 --load compute --seconds 3
 //
 // prints one line, {"unitsPerSecond":[...]}, a number a second: floating-point operations for --load compute,
-// bytes read and written within the device for --load memory. Under lasting load a device's clock falls, so
-// the later numbers are what it sustains.
+// bytes read and written within the device for --load memory. Under a long load a device's clock falls, so
+// the later numbers are the sustained rate.
 
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ Options parse_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// A kernel whose work is a number of turns.
+// A kernel that repeats its work a number of times.
 class LoadLoop {
  public:
   LoadLoop(const Machine& machine, bool computes)

@@ -17,7 +17,7 @@ const { screenshots } = parseArgs({ options: { screenshots: { type: "string" } }
 
 const recorded = "results/nvidia-h200/default.json";
 const rounds = 7;
-/** Of a page without the samples in it, and of one of 1,000 cells in all. */
+/** Limits for a page without its samples, and for a whole page of 1,000 cells. */
 const [mostKB, mostLargeKB, mostOpenMs] = [300, 1500, 500];
 
 const kB = (text) => Buffer.byteLength(text) / 1000;
@@ -49,7 +49,7 @@ function largeDocument(document, cells, samples) {
   return { ...document, cells: many };
 }
 
-/** The parts of a page in kB: what is the same in all pages, and what is the document's. */
+/** The parts of a page in kB: those of all pages, and those of its document. */
 function partsOf(html) {
   const contents = (pattern) =>
     [...html.matchAll(pattern)].reduce((sum, [, content]) => sum + kB(content), 0);
@@ -98,7 +98,7 @@ async function weighPages(browser) {
     writeFileSync(file, html);
     const { all, style, script, samples, charts, tables } = partsOf(html);
     const openMs = await opening(browser, file);
-    // A default sweep's bound is that of the page alone; that of 1,000 cells holds for all of it.
+    // The limit of a default sweep is for the page alone; that of 1,000 cells includes the samples.
     const counted = bound === mostKB ? all - samples : all;
     const isReached = counted <= bound && openMs <= mostOpenMs;
     isWithin &&= isReached;
@@ -113,7 +113,7 @@ async function weighPages(browser) {
     ]);
   }
   const head = ["", "all", "style", "script", "charts", "tables", "samples", "bound", "made", "opened", ""];
-  printTable("pages: kB of what they are made of, and ms to make and to open them", head, rows);
+  printTable("pages: kB of their parts, and ms to make and to open them", head, rows);
   process.exitCode = isWithin ? 0 : 1;
 }
 

@@ -2,11 +2,11 @@
 // API. It shares no code with pinbench but the declarations of that API.
 //
 //   pin_loop --library libcuda.so.1 --bytes 17179869184 [--pieces 16] [--threads 16] [--samples 3]
-//     Obtains so much memory in huge pages, in pieces of which each is touched and registered by one thread;
+//     Obtains this much memory in huge pages, in pieces. One thread touches and registers each piece;
 //     with one piece all threads touch it. {"bytes":…,"pieces":16,"threads":16,"seconds":[0.55,…]}
 //   pin_loop --library libcuda.so.1 --alias 549755813888
 //     Registers this many bytes of addresses in one call; each GiB of them maps the same GiB of memory:
-//     whether a call may be so large, without a machine that has as much.
+//     this tests whether a call may be so large, on a machine with less memory.
 //     {"bytes":…,"result":"CUDA_SUCCESS","seconds":9.1}
 //   pin_loop --library libcuda.so.1 --poll 10
 //     Calls cuMemGetInfo once a millisecond for this many seconds: the longest call, and the share of the
@@ -84,7 +84,7 @@ void touch(char* data, std::size_t bytes) {
   if (madvise(data, bytes, kPopulateWrite) != 0) std::memset(data, 0, bytes);
 }
 
-// What a thread throws would end the program, which is good enough here.
+// An exception in a thread ends the program, which is good enough here.
 void on_threads(const Machine& machine, std::size_t count, const auto& work) {
   cu::Context context = nullptr;
   const auto& driver_ = machine.driver();

@@ -1,7 +1,7 @@
 // `node bench/processes.mjs [--workers 1,2,4,8] [--memory pageable,pinned] [--direction h2d,d2h] [--size 67108864]
-// [--turns 5] [--backend emulated] [--output FILE]`: what several plain programs that are started at once copy together,
-// beside what `pinbench run --worker-kind process` says of as many, in turns. The programs are bare copy loops that share
-// no code with pinbench; each goes through as many buffers as a worker of pinbench's.
+// [--turns 5] [--backend emulated] [--output FILE]`: the total rate of several plain programs that copy at once,
+// and of `pinbench run --worker-kind process` with as many workers, in turns. The programs are bare copy loops that share
+// no code with pinbench; each uses as many buffers as a worker of pinbench.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { parseArgs, promisify } from "node:util";

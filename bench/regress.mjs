@@ -1,5 +1,5 @@
-// `npm run bench:regress [-- --comparisons 2000] [--seed 1] [--output FILE]`: what the verdicts of `check` and
-// `compare` are worth, on simulated processes with the noise that was recorded on a GPU; and what a comparison costs.
+// `npm run bench:regress [-- --comparisons 2000] [--seed 1] [--output FILE]`: how reliable the verdicts of `check` and
+// `compare` are, on simulated processes with noise recorded on a GPU; and the cost of a comparison.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { seededRandom } from "./lib/random.mjs";
@@ -18,15 +18,15 @@ const { values } = parseArgs({
 const comparisons = Number(values.comparisons);
 const percent = (share) => `${fixed(100 * share)} %`;
 
-// Of three sessions, for the noise between occasions is then known: quiet ones, unless something else is said.
+// Three sessions, so that the noise between occasions is known; quiet ones by default.
 const known = { sessions: 3, baselineRuns: 30 };
 const sessionDeviation = 0.05;
 const slowCopies = { share: 0.2, times: 4 };
 
-/** What is simulated, by the name that its figures have in the output: a list of parts for each. */
+/** The simulations by the name of their figures in the output: a list of parts for each. */
 const simulations = {
   falseAlarms: [1, 3].map((scale) => ({ scale, ...known })),
-  // No rule can tell a cell's own drift from a change: what that would cost is shown, not hidden.
+  // No rule can distinguish a cell's own drift from a change: the false alarms are only shown.
   ownDrift: [{ keepOrder: true }],
   sessions: [1, 3].map((sessions) => ({ sessions, baselineRuns: 18, sessionDeviation })),
   detections: [
@@ -176,7 +176,7 @@ printTable(
 );
 
 printTable(
-  "host memory 15 % slower, and pageable and staged copies by as much of it as the slope says",
+  "host memory 15 % slower, pageable and staged copies slower by slope × 15 %",
   ["sessions", "baseline runs", "slope", "host memory alone is named", "bound", "", "other cells too"],
   results.hostMemory.map(({ part: { sessions, baselineRuns, slope }, hostAlone, others }, i) => [
     sessions,
@@ -215,7 +215,7 @@ printTable(
 
 const [ownDrift] = results.ownDrift;
 printTable(
-  "harsher: every cell drifts by itself as in the recording, and nothing else changed",
+  "harsher: each cell drifts by itself as in the recording, nothing else changed",
   ["any cell slower", "pinbench", "plain t test"],
   [["noise × 1", percent(ownDrift.failing), percent(ownDrift["plain t"])]],
 );

@@ -1,4 +1,4 @@
-// `npm run bench [-- --backend cuda] [-- --output FILE]`: what pinbench itself costs, as ratios measured side by side.
+// `npm run bench [-- --backend cuda] [-- --output FILE]`: the overhead of pinbench itself, as ratios measured in turns.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
@@ -17,7 +17,7 @@ const figures = [
   await peakMemory(values.backend),
 ];
 printTable(
-  "What pinbench itself costs",
+  "Overhead of pinbench itself",
   ["figure", "measured", "bound", "", "from"],
   figures.map(({ name, value, bound, reached, from }) => [
     name,

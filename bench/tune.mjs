@@ -1,6 +1,6 @@
 // `npm run bench:tune [-- --python python3] [--sets cheap_sample,tiny_text] [--max-workers N] [--no-grid]
-// [--native] [--output FILE]`: what `pinbench tune` recommends, against the full grid and against the search of the
-// article, side by side on the same data. Each setting that is compared is measured again afterwards, in turns.
+// [--native] [--output FILE]`: the recommendation of `pinbench tune`, against the full grid and the search of the
+// article on the same data. Each compared setting is measured again afterwards, in turns.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -119,7 +119,7 @@ try {
 
 const seconds = ({ run }) => run.searchNs / 1e9;
 printTable(
-  `chosen by \`pinbench tune\`, measured again in turns with the fastest of the grid; at least ${bound} is to be reached`,
+  `chosen by \`pinbench tune\`, measured again in turns with the fastest of the grid; the ratio must be at least ${bound}`,
   ["data set", "chosen", "batches/s", "fastest of the grid", "batches/s", "ratio", ""],
   results.flatMap(({ name, settings, rates }) => {
     if (rates.gridBest === undefined) return [];
@@ -159,7 +159,7 @@ printTable(
 );
 if (values.output) writeFileSync(values.output, `${JSON.stringify(results.map(summary), null, 1)}\n`);
 
-/** Without the arrival times, which are many. */
+/** Leaves out the many arrival times. */
 function summary({ name, found, grid, article, settings, rates }) {
   const rows = (tuning) =>
     tuning && {

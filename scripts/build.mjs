@@ -1,4 +1,4 @@
-// `npm run build`: compiles src/ into dist/ and cuda/ into build/Release/; what is up to date is left alone.
+// `npm run build`: compiles src/ into dist/ and cuda/ into build/Release/, unless they are up to date.
 import { ensureBuilt } from "./lib/build.mjs";
 import { main } from "./lib/process.mjs";
 

@@ -1,7 +1,7 @@
 // `npm run bundle [-- --out FILE] [-- --with-tests] [-- --without-kernels] [-- --level 0…9]`: one archive with Node
-// itself, pinbench and what it needs at run time, for x86-64 Linux machines that have a GPU driver and nothing else, and
-// its SHA-256 beside it. `--with-tests` adds the tests and the benchmarks that want a GPU; `--without-kernels` and a low
-// `--level` of xz are for trying one out.
+// itself, pinbench and its dependencies, for x86-64 Linux machines with only a GPU driver, and
+// its SHA-256 file. `--with-tests` adds the tests and benchmarks that need a GPU; `--without-kernels` and a low
+// `--level` of xz make a quick one for trials.
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -38,7 +38,7 @@ function addTests(folder) {
     const command = `exec "$here/runtime/node" "$here/bench/${name}.mjs" "$@"`;
     writeLauncher(join(folder, `bench-${name}`), command);
   }
-  // All of them take four to five minutes. What hangs is ended; tools that make tests slow need longer.
+  // All tests take four to five minutes. A hanging run is ended; tools that slow tests down need more time.
   writeLauncher(
     join(folder, "test-gpu"),
     [

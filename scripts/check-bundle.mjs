@@ -1,4 +1,4 @@
-// `npm run check:bundle -- ARCHIVE [RELEASE…]`: whether a bundle runs on systems that have next to nothing: in a file
+// `npm run check:bundle -- ARCHIVE [RELEASE…]`: whether a bundle runs on minimal systems: in a file
 // system with a shell and this machine's C library, and in the smallest ones of Debian's releases (bullseye, bookworm),
 // which debootstrap fetches. Needs root. Exit code 0 only if it runs on all.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { makeDebianRoot, makeHostRoot, rootMissing, runInRoot } from "./lib/bare-root.mjs";
 import { main, run, ScriptError } from "./lib/process.mjs";
 
-/** Unpacks into a folder with a name that is not easy on scripts, and measures. */
+/** Unpacks into a folder whose name is difficult for scripts, and measures. */
 async function check(root, name, archive) {
   const folder = "/opt/a folder & more";
   mkdirSync(join(root, folder), { recursive: true });
@@ -26,7 +26,7 @@ async function check(root, name, archive) {
 
 await main(async () => {
   const [file, ...suites] = process.argv.slice(2);
-  if (file === undefined) throw new ScriptError("Name the archive that npm run bundle has made.");
+  if (file === undefined) throw new ScriptError("Name the archive, made by npm run bundle.");
   const archive = resolve(file);
   if (!existsSync(archive)) throw new ScriptError(`There is no ${archive}: npm run bundle makes one.`);
   const missing = rootMissing();

@@ -1,6 +1,6 @@
-// `npm run release:check`, and part of `npm pack`: what goes out with pinbench. Writes the software bill of materials to
-// build/sbom.cdx.json, and checks it, that nothing runs at installing, and that what is compiled has the hashes beside
-// it. Exit code 0 only if all of that holds.
+// `npm run release:check`, and part of `npm pack`: checks the files of a release. Writes the software bill of materials to
+// build/sbom.cdx.json and checks it, checks that nothing runs during installation, and that compiled files have their
+// hashes. Exit code 0 only if all of that holds.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packagesInProgram } from "./lib/bundle-program.mjs";
@@ -21,7 +21,7 @@ function installProblems() {
   return [
     ...run.map((name) => `package.json has the script ${name}`),
     ...(existsSync(inRoot("binding.gyp")) ? ["there is a binding.gyp"] : []),
-  ].map((what) => `${what}: it would run as pinbench is installed.`);
+  ].map((what) => `${what}: it would run during the installation of pinbench.`);
 }
 
 function hashProblems() {

@@ -1,6 +1,6 @@
-// `npm run check:reproducible`: whether what users get compiled can be made again, bit for bit. Builds this checkout's
-// files twice from nothing, in folders, at times, in orders and environments that differ, and compares what is compiled,
-// npm's package, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers than those it names make other files.
+// `npm run check:reproducible`: whether compiled files can be reproduced bit for bit. Builds this checkout's
+// files twice from scratch, in different folders, orders and environments, at different times. Compares compiled files,
+// npm's package, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers make other files.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import { main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { nvccVersion } from "./lib/toolchain.mjs";
 
-/** What a build may not depend on. Folders of other lengths and letters, as paths would move what lies behind them. */
+/** Variables that a build must not depend on. Folders differ in length too, as a path would shift the bytes after it. */
 const places = [
   {
     folder: "a",
@@ -43,7 +43,7 @@ const places = [
 
 const aYearAgo = new Date(Date.now() - 365 * 24 * 3600e3);
 
-/** The files that git has, as they are in the working tree; written in the other order folders list them in another one. */
+/** Copies git's files from the working tree. Written in the other order, folders list them in another order. */
 async function copyCheckout(target, { isReversed, umask }) {
   const listed = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
@@ -83,7 +83,7 @@ async function buildAt(target, place) {
 
 const hashOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-/** The first line of what a program says of itself. */
+/** The first line of a program's version. */
 async function versionOf(program) {
   return (await run(program, ["--version"], { capture: true })).split("\n")[0];
 }
@@ -97,8 +97,7 @@ await main(async () => {
     const [first, second] = [await buildAt(targets[0], places[0]), await buildAt(targets[1], places[1])];
     const differing = first.filter(({ hash }, i) => hash !== second[i].hash);
     for (const { file, hash } of first) console.log(`${hash}  ${file}`);
-    const nvcc =
-      nvccVersion()?.match(/release .*/)?.[0] ?? "none: without kernels, which is not what is handed out";
+    const nvcc = nvccVersion()?.match(/release .*/)?.[0] ?? "none: without kernels, so not as in a release";
     console.log(
       `made by ${await versionOf("g++")}; ${await versionOf("ld")}; nvcc ${nvcc}; Node ${process.version}`,
     );

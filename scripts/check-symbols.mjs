@@ -1,5 +1,5 @@
-// `npm run check:symbols [FILE…]`: whether what was built loads wherever Node does. Nothing newer than GLIBC_2.28, no
-// shared libstdc++, and no export but what is meant to be one.
+// `npm run check:symbols [FILE…]`: whether built files load wherever Node does: nothing newer than GLIBC_2.28, no
+// shared libstdc++, and only the intended exports.
 import { basename } from "node:path";
 import { neededGlibc } from "./lib/dynamic-symbols.mjs";
 import { checkPortability } from "./lib/portability.mjs";

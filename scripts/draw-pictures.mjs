@@ -1,4 +1,4 @@
-// `npm run pictures`: draws the pictures that README.md shows, from a run that was recorded on a GPU. Run `npm run build`
+// `npm run pictures`: draws README.md's pictures from a run that was recorded on a GPU. Run `npm run build`
 // before.
 import { writeFileSync } from "node:fs";
 import { chartOfDocuments } from "../dist/kinds/draw-documents.js";

@@ -1,5 +1,5 @@
-// Prints the failed tests of vitest's JSON reports, each by its file and full name with the first lines of what it says
-// and where: the end of a long output is often all of it that is kept. Prints nothing where none failed.
+// Prints the failed tests of vitest's JSON reports: file, full name, the first lines of the message
+// and the place. Often only the end of a long output is kept. Prints nothing if none failed.
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -24,7 +24,7 @@ function read(path) {
 function failuresIn({ name, status, message, assertionResults = [] }) {
   const file = relative(process.cwd(), name);
   const failed = assertionResults.filter((test) => test.status === "failed");
-  // A file that cannot be loaded has no tests, and one whose hook fails no failed ones.
+  // A file that cannot be loaded has no tests; a file with a failed hook has no failed tests.
   if (failed.length === 0 && status === "failed") {
     return [describe(file, message || "a hook failed, or the file could not be loaded")];
   }
@@ -35,7 +35,7 @@ function failuresIn({ name, status, message, assertionResults = [] }) {
 
 function describe(title, message) {
   const lines = stripVTControlCharacters(message)
-    // What vitest leaves of a test that took too long.
+    // Vitest's message for a test that took too long.
     .replace(/^Error: STACK_TRACE_ERROR$/m, "it did not end within its time")
     .split("\n")
     .filter((line) => line.trim() !== "");

@@ -1,9 +1,9 @@
-// `node scripts/mutants.mjs [--only TEXT]`: puts the mutants of test/mutants.json into the code, one at a time, and tells
-// which of them a test notices. Exit code 0 only if all are noticed.
+// `node scripts/mutants.mjs [--only TEXT]`: puts the mutants of test/mutants.json into the code, one at a time, and reports
+// whether a test notices each. Exit code 0 only if all are noticed.
 //
-// A mutant replaces `find`, which must stand in `file` exactly once, by `replace`; `test` is the command that must fail
-// then, and `what` says in one line what is wrong. `--only` takes the mutants that have TEXT in one of these. dist is
-// compiled anew for a mutant in src/; a command that needs other code compiled builds that itself.
+// A mutant replaces `find`, which must occur in `file` exactly once, by `replace`. `test` is the command that must fail
+// then; `what` describes the fault in one line. `--only` takes the mutants with TEXT in one of these. dist is
+// compiled again for a mutant in src/; a command that needs other compiled code builds it itself.
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -11,14 +11,14 @@ import { ensureBuilt } from "./lib/build.mjs";
 import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 
-/** A test that runs longer hangs, which is a way of noticing, too. */
+/** A test that runs longer hangs, which also counts as noticing. */
 const hangMs = 30 * 60_000;
 
 const shownLines = 20;
 
-/** Puts the changed file back as it was; null while no mutant is in. */
+/** Restores the changed file; null without a mutant. */
 let takeOut = null;
-/** The test that is running; it has a process group of its own, so that all of it can be ended. */
+/** The running test, in its own process group so that all of it can be ended. */
 let child = null;
 let isInterrupted = false;
 
@@ -52,11 +52,11 @@ function readMutants(only) {
 function requireCleanTree() {
   const { status, stdout } = spawnSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" });
   if (status !== 0 || stdout !== "") {
-    throw new ScriptError("Mutants are put into a clean working tree alone: commit or stash what is there.");
+    throw new ScriptError("Mutants need a clean working tree: commit or stash your changes.");
   }
 }
 
-/** What is wrong with the mutant itself; null once it is in the file. */
+/** Puts a mutant into its file; returns why it does not apply, or null. */
 function putIn({ file, find, replace }) {
   let text;
   try {
@@ -65,13 +65,13 @@ function putIn({ file, find, replace }) {
     return error.code;
   }
   const parts = text.split(find);
-  if (parts.length !== 2) return `the text is there ${parts.length - 1} times`;
+  if (parts.length !== 2) return `the text occurs ${parts.length - 1} times`;
   takeOut = () => writeFileSync(inRoot(file), text);
   writeFileSync(inRoot(file), parts.join(replace));
   return null;
 }
 
-/** Compiles what has changed; false where it does not compile, which leaves dist as it was. */
+/** Compiles changes; false if they do not compile, which leaves dist unchanged. */
 async function compiles() {
   try {
     await ensureBuilt({ quiet: true });
@@ -82,7 +82,7 @@ async function compiles() {
   }
 }
 
-/** Runs a command of a mutant; `output` is the end of what it printed. */
+/** Runs a mutant's command; `output` is the end of its output. */
 function runTest(command) {
   return new Promise((resolve, reject) => {
     // Ctrl-C came while the mutant was being compiled.
@@ -101,7 +101,7 @@ function runTest(command) {
   });
 }
 
-/** One word or two on a mutant, and more where it was not noticed. */
+/** A mutant's result in a word or two, with details if it was not noticed. */
 async function tryMutant(mutant, failing) {
   if (failing.has(mutant.test)) return ["TEST FAILS WITHOUT IT", failing.get(mutant.test)];
   const reason = putIn(mutant);
@@ -118,7 +118,7 @@ async function tryMutant(mutant, failing) {
 
 async function tryAll(mutants) {
   await ensureBuilt({ quiet: true });
-  /** Commands that fail as it is, with the end of what they print: they would notice any mutant. */
+  /** Commands that fail without a mutant, with the end of their output: they would notice any mutant. */
   const failing = new Map();
   for (const command of new Set(mutants.map(({ test }) => test))) {
     const { passes, output } = await runTest(command);
@@ -139,7 +139,7 @@ async function tryAll(mutants) {
 await main(async () => {
   const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
   const mutants = readMutants(values.only);
-  if (mutants.length === 0) throw new ScriptError(`No mutant of test/mutants.json has ${values.only} in it.`);
+  if (mutants.length === 0) throw new ScriptError(`No mutant of test/mutants.json contains ${values.only}.`);
   requireCleanTree();
   process.on("exit", restore);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, interrupt);
@@ -147,7 +147,7 @@ await main(async () => {
     await tryAll(mutants);
   } finally {
     restore();
-    // dist as the source is, also after Ctrl-C.
+    // Also after Ctrl-C, dist must match the source.
     await ensureBuilt({ quiet: true });
   }
   if (isInterrupted) process.exitCode = 130;

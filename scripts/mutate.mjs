@@ -1,6 +1,6 @@
-// `npm run mutate -- FOLDER...`: how many mutants of the code that computes the tests of its folder notice. Stryker's
+// `npm run mutate -- FOLDER...`: how many mutants of a folder's computing code its tests notice. Stryker's
 // instrumenter puts all mutants of a folder into its sources, and scripts/mutation/runner.mjs switches them on, one at a
-// time. Survivors are listed, with what stands in their place.
+// time. Survivors are listed with the original code.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,10 +14,10 @@ import { excludedMutations, filesOf, folderNames, ignorers } from "./mutation/fo
 const kit = inRoot("scripts/mutation");
 const work = inRoot("build/mutation");
 
-/** No test takes so long, and no mutant. */
+/** Longer than any test or mutant takes. */
 const hangMs = 180_000;
 
-/** Installs Stryker's instrumenter, which is no part of `npm ci`: it would bring 67 packages for this script alone. */
+/** Installs Stryker's instrumenter, which `npm ci` leaves out: its 67 packages would be for this script alone. */
 async function ensureKit() {
   const installed = `${kit}/node_modules/.package-lock.json`;
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${kit}/package-lock.json`).mtimeMs)
@@ -26,8 +26,8 @@ async function ensureKit() {
 }
 
 /**
- * The two functions that the instrumenter has sources call, which it would define itself: counting only while asked to
- * makes mutants several times as quick.
+ * The two functions that instrumented sources call; the instrumenter would define its own. Counting only on request
+ * makes mutants several times as fast.
  */
 const switching = `const mutants_9fa48 = globalThis.__mutants__;
 function stryCov_9fa48() { if (mutants_9fa48.reached !== null) for (const id of arguments) mutants_9fa48.count(id); }
@@ -45,7 +45,7 @@ async function instrumented(sources) {
   return { files: changed.map(({ name, content }) => ({ name, content: switching + content })), mutants };
 }
 
-/** Ends what is running. */
+/** Ends the running processes. */
 const running = new Set();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {
@@ -90,10 +90,10 @@ function runsThrough(env, isStuck) {
   });
 }
 
-/** What becomes of a mutant, the worst last: what one file of tests does not notice another one may. */
+/** Outcomes of a mutant, the best last: another test file may notice a mutant that one file does not. */
 const statuses = ["not reached", "at load", "survived", "survived, also at load", "hung", "killed"];
 
-/** Tries the mutants that some tests reach when they run; returns each one's record. */
+/** Tries the mutants that these tests reach; returns each one's record. */
 async function triedBy(tests, name, ids, variables, isUnchanged) {
   const records = `${work}/${name}.jsonl`;
   if (!isUnchanged || !existsSync(records)) writeFileSync(records, "");
@@ -139,7 +139,7 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
   mkdirSync(work, { recursive: true });
   const instrumentedFile = `${work}/${folder}-sources.json`;
   const text = JSON.stringify(Object.fromEntries(files.map(({ name, content }) => [name, content])));
-  // Of sources that are as they were, mutants that were noticed need not be tried again.
+  // If a source is unchanged, its noticed mutants need no second try.
   const isUnchanged =
     !fresh && existsSync(instrumentedFile) && readFileSync(instrumentedFile, "utf8") === text;
   writeFileSync(instrumentedFile, text);
@@ -151,13 +151,13 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
     const left = [...statusOf].filter(([, status]) => !["killed", "hung"].includes(status)).map(([id]) => id);
     const name = apart ? `${folder}-${i}` : folder;
     for (const { id, status } of await triedBy(files, name, left, variables, isUnchanged)) {
-      if (status === "unrepeatable") console.log(`${id}: fails when it runs twice, and tries no mutants`);
+      if (status === "unrepeatable") console.log(`${id}: fails when it runs twice, so it tries no mutants`);
       if (status === "long") longTests.add(id);
       if (!statusOf.has(id)) continue;
       if (statuses.indexOf(status) > statuses.indexOf(statusOf.get(id))) statusOf.set(id, status);
     }
   }
-  for (const name of longTests) console.log(`${name}: computes for long, and tries no mutants`);
+  for (const name of longTests) console.log(`${name}: takes long to compute, so it tries no mutants`);
   let loading = 0;
   for (const { id } of active) {
     const status = statusOf.get(id);
@@ -178,7 +178,7 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
   );
 }
 
-/** A mutant in one line: where it is, what stands there, and what it puts there. */
+/** A mutant in one line: its place, the original and the replacement. */
 function lineOf({ fileName, location: { start, end }, replacement, mutatorName }, status) {
   const lines = readFileSync(fileName, "utf8")
     .split("\n")

@@ -1,5 +1,5 @@
-// What `npm pack` runs first: builds, puts what users get compiled into prebuilds/, checked, with its sources, and evens
-// out modes. With `--without-kernels` also where there is no nvcc, for trying out a package that is not handed out.
+// The first step of `npm pack`: builds, checks the compiled files, copies them and their sources to prebuilds/, and sets
+// file modes. `--without-kernels` works without nvcc, for trial packages that are not released.
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./lib/build.mjs";
 import { copyPrebuilt, copySources, shareModes } from "./lib/prebuilt.mjs";

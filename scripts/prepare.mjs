@@ -1,4 +1,4 @@
-// What `npm ci` and `npm install` run at their end: the same as `npm run build`, without output unless it fails.
+// The last step of `npm ci` and `npm install`: `npm run build`, without output unless it fails.
 import { existsSync, writeFileSync } from "node:fs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { main } from "./lib/process.mjs";
@@ -16,11 +16,11 @@ if (missing.length > 0) {
   await main(() => ensureBuilt({ quiet: true }));
 }
 
-/** npm keeps back what its scripts print, so the line goes to the terminal itself, if there is one. */
+/** npm hides its scripts' output, so the line goes to the terminal directly, if there is one. */
 function announce() {
   try {
     writeFileSync("/dev/tty", "\rpinbench: compiling, which takes a minute or two the first time\n");
   } catch {
-    // Without a terminal nobody is waiting at one.
+    // Without a terminal, nobody needs the line.
   }
 }

@@ -1,4 +1,4 @@
-// `npm run recording`: draws docs/recording.svg, what two commands print in a terminal, line by line, on the emulated
+// `npm run recording`: draws docs/recording.svg, the output of two commands in a terminal, line by line, on the emulated
 // device. Needs a build, and a python3 with torch (or PINBENCH_TEST_PYTHON). Waits are shortened; the text is real.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const seconds = { prompt: 1, wait: 1.5, line: 0.08, read: 4 };
 const python = process.env.PINBENCH_TEST_PYTHON ?? "python3";
 const inTerminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
-/** All lines that a command prints in a terminal, which is a dumb one: no colours, no line that is written over. */
+/** All lines that a command prints in a dumb terminal: without colours and overwritten lines. */
 function printed(command, cwd) {
   const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}`, TERM: "dumb", LC_ALL: "C.UTF-8" };
   const sized = `stty cols ${columns} rows ${rows}; exec "$0" "$@"`;
@@ -58,7 +58,7 @@ function drawSvg(lines) {
   });
   let answering = false;
   const texts = lines.map(({ text, at }, index) => {
-    // An answer goes on in lines that are indented.
+    // Later lines of an answer are indented.
     answering = text.startsWith("=>") || (answering && text.startsWith("   "));
     const name = answering ? "answer" : classes[text.slice(0, 2)];
     const attributes = `${name === undefined ? "" : ` class="${name}"`} y="${(index + 1) * linePx - 4}"`;

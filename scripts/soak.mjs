@@ -14,7 +14,7 @@ await main(() => {
   });
   const started = performance.now();
   for (let run = 1; run <= Number(values.runs); ++run) {
-    // A stated cache keeps the buffers small: it is the comings and goings of processes that are tried here.
+    // A stated cache keeps the buffers small: this tests the start and end of processes.
     const args = [
       inRoot("bin/pinbench.js"),
       ..."run --backend auto --preset quick --llc 16MiB --json --quiet".split(" "),

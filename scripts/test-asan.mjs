@@ -14,8 +14,8 @@ await main(async () => {
     { quiet: true },
   );
   if (process.argv[2] === "--build") return;
-  // Node itself is not instrumented, so the sanitizers must be in the process before the addon comes. libstdc++ is
-  // named too: they look for its functions as they start.
+  // Node itself is not instrumented, so the sanitizers must be loaded before the addon. libstdc++ is
+  // named too, because they look for its functions at their start.
   const preload = await Promise.all(["libasan.so", "libubsan.so", "libstdc++.so"].map(compilerLibrary));
   const vitest = [
     inRoot("node_modules/vitest/vitest.mjs"),
@@ -29,7 +29,7 @@ await main(async () => {
     env: {
       ...process.env,
       LD_PRELOAD: preload.join(":"),
-      // Node frees little at its end.
+      // Node frees little when it ends.
       ASAN_OPTIONS: "detect_leaks=0",
       UBSAN_OPTIONS: "print_stacktrace=1",
       PINBENCH_ADDON: inRoot(folder, "Release/pinbench.node"),

@@ -1,6 +1,6 @@
-// `npm run test:faults [-- --write] [--seed N] [FILTER…]`: every trial of test/faults, and how many of them went as they
-// must, as a table; where no FILTER is given and clang is there, what `npm run test:fuzz` tries as well. --write puts the
-// table into docs/reliability.md. Exit code 0 only if all tests passed.
+// `npm run test:faults [-- --write] [--seed N] [FILTER…]`: runs all trials of test/faults and prints a table of
+// how many passed; without a FILTER, and with clang, it includes those of `npm run test:fuzz`. --write puts the table into
+// docs/reliability.md. Exit code 0 only if all tests passed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { clangMissing, findClang } from "./lib/toolchain.mjs";
 
-/** Lines of the same name made one, in the order in which they first came. */
+/** Lines with the same name, added up, in the order of their first occurrence. */
 function addUp(lines) {
   const rows = new Map();
   for (const { what, tried, survived } of lines) {
@@ -25,14 +25,14 @@ function addUp(lines) {
 function markdownTable(rows) {
   const count = (number) => number.toLocaleString("en-US");
   const lines = rows.map(({ what, tried, survived }) => `| ${what} | ${count(tried)} | ${count(survived)} |`);
-  return ["| what is tried | times | went as it must |", "| --- | ---: | ---: |", ...lines].join("\n");
+  return ["| trial | times | passed |", "| --- | ---: | ---: |", ...lines].join("\n");
 }
 
 /** The table stands between two comments in the document. */
 function writeInto(path, table) {
   const text = readFileSync(path, "utf8");
   const between = /(<!-- counts begin -->\n)[\s\S]*(<!-- counts end -->)/;
-  if (!between.test(text)) throw new ScriptError(`${path} has no place for the counts.`);
+  if (!between.test(text)) throw new ScriptError(`${path} has no markers for the counts.`);
   writeFileSync(
     path,
     text.replace(between, (_, begin, end) => `${begin}${table}\n${end}`),

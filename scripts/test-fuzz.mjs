@@ -1,6 +1,6 @@
-// `npm run test:fuzz [-- --seconds N] [--seed N] [TARGET…]`: libFuzzer on all native code that reads what comes from
-// outside, under AddressSanitizer and UBSan. Each target of test/fuzz runs for so long (default 10 s), from the inputs
-// in test/fuzz/corpus and those that earlier runs found. Needs clang 16 or newer. Exit code 0 only if no input did harm.
+// `npm run test:fuzz [-- --seconds N] [--seed N] [TARGET…]`: runs libFuzzer on all native code that reads input from
+// outside, under AddressSanitizer and UBSan. Each target of test/fuzz runs for N seconds (10), from the inputs
+// in test/fuzz/corpus and those that earlier runs found. Needs clang 16 or newer. Exit code 0 only without harmful input.
 // `-- --build` only compiles.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -15,13 +15,13 @@ const folder = "build/fuzz";
 /** Where lines like those of test/helpers/trials.ts are appended; nowhere if it is not set. */
 const countsFile = process.env.PINBENCH_TRIAL_COUNTS;
 
-/** The number that libFuzzer prints at its end, also after a failure. */
+/** libFuzzer's count of inputs, which it prints at the end, also after a failure. */
 function executedUnits(output) {
   const [, units = "0"] = /number_of_executed_units:\s*(\d+)/.exec(output) ?? [];
   return Number(units);
 }
 
-/** Runs one target. Resolves with how many inputs it tried, and with its output if one did harm. */
+/** Runs one target. Resolves with its number of inputs, and with its output if one was harmful. */
 function fuzz(name, { seconds, seed }) {
   const place = (kind) => inRoot(folder, kind, name);
   for (const kind of ["corpus", "harmful"]) mkdirSync(place(kind), { recursive: true });
@@ -98,7 +98,7 @@ await main(async () => {
   });
   if (failed.length > 0) {
     throw new ScriptError(
-      `Harmful inputs were found (seed ${values.seed}) and lie in ${folder}/harmful: ${failed.join(", ")}.`,
+      `Harmful inputs were found (seed ${values.seed}); see ${folder}/harmful: ${failed.join(", ")}.`,
     );
   }
 });

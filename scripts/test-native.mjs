@@ -1,6 +1,6 @@
 // `npm run test:native`: the C++ tests, an executable without Node, plain and under the sanitizers, with warnings as
-// errors. `-- --only plain|asan|tsan` runs one of them, `-- --tests '*barrier*'` the tests of such titles, and `-- --build`
-// none: it only compiles.
+// errors. `-- --only plain|asan|tsan` runs one of them, `-- --tests '*barrier*'` tests with such titles, and `-- --build`
+// only compiles.
 import { parseArgs } from "node:util";
 import { buildPlain } from "./lib/native-build.mjs";
 import { findProgram, forEachTwoAtOnce, main, run, ScriptError } from "./lib/process.mjs";
@@ -17,12 +17,12 @@ const variants = {
     folder: "build/native-tsan",
     options: { PINBENCH_SANITIZE: "thread", PINBENCH_KERNELS: "OFF" },
     env: { TSAN_OPTIONS: "halt_on_error=1" },
-    // Many sessions, one after the other, with threads like all others': what is wrong in data is for the other variants.
+    // These tests are about data, which the other variants check; their many sessions use the same threads as other tests.
     args: ["--test-case-exclude=*each wrong one to the same buffer*,*a block dropped*,*can be slowed down*"],
   },
 };
 
-/** ThreadSanitizer's runtime needs its part of the address space free, which much randomisation does not leave. */
+/** ThreadSanitizer needs its part of the address space free, and strong randomisation may occupy it. */
 function withoutRandomAddresses(command) {
   const setarch = findProgram("setarch");
   return setarch === null ? [command] : [setarch, "-R", command];
@@ -31,7 +31,7 @@ function withoutRandomAddresses(command) {
 /** Most tests keep one CPU busy: this many ranges of them run two at a time. */
 const ranges = 24;
 
-/** Runs all tests that the arguments choose; shows what is printed of a range where one fails. */
+/** Runs the tests that the arguments choose; prints the output of a range with a failed test. */
 async function runTests(command, args, env) {
   const counted = await run(command, [...args, "--count"], { env, capture: true });
   const count = Number(/filters: (\d+)/.exec(counted)?.[1]);

@@ -1,4 +1,4 @@
-// Prints the totals of vitest's JSON reports in one line, `N passed, N failed, N skipped`; zeros where no report was
+// Prints the totals of vitest's JSON reports in one line, `N passed, N failed, N skipped`; zeros if no report was
 // written because the tests never ran.
 import { readFileSync } from "node:fs";
 

@@ -1,6 +1,6 @@
-// `npm run wheel [-- --out FOLDER] [-- --without-kernels]`: a wheel with what the bundle has, for machines that have
-// Python and no Node. It runs nothing as it is installed. `wheel pack` (Debian: python3-wheel) makes it: what goes in is
-// already there, and build front ends would fetch their back end from a network.
+// `npm run wheel [-- --out FOLDER] [-- --without-kernels]`: a wheel with the bundle's content, for machines with
+// Python and no Node. Its installation runs nothing. `wheel pack` (Debian: python3-wheel) makes it, because all files
+// exist, and build front ends would fetch their back end from a network.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -9,15 +9,15 @@ import { main } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { checkedSizeMB, stageProgram } from "./lib/staged-program.mjs";
 
-/** The oldest Python that tune's programs run in; starting pinbench needs no newer one. */
+/** The oldest Python for tune's programs; starting pinbench needs no newer one. */
 const oldestPython = "3.8";
 
-/** Any Python 3 on x86-64 Linux with glibc 2.28, which is what Node needs. */
+/** Any Python 3 on x86-64 Linux with glibc 2.28, which Node needs. */
 const tag = "py3-none-manylinux_2_28_x86_64";
 
 const lines = (...texts) => `${texts.join("\n")}\n`;
 
-/** The folder that makes a wheel of a folder: its metadata (core metadata 2.1) and what it starts. */
+/** Writes a wheel's dist-info folder: its metadata (core metadata 2.1) and its entry points. */
 function writeDistInfo(folder, { name, version, description, license }) {
   mkdirSync(folder);
   const write = (file, text) => writeFileSync(join(folder, file), text);

@@ -261,7 +261,7 @@ describe("every command that the documents show works", () => {
           : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
       let finished = await run(quickFlags(line));
       // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
-      if (finished.stderr.includes("too few batches came within the budget")) {
+      if (finished.stderr.includes("too few batches arrived within the budget")) {
         finished = await run(`${quickFlags(line)} --budget 20s`);
       }
       const { exitCode, stdout, stderr } = finished;

@@ -1,11 +1,11 @@
-// What slows a machine down while it is checked. Each is started, and ended with stop().
+// Programs that slow a machine down during a check. Each is started by its function, and ended by stop().
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
-/** Copies to the device from pinned memory, all the time. */
+/** Copies to the device from pinned memory until stopped. */
 export function startCompetingCopy(backend) {
   const flags =
     "run --sizes 64MiB --memory pinned --direction h2d --workers 1 --budget 10min --precision 0.0001%";
@@ -13,7 +13,7 @@ export function startCompetingCopy(backend) {
   return startProgram(args, "SIGINT");
 }
 
-/** So many threads that copy the host's memory, all the time. */
+/** A number of threads that copy host memory until stopped. */
 export function startMemoryLoad(threads) {
   return startProgram([fileURLToPath(import.meta.url), "copy-memory", String(threads)], "SIGTERM");
 }
@@ -31,7 +31,7 @@ function startProgram(args, endSignal) {
   };
 }
 
-/** The competing copy again, but only beside the processes of a check whose number (from 0) `isSlow` picks. */
+/** The competing copy, but only during the processes of a check whose number (from 0) `isSlow` accepts. */
 export function startTimedCompetitor(backend, isSlow) {
   const competitor = startCompetingCopy(backend);
   const seen = new Map();

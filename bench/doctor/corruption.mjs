@@ -10,7 +10,7 @@ const faults = [
   ]),
 ];
 
-/** So many runs of each fault, of which `examine` makes a diagnosis: how often it was found, and how often it can be. */
+/** For a number of runs of each fault, diagnosed by `examine`: how often it was found, and how often it could be. */
 export async function corruptedCopies(runs, examine) {
   const results = [];
   for (const [name, occurrences, share] of faults) {
@@ -22,7 +22,7 @@ export async function corruptedCopies(runs, examine) {
       result.found += Number(findings.some(({ cause }) => cause === "wrong-data"));
       result.fewest = Math.min(result.fewest, provenEachWay);
       result.allProven &&= made === proven;
-      // By chance none of the copies that are proven may be a wrong one.
+      // By chance, no compared copy may be a wrong one.
       result.expected += share === 1 / 5 ? 1 : 1 - (1 - share) ** provenEachWay;
     }
     results.push({ ...result, isRight: result.allProven && isAsExpected(result) });
@@ -30,7 +30,7 @@ export async function corruptedCopies(runs, examine) {
   return results;
 }
 
-/** Within three standard deviations of what chance leaves to be found: a run more or less is no miss. */
+/** Within three standard deviations of the expected number of finds. */
 function isAsExpected({ found, expected, runs }) {
   const share = expected / runs;
   return found >= expected - 3 * Math.sqrt(runs * share * (1 - share)) - 1e-9;

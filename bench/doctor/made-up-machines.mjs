@@ -1,7 +1,7 @@
-// Emulated devices with several causes at once, of which one takes most: made by a seed, so that all are the same again.
+// Emulated devices with several causes at once, one of them the costliest; a seed makes them repeatable.
 import { seededRandom } from "../lib/random.mjs";
 
-/** What GB/s the links carry that card and slot could have together, of 16 lanes each. */
+/** GB/s of the best links of card and slot, with 16 lanes. */
 const limits = [
   { generation: 1, gigabytes: 4 },
   { generation: 2, gigabytes: 8 },
@@ -11,7 +11,7 @@ const limits = [
 /** A rate that a busy machine keeps up with. */
 const slowest = 0.9;
 
-/** Causes that make copies F times as slow beside a link that lost lanes: what NVML says of them, and their name. */
+/** Causes that slow copies by a factor, besides a link that lost lanes: NVML's facts and the cause's name. */
 const disturbances = {
   "device-shared": () => ({ processes: [{ pid: process.pid, memory: "1GiB" }], utilization: 90 }),
   "clocks-held": (factor) => ({
@@ -21,7 +21,7 @@ const disturbances = {
   unexplained: () => ({}),
 };
 
-/** What is true of a machine as well, and costs next to nothing. */
+/** Facts of a machine that cost almost nothing. */
 const bystanders = [
   {},
   { replays: 100, replaysPerGiB: 8 },
@@ -29,7 +29,7 @@ const bystanders = [
   { memoryClockMHz: 2619, maxMemoryClockMHz: 2619, clockReasons: ["gpu-idle"] },
 ];
 
-/** So many machines, each with `dominant`, the cause that takes most, and `wanted`, what it would reach without any. */
+/** A number of machines, each with `dominant`, its costliest cause, and `wanted`, its rate without any cause. */
 export function madeUpMachines(count, seed) {
   const random = seededRandom(seed);
   const oneOf = (list) => list[Math.floor(random() * list.length)];
@@ -38,7 +38,7 @@ export function madeUpMachines(count, seed) {
     const lanes = oneOf([1, 2, 4, 8]);
     const factor = oneOf([1.3, 1.5, 2, 3, 4, 6]);
     const [less, more] = [lanes, factor].sort((a, b) => a - b);
-    // Which takes more must be beyond doubt, and its share of the loss beyond what a busy machine adds.
+    // The costliest cause must be beyond doubt, and its share of the loss larger than a busy machine's noise.
     const isClear = Math.log(more) > 1.4 * Math.log(less) && Math.log(more) > 0.25;
     const limit = limits.findLast(({ gigabytes }) => gigabytes / lanes / factor >= slowest) ?? limits[0];
     if (!isClear || limit.gigabytes / lanes / factor < slowest / 2) continue;

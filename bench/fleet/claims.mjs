@@ -1,4 +1,4 @@
-// Small and large fleets whose truth is known: who is accused falsely, what is found, and whether what the text says is true.
+// Small and large fleets whose truth is known: false accusations, finds, and whether the text is true.
 import { expectationOf } from "../../dist/doctor/expectation.js";
 import { judge } from "./fleet-rates.mjs";
 import { simulateFleet } from "./simulated-fleet.mjs";
@@ -6,7 +6,7 @@ import { simulateFleet } from "./simulated-fleet.mjs";
 const sizes = [2, 3, 4, 8, 64, 1000].flatMap((nodes) => [1, 8].map((gpus) => ({ nodes, gpus })));
 const one = (loss) => ({ slow: (node, gpu) => (node === 1 && gpu === 0 ? loss : 0) });
 
-/** By how much a GPU is slow (a fault), and by how much it is built slower (no fault). */
+/** Scenarios: `slow` is a GPU's relative loss by a fault, `built` its relative loss by construction (no fault). */
 const kinds = {
   healthy: {},
   "one GPU -5 %": one(0.05),
@@ -35,14 +35,14 @@ export const claimScenarios = Object.entries(kinds).flatMap(([name, kind]) =>
     ),
 );
 
-/** Of Student's t with 3 degrees of freedom, in units of 2 %. */
+/** A number of Student's t distribution with 3 degrees of freedom, in units of 2 %. */
 function heavyTail(random) {
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const chi = normal() ** 2 + normal() ** 2 + normal() ** 2;
   return (0.02 * normal()) / Math.sqrt(chi / 3);
 }
 
-/** Of `fleets` such ones: with a false accusation, claimed to be found and found, and with a false sentence, with the first of these. */
+/** Counts over `fleets` fleets: false accusations, claimed and actual finds, false sentences; and the first of these. */
 export function claimRates(scenario, fleets, random) {
   const { nodes: count, gpus, isKnown, heavy = false, inAllCells = false } = scenario;
   const slow = (node, gpu) => scenario.slow?.(node, gpu, count) ?? 0;
@@ -73,7 +73,7 @@ export function claimRates(scenario, fleets, random) {
       }
     }
     if ([...named].some((gpu) => !truth.has(gpu))) ++sums.accused;
-    // What is said of a GPU beside its like is said of one of them, or of one node of several.
+    // A sentence on a GPU among similar ones is about one of them, or about one node of several.
     const isOne = truth.size === 1 || (truth.size === gpus && inAllCells && count > 2);
     const isClaimed = groups[0].found.some(
       ({ memory, inOneCell, inAllCells: all, belowReference }) =>
@@ -93,7 +93,7 @@ export function claimRates(scenario, fleets, random) {
   return sums;
 }
 
-/** The first sentence that the truth contradicts; null if none is. */
+/** The first sentence that the truth contradicts; null without one. */
 function falsehood({ slowPart, slowAsAWhole, slowPlaces }, truth, nodes, indexOf, gpus) {
   if (slowAsAWhole !== null && truth.size < nodes.length * gpus) return slowAsAWhole;
   const isNodeSlow = (host) => nodes[0].devices.some((_, gpu) => truth.has(`${indexOf.get(host)} ${gpu}`));
@@ -101,7 +101,7 @@ function falsehood({ slowPart, slowAsAWhole, slowPlaces }, truth, nodes, indexOf
   for (const { place, nodes: slow, reason } of slowPlaces) {
     const gpu = nodes[0].devices.findIndex(({ pciBusId }) => pciBusId === place);
     const actual = nodes.filter((_, node) => truth.has(`${node} ${gpu}`)).length;
-    // What is built so is told as slower than other slots, and that nobody knows why.
+    // A GPU in a slower slot is reported as slower than other slots, without a known reason.
     if (actual !== slow && !reason.includes("do not show whether")) return reason;
   }
   return null;

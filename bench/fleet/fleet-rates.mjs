@@ -3,7 +3,7 @@ import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
 import { fixedThreshold, superBench } from "./other-rules.mjs";
 import { references, simulateFleet } from "./simulated-fleet.mjs";
 
-/** What `pinbench fleet` goes by where nobody says. */
+/** The default rule of `pinbench fleet`. */
 export const usualRule = { significance: 0.01, threshold: 0.05 };
 
 export function judge(nodes, fresh = [], referenceOf = null) {
@@ -11,7 +11,7 @@ export function judge(nodes, fresh = [], referenceOf = null) {
   return judgeFleet({ version: "0", createdAt, nodes, fresh, rule: usualRule, referenceOf });
 }
 
-/** The GPUs that pinbench calls slow, as "node gpu": all of a node's where it is the node. */
+/** The GPUs that pinbench calls slow, as "node gpu"; for a slow node, all of its GPUs. */
 function pinbench(nodes) {
   const indexOf = new Map(nodes.map(({ host }, node) => [host, node]));
   return new Set(
@@ -29,8 +29,8 @@ const rules = {
 };
 
 /**
- * Of `fleets` simulated ones, by rule: the share in which all slow GPUs were found, and in which any other was called slow.
- * `slow` are these GPUs, as "node gpu".
+ * For each rule, over `fleets` simulated fleets: the share with all slow GPUs found, and with any other called slow.
+ * `slow` lists the slow GPUs, as "node gpu".
  */
 export function fleetRates({ slow = [], ...spec }, fleets, random) {
   const rates = Object.fromEntries(Object.keys(rules).map((name) => [name, { found: 0, falseOnes: 0 }]));

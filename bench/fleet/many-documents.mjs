@@ -1,4 +1,4 @@
-// `node bench/fleet/many-documents.mjs FOLDER`: reads and judges the results in a folder, and prints what that took as JSON.
+// `node bench/fleet/many-documents.mjs FOLDER`: reads and judges the results in a folder, and prints the time and memory as JSON.
 import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
 import { readFleet } from "../../dist/fleet/read-fleet.js";
 import { usualRule } from "./fleet-rates.mjs";

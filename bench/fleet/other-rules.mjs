@@ -1,10 +1,10 @@
-// The rules that others find slow nodes by, on the same tables of figures. Each gives the GPUs that it calls slow, as
+// Other tools' rules for slow nodes, on the same tables of figures. Each returns the GPUs that it calls slow, as
 // "node gpu".
 /**
  * SuperBench's data-driven criteria (Y. Xiong et al., "SuperBench: Improving Cloud AI Infrastructure Reliability with
- * Proactive Validation", USENIX ATC 2024), of one figure a GPU and cell: samples less than 95 % similar to the most central
- * one are left out, until none is; what is slower than the centre that remains and less similar than 95 % is defective. The
- * similarity of two single figures is 1 less their difference over the larger; the most central of them is the median.
+ * Proactive Validation", USENIX ATC 2024), with one figure for each GPU and cell: samples less than 95 % similar to the most central
+ * one are left out, until none is. A GPU slower than the remaining centre and less than 95 % similar to it is defective. The
+ * similarity of two figures is 1 minus their difference over the larger one; the most central figure is the median.
  */
 export function superBench(nodes) {
   return slowOnes(nodes, (figures) => {
@@ -19,13 +19,13 @@ export function superBench(nodes) {
   });
 }
 
-/** One of the samples: their median, the upper one of two. */
+/** The median sample; with an even number, the upper of the middle two. */
 const mostCentral = (figures) => Float64Array.from(figures).sort()[Math.floor(figures.length / 2)];
 
 const leastSimilarity = 0.95;
 const similarity = (a, b) => 1 - Math.abs(a - b) / Math.max(a, b);
 
-/** A share below a reference that somebody has written down for each cell. */
+/** Slow if below a share of a reference, which is fixed for each cell. */
 export function fixedThreshold(nodes, references, loss) {
   return slowOnes(nodes, (_, key) => (one) => one < (1 - loss) * references.get(key));
 }

@@ -1,4 +1,4 @@
-// Fleets of nodes with the noise that was recorded on a GPU, as tables of figures: no documents are made.
+// Fleets of nodes with noise recorded on a GPU, as tables of figures without documents.
 import { readFileSync } from "node:fs";
 import { keyOf } from "../../dist/fleet/node-figures.js";
 import { median } from "../../dist/stats/order-statistics.js";
@@ -9,7 +9,7 @@ const occasions = JSON.parse(
   readFileSync(new URL("../../results/nvidia-h200/occasions.json", import.meta.url), "utf8"),
 );
 
-/** What the preset fleet measures with one worker, as far as it was recorded; a pinned cell stands for those together too. */
+/** The recorded cells of preset fleet with one worker; a pinned cell also stands for copies together. */
 const cells = processesInARow.cells.filter(({ cell }) => {
   return cell.workers === 1 && cell.sizeBytes === 64 * MiB && cell.memory !== "staged";
 });
@@ -22,7 +22,7 @@ const kinds = cells.flatMap(({ cell }, index) => {
   return [plain, { ...plain, key: together }];
 });
 
-/** By how much machines differ by themselves: as the centres of the three that were recorded, of copies as large as there are. */
+/** Differences between machines: those of the centres of the three recorded machines, for the largest copies. */
 const machineOffsets = kinds.map(({ memory, direction }) => {
   const recorded = occasions.cells
     .filter((cell) => cell.memory === memory && cell.direction === direction && cell.workers === 1)
@@ -31,24 +31,25 @@ const machineOffsets = kinds.map(({ memory, direction }) => {
   return centres.map((centre) => centre - median(centres));
 });
 
-/** How many figures a GPU has. */
+/** Number of figures of a GPU. */
 export const simulatedFleetKinds = kinds.length;
 
 const recordedModel = { name: "NVIDIA H200", log: 0, link: { generation: 5, width: 16 } };
-/** One of the generation before, on the link that it has. */
+/** A GPU of the previous generation, with its own link. */
 export const olderModel = {
   name: "NVIDIA A100-SXM4-80GB",
   log: Math.log(0.5),
   link: { generation: 4, width: 16 },
 };
 
-/** The figures that the fixed threshold is held against: the recorded centres. */
+/** The reference of the fixed threshold: the recorded centres. */
 export const references = new Map(kinds.map(({ index, key }) => [key, Math.exp(cells[index].centre)]));
 
 /**
- * A fleet of `nodes` × `gpus`. Each GPU's figures are those of a recorded process of its own, drawn anew, with the outliers
- * that the recording has. `betweenMachines`: nodes also differ as the recorded machines did. `speed(node, gpu, kind)`
- * multiplies a figure; `model(node)` has, where it is another one than was recorded, the GPU's name, its link and the logarithm of its speed relative to the recorded one.
+ * A fleet of `nodes` × `gpus`. Each GPU has the figures of a recorded process, drawn at random, with the recorded
+ * outliers. `betweenMachines`: nodes also differ as the recorded machines did. `speed(node, gpu, kind)`
+ * multiplies a figure. `model(node)` returns, for a GPU that was not recorded, its name, its link and the logarithm of
+ * its speed relative to the recorded one.
  */
 export function simulateFleet(
   {

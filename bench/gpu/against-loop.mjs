@@ -20,23 +20,23 @@ const samplesPerTurn = 6;
 const sampleBytes = { pinned: 256 * MiB, pageable: 64 * MiB };
 
 /**
- * Both sides go through a few buffers that stay in the cache, and both do so in several places of memory: where a buffer
- * happens to lie changes its rate by some percent, which neither process chooses. A place of pinbench's is a session
- * with memory of its own, one of the loop's a process.
+ * Both sides use a few buffers that stay in the cache, at several places in memory: the place of a buffer
+ * changes its rate by a few per cent, and neither process chooses it. For pinbench, each place is a session
+ * with its own memory; for the loop, a process.
  */
 const placements = 8;
 const warmBuffers = (sizeBytes) => Math.min(64, Math.max(1, Math.floor((16 * MiB) / sizeBytes)));
 
 /**
  * A buffer that the CPU has just written is copied up to 6 % faster than the same buffer some thousand small copies
- * later, when its lines have left the caches: both sides warm up until that has settled.
+ * later, when its lines have left the caches. Both sides warm up until the rate is stable.
  */
 function settlingCopies(memory, sizeBytes) {
   const settlingBytes = memory === "pinned" && sizeBytes < MiB ? 4 * GiB : GiB;
   return Math.max(2, Math.min(60_000, Math.floor(settlingBytes / sizeBytes)));
 }
 
-/** Small copies are a few microseconds each, of which the engine's own bookkeeping is a share. */
+/** Small copies take a few microseconds, so the engine's bookkeeping is a visible share. */
 const leastRatio = (sizeBytes) => (sizeBytes < 64 * KiB ? 0.97 : 0.99);
 
 function copiesOf(memory, timer, sizeBytes) {
@@ -83,9 +83,9 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
   const ours = [];
   const theirs = [];
   for (const [turn, { session, loop }] of places.entries()) {
-    // Fresh memory of just this size, as the loop takes it.
+    // Fresh memory of exactly this size, as in the loop.
     await reserve(session, memory, { chunksOfWorker: [1], chunkBytes: buffers * sizeBytes });
-    // Who goes first alternates, so that neither always finds what the other left behind.
+    // The order alternates, so that neither always follows the other.
     const measureOurs = async () => ours.push(rate((await measure(session, warm))[0]));
     const measureTheirs = async () =>
       theirs.push(rate(await loop.measure({ ...warm, copies, warmup: warm.warmupCopies })));
@@ -135,7 +135,7 @@ function relativeError(values) {
   return Math.sqrt(variance / values.length) / middle;
 }
 
-/** Rates from pageable memory differ by some percent from place to place: what that leaves open is called so. */
+/** Rates from pageable memory differ by a few per cent between places: a ratio within that noise is called open. */
 function verdictOf({ ratio, standardError, leastRatio: bound }) {
   if (ratio >= bound) return "ok";
   return ratio + 2 * standardError >= bound ? "within noise" : "BELOW";

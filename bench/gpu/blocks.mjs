@@ -1,7 +1,7 @@
 // Copies of scattered blocks, as `pinbench run --blocks` measures them, against the bare program of bench/block_loop.cpp, in
-// turns, each in a fresh process, and against what such a program reached before (see peers.mjs). What differs with the
-// machine and the minute is in both of a turn alike. Neither the kernel nor gathering has a bare figure: they have
-// earlier ones alone.
+// turns, each in a fresh process, and against earlier figures of such a program (see peers.mjs). Differences between
+// machines and minutes affect both programs of a turn alike. The kernel and gathering have no bare program, only
+// earlier figures.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const program = fileURLToPath(new URL("../../build/Release/block_loop", import.m
 const blocksPerCopy = 4096;
 const samples = 7;
 
-/** What is compared; pageable memory has no earlier figures from the device. */
+/** The compared kinds; pageable memory has no earlier figures from the device. */
 const kinds = [...Object.keys(scatteredBlocks), "d2h pageable loop"];
 
 /** GB/s by kind and bytes of a block: `"h2d pinned loop 4096"`. */
@@ -35,7 +35,7 @@ function bareRates(library, { blocks, poolBytes }) {
   );
 }
 
-/** The same of pinbench: just the cells that are compared, so that a turn takes seconds. */
+/** The same for pinbench: only the compared cells, so that a turn takes seconds. */
 function pinbenchRates(folder, backend, rows) {
   const { cells } = runOnce(folder, backend.name, [
     ...["--samples", `${samples}`],
@@ -57,7 +57,7 @@ function rowOf(kind, bytes, poolBytes) {
     bytes,
     key: `${kind} ${bytes}`,
     cell: `d0/${direction}/${memory}/${copyBytes}/w1/throughput/wall/cold/blocks-${bytes}-${way}`,
-    // Smaller pools are for trying this out: they have no earlier figures.
+    // Smaller pools are for trying the benchmark: they have no earlier figures.
     earlierGBps: poolBytes === 512 * MiB ? scatteredBlocks[kind]?.[bytes] : undefined,
   };
 }
@@ -75,7 +75,7 @@ export function scatteredCopies({ backend }, { blocks, poolBytes, turns }) {
   const own = [];
   try {
     for (let turn = 0; turn < turns; ++turn) {
-      // Who goes first alternates, so that neither always finds what the other left behind.
+      // The order alternates, so that neither always follows the other.
       const measureBare = () => bare.push(bareRates(backend.library, { blocks, poolBytes }));
       const measureOwn = () => own.push(pinbenchRates(folder, backend, rows));
       for (const measure of turn % 2 === 0 ? [measureBare, measureOwn] : [measureOwn, measureBare]) measure();

@@ -1,5 +1,5 @@
-// The loads that run beside copies, by themselves, against the same kernels launched by a bare loop: what pinbench
-// tells of a load that has nothing beside it is what the device sustains. They take turns, each for seconds at a time.
+// The loads that pinbench runs beside copies, by themselves, against the same kernels launched by a bare loop. A load
+// alone should reach the rate that the device sustains. Both take turns, each for seconds at a time.
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ const turns = 3;
 const seconds = 3;
 const leastShare = 0.98;
 
-/** What the device does in a second after others under the same load: its clock has fallen by then. */
+/** The device's rate in the last second of a load, after its clock has fallen. */
 function bareUnitsPerSecond(library, load) {
   const flags = ["--library", library, "--load", load, "--seconds", `${seconds}`];
   return JSON.parse(execFileSync(program, flags, { encoding: "utf8" })).unitsPerSecond.at(-1);

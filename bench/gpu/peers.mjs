@@ -1,5 +1,5 @@
-// What other tools measured on an NVIDIA H200 (PCIe 5.0 x16, 16 vCPUs of a Xeon in a VM, driver 580.159.04,
-// CUDA 13.0), in GB/s. Figures of one GPU and one day: ratios to them mean something on such a machine alone.
+// Figures of other tools on an NVIDIA H200 (PCIe 5.0 x16, 16 vCPUs of a Xeon in a VM, driver 580.159.04,
+// CUDA 13.0), in GB/s. They are from one GPU and one day, so compare only such a machine with them.
 export const nvbandwidth = {
   version: "0.8",
   "h2d 32 MiB": 55.34,
@@ -26,9 +26,9 @@ export const pipelines = [
   { memory: "pageable", chunks: 8, gain: 38.65 / 36.8 },
 ];
 
-// Copies of scattered blocks by a plain program of the driver API, in GB/s: medians of seven, by the bytes of a block. 4096
-// blocks a copy, 256 MiB at most, at shuffled places of 512 MiB; one run on another H200 than the one above. Its gathering is one thread's
-// memcpy() into one pinned buffer and one copy of that: nothing puts the blocks in their places on the device.
+// Copies of scattered blocks by a plain program of the driver API, in GB/s: medians of seven, by block size. 4096
+// blocks a copy, at most 256 MiB, at shuffled places of 512 MiB; one run on another H200. It gathers with one thread's
+// memcpy() into one pinned buffer and one copy of that; it does not scatter the blocks on the device.
 const bytesOfBlocks = [4096, 16384, 65536, 262144, 1048576];
 const byBytes = (rates) => Object.fromEntries(rates.map((rate, i) => [bytesOfBlocks[i], rate]));
 export const scatteredBlocks = {

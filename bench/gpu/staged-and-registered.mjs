@@ -1,5 +1,5 @@
-// Copies from pageable memory by workers, the tool's own staging against the driver's; and how fast a large
-// pinned buffer is ready.
+// Copies from pageable memory by workers, pinbench's staging against the driver's; and the time to obtain a large
+// pinned buffer.
 import { median } from "../../dist/stats/order-statistics.js";
 import { GiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, verdict } from "../lib/table.mjs";
@@ -68,7 +68,7 @@ export async function registeredBuffer({ session }) {
   }
   rows.push({ way: "cuMemHostAlloc", ...(await session.measurePinning("pinned", 4 * GiB)) });
   printTable(
-    "A pinned buffer of 4 GiB (ms); bound for registered: 160. The first one may get memory that a virtual machine's host must find first",
+    "A pinned buffer of 4 GiB (ms); bound for registered: 160. The first may be slow because a virtual machine's host must provide memory first",
     ["way", "ready after", "freed in", "huge pages", ""],
     rows.map((row) => [
       row.way,

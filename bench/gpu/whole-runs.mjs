@@ -1,5 +1,5 @@
-// The command line as users run it, in fresh processes: how long the presets take, how many cells converge, and how far
-// apart processes are.
+// The command line as users run it, in fresh processes: the time of the presets, the number of converged cells, and
+// the spread between processes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,7 +54,7 @@ function summarizeSweep({ document, wallSeconds }) {
   };
 }
 
-/** For each cell the medians of all processes, and their range and standard deviation relative to the middle one. */
+/** For each cell, the medians of all processes, and their range and standard deviation relative to their median. */
 function spreadOf(documents) {
   return documents[0].cells.map(({ id, memory, sizeBytes, workers, direction }) => {
     const mediansGBps = documents.map(

@@ -1,4 +1,4 @@
-// The bare copy loop as a process that answers one line of options with one line of what it measured.
+// The bare copy loop as a process: it answers each line of options with a line of measurements.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -16,7 +16,7 @@ export class CopyLoop {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Durations in ns, one a sample of `copies` copies. */
+  /** The duration of each sample of `copies` copies, in ns. */
   async measure({ direction, memory, timer, sizeBytes, copies, samples, warmup, buffers }) {
     const { durationNs } = await this.#ask({
       direction,
@@ -31,7 +31,7 @@ export class CopyLoop {
     return durationNs;
   }
 
-  /** GB/s of copies that go on for `runForNs` from `startAtNs` on, as process.hrtime.bigint() has it. */
+  /** GB/s of copies for `runForNs` from `startAtNs` on, a time of process.hrtime.bigint(). */
   async measureFrom(startAtNs, { direction, memory, sizeBytes, copies, warmup, buffers, runForNs }) {
     const run = await this.#ask({
       direction,

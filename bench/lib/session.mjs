@@ -20,7 +20,7 @@ export async function openSession(backendName) {
   return { backend, device, session: await openAnother(), openAnother, host: hostRecord() };
 }
 
-/** A request with the fields that most benchmarks leave alone. */
+/** A request with the fields that are the same in most benchmarks. */
 export function request(fields) {
   return {
     mode: "throughput",
@@ -38,7 +38,7 @@ export function request(fields) {
   };
 }
 
-/** Throws on wrong data: a benchmark of copies that did not arrive is worth nothing. */
+/** Throws on wrong data, because the figures would be meaningless. */
 export async function measure(session, fields) {
   const result = await session.measure(request(fields));
   if (result.verification.mismatches.length > 0) {

@@ -1,8 +1,8 @@
-// Runs a command and reports what it took.
+// Runs a command and measures its time and memory.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Resolves to its exit code, what it printed, its wall time and the peak of its resident set (VmHWM). */
+/** Resolves to its exit code, its output, its wall time and the peak of its resident set (VmHWM). */
 export async function watchProcess(command, args) {
   const startedMs = performance.now();
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,4 +1,4 @@
-"""The plain loop under torchrun: DistributedDataParallel, and a DistributedSampler that knows the epoch."""
+"""The plain loop under torchrun: DistributedDataParallel, and a DistributedSampler that is given the epoch."""
 
 import itertools
 import os

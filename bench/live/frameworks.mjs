@@ -1,4 +1,4 @@
-// The trainings: how each is started, and the grid of settings that the pick is compared with.
+// The trainings: their commands, and the grid of settings to compare the pick with.
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -9,8 +9,8 @@ const scripts = import.meta.dirname;
 /** Batches of an epoch: more than a run of 20 s trains on, fewer than a search and the run after it. */
 const epochBatches = 1000;
 
-// Workers as a share of the CPUs that a rank has, in an order that neither rises nor falls: what drifts on the machine
-// then looks like no setting's doing. `false` is not pinned.
+// Workers as a share of a rank's CPUs, in a mixed order, so that a drift of the machine
+// does not look like the effect of a setting. `false` is not pinned.
 const imageGrid = [
   [0.75, true],
   [0.25, false],
@@ -32,7 +32,7 @@ const textGrid = [
   [0.375, true],
 ];
 
-// Of epochs that are over soon: workers that begin anew in each beside some that persist.
+// For short epochs: workers that restart in each epoch, and some that persist.
 const shortGrid = [
   [0.25, true, false],
   [0.5, true, true],
@@ -43,8 +43,8 @@ const shortGrid = [
 ];
 
 /**
- * `batchSize` is the script's default, or what --tiny makes of it; `ranks` training processes share the machine; `epoch`:
- * batches of one that is short, of which whole ones are counted.
+ * `batchSize` is the script's default, or that of --tiny; `ranks` training processes share the machine; `epoch`:
+ * batches of a short epoch; then whole epochs are counted.
  */
 const trainings = [
   { name: "plain", script: "plain.py", data: "images", grid: imageGrid },
@@ -59,7 +59,7 @@ const trainings = [
 
 export const frameworkNames = trainings.map(({ name }) => name);
 
-/** `python`, `folder` for data, and whether it is to be `tiny` (a machine without a GPU). */
+/** `python`, `folder` for data, and whether to be `tiny` (on a machine without a GPU). */
 export function makeFramework(name, { python, folder, tiny }) {
   const {
     script,
@@ -96,7 +96,7 @@ export function makeFramework(name, { python, folder, tiny }) {
       ...size,
       ...flags,
     ],
-    /** Makes what the training reads; is quick where it is there. Returns what a whole first epoch must have seen. */
+    /** Makes the training's data, unless it exists. Returns the samples and label sum of a whole first epoch. */
     prepare() {
       const samples = epoch * batchSize;
       if (data === "texts") return { samples, labelSum: (samples / 4) * 6 };
@@ -133,7 +133,7 @@ function gridSettings(grid, cpus) {
 
 const persists = ({ numWorkers, persistentWorkers }) => numWorkers > 0 && persistentWorkers;
 
-/** Whether two settings are one in a run within an epoch, in which no worker is started anew. */
+/** Whether two settings are equal within an epoch, in which no worker restarts. */
 export const isAlike = (one, other) =>
   one.numWorkers === other.numWorkers &&
   one.pinMemory === other.pinMemory &&

@@ -1,10 +1,10 @@
-"""The Trainer of transformers: a small BERT that classifies texts, which the data set changes and tokenises."""
+"""The Trainer of transformers: a small BERT classifies texts that the data set alters and tokenises."""
 
 import os
 import random
 import tempfile
 
-# The data set's processes are forks of this one, where the tokenizer's threads would not be.
+# Workers are forks of this process and would lack the tokenizer's threads.
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -27,7 +27,7 @@ TOKENS = 256
 
 
 class Texts(Dataset):
-    """Texts of 300 to 500 words. Each time words are left out, swapped and misspelt in other places."""
+    """Texts of 300 to 500 words. Each access leaves out, swaps and misspells other words."""
 
     def __init__(self, samples):
         self.samples = samples
@@ -90,7 +90,7 @@ def make_tokenizer(words):
 
 
 class AccountingTrainer(Trainer):
-    """Trainer's callbacks see no batch and no loss."""
+    """Gives the batch and the loss to `run`, because Trainer's callbacks see neither."""
 
     run = None
 

@@ -1,4 +1,4 @@
-"""What the scripts that train on the folder of JPEGs share: the data set, the model, and the step."""
+"""Shared by the scripts that train on the folder of JPEGs: the data set, the model, and the step."""
 
 import torch
 from torch.nn.functional import cross_entropy

@@ -1,4 +1,4 @@
-// Runs a training, untouched or under `pinbench tune --go`, and reads the account that it prints.
+// Runs a training, untouched or under `pinbench tune --go`, and reads its summary.
 import { spawn } from "node:child_process";
 import {
   existsSync,
@@ -15,15 +15,15 @@ import { settingFlags } from "./frameworks.mjs";
 
 const program = new URL("../../bin/pinbench.js", import.meta.url).pathname;
 
-/** What a run may take over its measured time: imports, the device's start, filling the loader, and its end. */
+/** Allowance of a run over its measured time: imports, the device's start, filling the loader, and its end. */
 const overheadSeconds = 90;
 const searchSeconds = 90;
 const graceMs = 8000;
 
-/** What a changed loader delivers that was begun under the setting before. */
+/** Batches that a changed loader delivers from the previous setting. */
 const outstandingBatches = 64;
 
-/** The script's account, and `startedNs`, `tookSeconds`. Throws where the script printed none. */
+/** The script's summary, and `startedNs`, `tookSeconds`. Throws if the script printed none. */
 export async function runUntouched(framework, setting, seconds, log) {
   const flags = [...settingFlags(setting), "--seconds", String(seconds)];
   const ended = await runProcess(framework.command(flags), seconds + overheadSeconds, log);
@@ -32,8 +32,8 @@ export async function runUntouched(framework, setting, seconds, log) {
 }
 
 /**
- * A run with the script's own `setting`, searched with the flags of `tune`, which goes on for `seconds` after that:
- * the account is of these seconds. With the document of `tune`, what it recommended, and what it left behind.
+ * A run with the script's own `setting`: a search with the flags of `tune`, then `seconds` of training. Returns
+ * the summary of these seconds, the document of `tune`, its recommendation, and leftover files.
  */
 export async function runTuned(framework, setting, { seconds, tuneFlags, limitSeconds }, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
@@ -48,7 +48,7 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
     recommendedNs = Number(process.hrtime.bigint());
     const { numWorkers: workers, prefetchFactor } = found.setting;
     const refillBatches = 2 * workers * (prefetchFactor ?? 2) + 8;
-    // Renamed when whole: the script looks for it all the time.
+    // Renamed when complete, because the script polls for it.
     writeFileSync(`${signal}.part`, JSON.stringify({ outstandingBatches, refillBatches, workers }));
     renameSync(`${signal}.part`, signal);
   }, 100);
@@ -83,7 +83,7 @@ const sharedMemoryFiles = () => (existsSync("/dev/shm") ? readdirSync("/dev/shm"
 const describeEnd = ({ exitCode, signal, isLate }) =>
   isLate ? "nothing, as its time was up" : (signal ?? `exit code ${exitCode}`);
 
-/** Ended with the whole of its process group once `limitSeconds` have passed, and when this process is interrupted. */
+/** Ends the whole process group after `limitSeconds`, and if this process is interrupted. */
 async function runProcess([file, ...args], limitSeconds, log) {
   log(`$ ${[file, ...args].join(" ")}\n`);
   const startedMs = performance.now();
@@ -121,14 +121,14 @@ async function runProcess([file, ...args], limitSeconds, log) {
   try {
     const [exitCode, signal] = await new Promise((resolve, reject) => {
       child.once("error", reject);
-      // A worker that outlives the script holds its stdout open, for which nobody waits.
+      // A worker that outlives the script keeps its stdout open; do not wait for it.
       child.once("exit", (code, name) => setTimeout(() => resolve([code, name]), 200));
     });
     log(output);
     const account = readAccount(output);
     const ended = { exitCode, signal, isLate, account, tookSeconds: (performance.now() - startedMs) / 1000 };
     if (account === null)
-      throw new Error(`the script printed no account and ended with ${describeEnd(ended)}`);
+      throw new Error(`the script printed no summary and ended with ${describeEnd(ended)}`);
     return ended;
   } finally {
     clearTimeout(limit);
@@ -137,7 +137,7 @@ async function runProcess([file, ...args], limitSeconds, log) {
   }
 }
 
-/** The last line that is one JSON object. */
+/** The last line that is a JSON object. */
 function readAccount(output) {
   const line = output.trim().split("\n").at(-1);
   if (!line?.startsWith("{")) return null;

@@ -1,4 +1,4 @@
-"""A small language model in the manner of GPT on a file of tokens, whose samples are packed in Python."""
+"""A small GPT-like language model on a file of tokens; Python packs the samples."""
 
 import itertools
 import os
@@ -17,12 +17,12 @@ END_OF_TEXT = 0
 FIRST_OF_SPAN, LAST_OF_SPAN = 1, 2
 STORED_TOKENS = 20_000_000
 LONGEST_TEXT = 2048
-# Texts that are drawn for each sequence; those that fill it best are packed.
+# Texts drawn for each sequence; those that fill it best are packed.
 CANDIDATES = 16
 
 
 def token_file(folder, stored):
-    """Written on first use: texts whose words are as frequent as in a language (Zipf)."""
+    """Writes the file on first use: texts with word frequencies of a natural language (Zipf)."""
     path = Path(folder) / f"tokens-{stored}.bin"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def token_file(folder, stored):
 
 
 class PackedTexts(Dataset):
-    """Sequences packed from whole texts at random places of the file, a middle part of each moved to its end."""
+    """Sequences of whole texts from random places of the file; a middle part of each text is moved to its end."""
 
     def __init__(self, path, sequence, samples):
         self.path = path
@@ -54,7 +54,7 @@ class PackedTexts(Dataset):
         packed = []
         while left and len(packed) <= self.sequence:
             room = self.sequence + 1 - len(packed)
-            # The longest that fits whole; if none does, the shortest is cut.
+            # The longest text that fits; if none fits, the shortest is cut.
             fitting = [text for text in left if len(text) <= room]
             best = max(fitting, key=len) if fitting else min(left, key=len)
             left.remove(best)

@@ -1,8 +1,8 @@
 """Makes a folder of JPEGs as ImageFolder reads them: `make_images.py FOLDER [--files 4000] [--names 16]`.
 
-The files are about 500 x 375 and of random smooth content, whose colours depend on the class so that there is something
-to learn. Each has --names names (hard links), so that an epoch is long and the disk is not full. A folder that is
-there and was made with the same arguments is left as it is.
+The files are about 500 x 375 with random smooth content. The colours depend on the class so that there is something
+to learn. Each has --names names (hard links), so that an epoch is long and the disk is not full. A folder that
+was made with the same arguments is left unchanged.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def make_image(draw, category):
 def make_file(task):
     folder, number, names = task
     draw = numpy.random.default_rng(number)
-    # Classes differ in size, so that a sum of labels tells which samples were seen.
+    # Classes differ in size, so that the sum of labels shows which samples were used.
     category = min(int(draw.integers(0, CLASSES)), int(draw.integers(0, CLASSES)))
     stem = Path(folder) / f"class_{category}"
     first = stem / f"{number:05}_00.jpg"
@@ -64,7 +64,7 @@ def main():
     tasks = [(str(arguments.folder), number, arguments.names) for number in range(arguments.files)]
     with Pool(len(os.sched_getaffinity(0))) as pool:
         sizes = pool.map(make_file, tasks, chunksize=16)
-    # Written last: a folder without it is not whole.
+    # Written last: a folder without it is incomplete.
     recipe_file.write_text(recipe)
     print(f"{len(sizes)} JPEGs of {sum(sizes) / len(sizes) / 1e3:.0f} kB on average")
 

@@ -2,12 +2,12 @@
 import { runTuned, runUntouched } from "./job.mjs";
 import { gridRates } from "./verdicts.mjs";
 
-/** What a run takes beyond its measured seconds, until one has shown it. */
+/** Assumed time of a run beyond its measured seconds, before the first run. */
 const guessedOverheadSeconds = 10;
 
 /**
- * Calls `keep` with all that was measured whenever there is more of it: what then fails or takes too long costs what
- * follows alone. Runs are begun while `deadlineSeconds` allow for another one, as long as the longest until then.
+ * Calls `keep` with all measurements whenever there are more, so that a later failure loses
+ * nothing. Starts a run only if `deadlineSeconds` leave time for one as long as the longest so far.
  */
 export async function measureFramework(framework, options, log, keep) {
   const { seconds, deadlineSeconds, pairs, tuneFlags, pairFlags, start } = options;
@@ -49,11 +49,11 @@ export async function measureFramework(framework, options, log, keep) {
   result.expected = await attempt("making the data", async () => framework.prepare());
   if (result.expected === null) return result;
 
-  // What a machine reads from storage once only, cuDNN's kernels above all, is not the search's.
+  // The first run reads files from storage once, above all cuDNN's kernels; that is not part of the search.
   if (options.isSearched) await attempt("a first run", () => runUntouched(framework, start, 1, log));
   const search = options.isSearched ? await tuned(start, tuneFlags) : null;
   const pick = search?.setting ?? null;
-  // With a pick that the grid lacks, the last of the grid is left out: as many settings are compared.
+  // If the grid lacks the pick, its last setting is left out, so that the number of settings stays the same.
   const others = options.isGridRun
     ? framework.settings
         .filter((setting) => pick === null || !framework.isAlike(setting, pick))
@@ -69,7 +69,7 @@ export async function measureFramework(framework, options, log, keep) {
     if (again === null) break;
     await untouched(again);
   }
-  // Short searches that begin with the pick: what follows them is compared with an untouched run right after it.
+  // Short searches that begin with the pick; the training after each is compared with an untouched run right after it.
   for (let pair = 1; pair < pairs && pick !== null; pair++) {
     if (left() < 2 * longest + guessedOverheadSeconds) {
       result.errors.push(`no time was left for pair ${pair + 1} of ${pairs}`);
@@ -82,12 +82,12 @@ export async function measureFramework(framework, options, log, keep) {
   return result;
 }
 
-/** Runs of the pick, and of the fastest beside it, after which the two are compared. */
+/** Number of runs of the pick, and of the fastest other setting, before the two are compared. */
 const runsOfContender = 3;
 
 /**
- * The fastest of many single runs is that by luck in part: it and the pick are run again, whichever ran less, until what
- * is fastest has stayed so. Null where that is settled. `grid`: fastest first.
+ * The fastest of many single runs is partly lucky. It and the pick are run again, the one with fewer runs first, until
+ * the fastest stays the fastest. Null if that is settled. `grid`: fastest first.
  */
 export function nextInDoubt(grid, pick, isAlike) {
   const atPick = grid.find(({ setting }) => isAlike(setting, pick));
@@ -97,8 +97,8 @@ export function nextInDoubt(grid, pick, isAlike) {
 }
 
 /**
- * The pick first, and again in the middle and at the end where there is time, so that what it does shows how far runs of
- * one setting differ. `following`: runs still to come that are needed.
+ * The pick first, and again in the middle and at the end if there is time, to show how much runs of
+ * one setting differ. `following`: runs that are still needed.
  */
 export function planRuns(pick, others) {
   const half = Math.ceil(others.length / 2);

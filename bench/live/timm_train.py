@@ -1,4 +1,4 @@
-"""timm: its data set, its loader that normalises on the GPU, its ResNet-50, on a folder of JPEGs."""
+"""timm's data set, loader (which normalises on the GPU) and ResNet-50, on a folder of JPEGs."""
 
 import itertools
 

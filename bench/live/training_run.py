@@ -1,15 +1,15 @@
-"""What the training scripts of this folder share: their flags, and the account of a run that they print.
+"""Shared by the training scripts of this folder: their flags, and the summary that they print.
 
-The last line that a script prints is one JSON object:
-  batchesPerSecond   over --seconds of steady running, null where the script ended before; of one rank
+The last line of a script's output is one JSON object:
+  batchesPerSecond   over --seconds of steady running, of one rank; null if the script ended before
   measuredBatches, measuredSeconds
-  cpuMsPerBatch      CPU time of the training loop's own thread in them: where it differs while the loop does the same,
-                     so does the CPU
-  firstBatchNs       when the first batch had arrived, CLOCK_MONOTONIC
+  cpuMsPerBatch      CPU time of the training loop's thread in them: if it differs for the same loop,
+                     the CPU's speed differs
+  firstBatchNs       arrival of the first batch, CLOCK_MONOTONIC
   batches            of the whole run
   course             [seconds since the first batch, batches trained on], whenever the loss was read
   losses             by the number of batches trained on
-  firstEpoch         {"samples", "labelSum"} of all ranks together; null where the first epoch was not finished
+  firstEpoch         {"samples", "labelSum"} of all ranks together; null if the first epoch was not finished
 """
 
 import argparse
@@ -20,13 +20,13 @@ import time
 import torch
 import torch.distributed as dist
 
-# Reading the loss waits for the device, so times are taken there and nowhere else.
+# Reading the loss waits for the device, so times are taken only there.
 BATCHES_BETWEEN_READINGS = 8
 LOSSES_AT = (16, 80, 160, 320, 480, 640, 960)
 
 
 def flags(description, **defaults):
-    """The flags that every script has, with the defaults that a user might have written."""
+    """The common flags, with defaults that a user might have written."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--num-workers", type=int, default=4)
     parser.add_argument("--pin-memory", action=argparse.BooleanOptionalAction, default=False)
@@ -37,7 +37,7 @@ def flags(description, **defaults):
     parser.add_argument("--seconds", type=float, default=20, help="of steady running, after which the script ends")
     parser.add_argument("--measure-after", default=None, metavar="FILE",
                         help="measure once this file is there, which holds {outstandingBatches, refillBatches, workers}")
-    parser.add_argument("--whole-epochs", action="store_true", help="count whole epochs, from one's begin to another's")
+    parser.add_argument("--whole-epochs", action="store_true", help="count whole epochs, from start to start")
     parser.add_argument("--tiny", action="store_true", help="a small model, for a machine without a GPU")
     parser.set_defaults(**defaults)
     return parser
@@ -57,11 +57,11 @@ def is_main_rank():
 
 
 class TrainingRun:
-    """Told of epochs, batches and steps by the training loop; says when it is to end, and prints the account.
+    """The training loop reports epochs, batches and steps to it. It decides when to end, and prints the summary.
 
-    What follows the start of an epoch counts for nothing until the loader has been filled twice. Then whole cycles of
-    the workers are counted alone: each makes one batch of a cycle, and they may arrive all at once. With --whole-epochs all
-    counts, from the begin of the second epoch, or of the next one once the file is there.
+    Batches after the start of an epoch are not counted until the loader has been filled twice. Then only whole cycles of
+    the workers are counted: each makes one batch of a cycle, and they may all arrive at once. With --whole-epochs all batches
+    count from the start of the second epoch, or of the next one once the file exists.
     """
 
     def __init__(self, arguments):
@@ -94,7 +94,7 @@ class TrainingRun:
             self.cycle_start = None
 
     def batch(self, labels):
-        """A batch has arrived. `labels` may be on the device: nothing here waits for it."""
+        """A batch has arrived. `labels` may be on the device: this does not wait for it."""
         if self.first_batch_ns is None:
             self.first_batch_ns = time.perf_counter_ns()
         if self.epochs == 0:
@@ -176,7 +176,7 @@ class TrainingRun:
             told = json.load(file)
         self.refill_batches = told["refillBatches"]
         self.workers = told["workers"]
-        # What was begun under the setting before is delivered first.
+        # Batches begun under the previous setting arrive first.
         self.refill_from = self.batches + told["outstandingBatches"]
         return True
 

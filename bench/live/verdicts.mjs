@@ -1,4 +1,4 @@
-// What the runs of one training say about the search in it: a row for each thing that has to hold.
+// Verdicts on the search in one training: a row for each requirement.
 import { describeSetting } from "../../dist/results/loader-setting.js";
 import { fixed, ratioText, verdict } from "../lib/table.mjs";
 
@@ -9,7 +9,7 @@ const mostSlowerAfterwards = 0.005;
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean rate of every setting that ran untouched, fastest first. */
+/** Mean rate of each setting that ran untouched, fastest first. */
 export function gridRates({ untouched }, isAlike) {
   const rows = [];
   for (const { setting, batchesPerSecond } of untouched) {
@@ -72,7 +72,7 @@ function compareWithGrid(row, { setting, predicted }, atPick, best) {
   );
 }
 
-/** After the search against untouched runs of the same setting. */
+/** The training after the search, against untouched runs of the same setting. */
 function compareAfterwards(row, tuned, untouched, isAlike) {
   const ratios = tuned.flatMap(({ setting, batchesPerSecond }) => {
     const alike = untouched.filter((run) => isAlike(run.setting, setting) && run.batchesPerSecond !== null);
@@ -88,7 +88,7 @@ function compareAfterwards(row, tuned, untouched, isAlike) {
       : `[${ratioText(Math.min(...ratios))}, ${ratioText(Math.max(...ratios))}]`,
     mean(ratios) >= 1 - mostSlowerAfterwards,
   );
-  // Told and not judged: it tells a loop that does more from a CPU that does the same more slowly.
+  // Shown without a verdict: it distinguishes a loop that does more from a slower CPU.
   const cpuOf = (runs) => runs.map(({ cpuMsPerBatch }) => fixed(cpuMsPerBatch, 1)).join(" ");
   row("loop's CPU, ms a batch", cpuOf(tuned), `${cpuOf(untouched)} untouched`, null);
 }
@@ -102,7 +102,7 @@ function compareEpoch(row, firstEpoch, expected) {
   row("first epoch, samples", firstEpoch.samples, String(expected.samples), isSame);
 }
 
-/** Told and not judged: augmentations differ from run to run, and a few untouched runs do not show how far. */
+/** Shown without a verdict: augmentations differ between runs, and a few untouched runs do not show how much. */
 function compareLosses(row, losses, untouched) {
   const compared = Object.entries(losses).flatMap(([batches, loss]) => {
     const others = untouched.flatMap((run) => run.losses[batches] ?? []);

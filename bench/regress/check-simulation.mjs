@@ -1,4 +1,4 @@
-// `pinbench check` on simulated processes: the rule itself is the one that the command uses.
+// `pinbench check` on simulated processes, with the command's own rule.
 import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { mostConfirmingRuns } from "../../dist/compare/evidence/uneven-runs.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
@@ -13,14 +13,14 @@ const rule = {
 };
 
 /**
- * The comparison of a check. `baseline` is a list of sessions, each a list of processes; `nextFresh()` gives one
- * process more for the confirmation.
+ * The comparison of a check. `baseline` is a list of sessions, each a list of processes; `nextFresh()` returns one
+ * more process for the confirmation.
  */
 export function simulateComparison(model, { baseline, first, nextFresh, history = [] }) {
   const request = { ...requestOf(model, "check", baseline, first), history };
   const suspects = findSuspects(request);
   if (suspects.ids.length === 0) return compareResults(request);
-  // A check measures the suspects alone, and with them the host's memory.
+  // A check confirms only the suspects, together with the host's memory.
   const wanted = new Set(suspects.ids);
   const measured = { ...request, suspects: suspects.ids, fresh: [] };
   const most = Math.max(first.length, mostConfirmingRuns);
@@ -33,7 +33,7 @@ export function simulateComparison(model, { baseline, first, nextFresh, history 
   return compareResults(measured);
 }
 
-/** The comparison that `pinbench compare`, which measures nothing again, makes of two lists of processes. */
+/** The comparison of `pinbench compare`, which has no confirmation, for two lists of processes. */
 export function simulateCompare(model, baseline, candidate) {
   return compareResults(requestOf(model, "compare", [baseline], candidate));
 }

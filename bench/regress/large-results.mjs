@@ -1,4 +1,4 @@
-// What `pinbench compare` takes for two results of 1 000 cells with 1 000 samples each.
+// Time and memory of `pinbench compare` for two results of 1 000 cells with 1 000 samples each.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Noise like that recorded on a GPU: the medians of cells in processes that ran one after the other.
+// Noise like that recorded on a GPU: the medians of cells in consecutive processes.
 import { readFileSync } from "node:fs";
 import { median } from "../../dist/stats/order-statistics.js";
 
@@ -6,8 +6,8 @@ const read = (name) =>
   JSON.parse(readFileSync(new URL(`../../results/nvidia-h200/${name}`, import.meta.url), "utf8"));
 
 /**
- * Logarithms of each cell's medians, taken apart: the offset that the cells of a memory kind share in a process (their
- * median), and what is each cell's own.
+ * Logarithms of each cell's medians in two parts: the offset that the cells of a memory kind share in a process (their
+ * median), and each cell's own part.
  */
 function takeApart(cells) {
   const centred = cells.map(({ mediansGBps }) => centre(mediansGBps.map(Math.log)));
@@ -55,10 +55,10 @@ function modelOf(cells) {
 }
 
 /**
- * A session of `count` processes that follow one another: [process][cell], logarithms of medians. The offsets are a
+ * A session of `count` consecutive processes: [process][cell], logarithms of medians. The offsets are a
  * stretch of the recording, so that their drift and correlation are as recorded (at its end it runs backwards);
- * the cells' own parts are drawn one by one, heavy tails included, or with `keepOrder` come from the same stretch as
- * well, so that each cell wanders by itself as it did in the recording. All of it is `scale` times as large.
+ * the cells' own parts are drawn one by one, with their heavy tails. With `keepOrder` they come from the same stretch,
+ * so that each cell drifts by itself as in the recording. All parts are multiplied by `scale`.
  */
 export function simulateSession({ cells, processes }, count, scale, random, { keepOrder = false } = {}) {
   const first = Math.floor(random() * processes);

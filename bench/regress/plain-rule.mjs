@@ -1,4 +1,4 @@
-// The rule that pinbench's is measured against: a t test on means of log medians, its variance moderated by memory
+// The rule to compare pinbench's with: a t test on means of log medians, its variance moderated by memory
 // kind, Holm's correction over all cells at 5 %, a drop above 5 %, and the same test again, at 5 %, by fresh processes.
 import { holm, studentTail } from "../../dist/stats/hypothesis-tests.js";
 import { fitVariancePrior, moderate } from "../../dist/stats/variance.js";

@@ -1,11 +1,11 @@
-// How often a rule is wrong, and how often it finds what is there.
+// A rule's false alarms, and the share of real slow-downs that it finds.
 import { cellsWith, simulateCompare, simulateComparison } from "./check-simulation.mjs";
 import { processesInARow, simulateSession, withHostMemory } from "./noise-model.mjs";
 import { slowerByPlainRule } from "./plain-rule.mjs";
 
 const usualBaselineRuns = 10;
 const checkRuns = 5;
-/** More than any confirmation takes. */
+/** More processes than any confirmation uses. */
 const mostFresh = 30;
 
 /** Cells of these kinds of memory. */
@@ -13,8 +13,8 @@ const cellsOf = ({ cells }, ...memories) =>
   [...cells.keys()].filter((i) => memories.includes(cells[i].cell.memory));
 
 /**
- * A baseline of `sessions` occasions, and later a check with its confirmation, of the same machine. `change(processes,
- * isFresh)` may alter what the check measures.
+ * A baseline of `sessions` occasions and a later check with confirmation on the same machine. `change(processes,
+ * isFresh)` may alter the check's measurements.
  */
 function simulateCheck(
   model,
@@ -37,7 +37,7 @@ function simulateCheck(
   return { baseline, first: later.slice(0, runs), fresh, nextFresh: () => fresh[next++] };
 }
 
-/** The shares of comparisons of a machine with itself that call any cell slower or unsteady; and a plain rule's. */
+/** Shares of comparisons of a machine with itself that call any cell slower or unsteady, by both rules. */
 export function falseAlarms(comparisons, random, { scale = 1, ...options } = {}) {
   const alarms = { slower: 0, unsteady: 0, failing: 0, "plain t": 0 };
   for (let i = 0; i < comparisons; ++i) {
@@ -56,7 +56,7 @@ export function falseAlarms(comparisons, random, { scale = 1, ...options } = {})
   return shares(alarms, comparisons);
 }
 
-/** The share of slow-downs by `drop` in one cell, drawn at random, that are found: by rule, in all and by memory. */
+/** Share of slow-downs by `drop` in a random cell that are found: by rule, in all and by memory. */
 export function detections(comparisons, random, { drop, ...options }) {
   const found = { pinbench: { all: 0 }, "plain t": { all: 0 } };
   const slowed = {};
@@ -87,7 +87,7 @@ export function detections(comparisons, random, { drop, ...options }) {
 }
 
 /**
- * Slow runs in all pinned cells: exactly `slow` of the check's `runs`, and as many of the fresh ones in the mean. The
+ * Slow runs in all pinned cells: exactly `slow` of the check's `runs`, and on average the same share of fresh ones. The
  * shares of pinned cells that are called the same, and that are called unsteady or slower.
  */
 export function slowRunDetections(comparisons, random, { slow, runs, drop }) {
@@ -113,8 +113,8 @@ export function slowRunDetections(comparisons, random, { slow, runs, drop }) {
 }
 
 /**
- * The host's memory loses `drop`, and pageable and staged copies as much of it as `slope` says. The shares of checks that
- * fail; that fail by the host's memory alone; and that have a pageable or staged cell slower besides.
+ * The host's memory loses `drop`, and pageable and staged copies `slope` times that. The shares of checks that
+ * fail; that fail only for the host's memory; and that also have a slower pageable or staged cell.
  */
 export function hostMemoryDetections(comparisons, random, { drop, slope, sessions, baselineRuns }) {
   const model = withHostMemory;

@@ -1,5 +1,5 @@
-// `node bench/regress/record-occasions.mjs FOLDER… > results/…/occasions.json`: the medians of the runs in some baselines, cell
-// by cell and occasion by occasion, for what src/compare/evidence/occasion-noise.ts says and for simulations.
+// `node bench/regress/record-occasions.mjs FOLDER… > results/…/occasions.json`: the medians of the runs in some baselines, by cell
+// and occasion, for the constants of src/compare/evidence/occasion-noise.ts and for simulations.
 import { groupByOccasion } from "../../dist/compare/occasions.js";
 import { readResultSet } from "../../dist/compare/result-set.js";
 

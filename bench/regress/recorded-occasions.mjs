@@ -1,5 +1,5 @@
-// `node bench/regress/recorded-occasions.mjs [FILE]`: what src/compare/evidence/occasion-noise.ts and the constants of
-// src/compare/evidence/host-covariate.ts must say, from a recording of several occasions (bench/regress/record-occasions.mjs).
+// `node bench/regress/recorded-occasions.mjs [FILE]`: the constants of src/compare/evidence/occasion-noise.ts and
+// src/compare/evidence/host-covariate.ts, from a recording of several occasions (bench/regress/record-occasions.mjs).
 import { readFileSync } from "node:fs";
 import { byOccasion, centreOf } from "../../dist/compare/evidence/cell-evidence.js";
 import { controlForHost, estimateSlope } from "../../dist/compare/evidence/host-covariate.js";
@@ -40,7 +40,7 @@ for (const memory of ["pageable", "staged", "pinned", "host"]) {
     estimateOccasionNoise([centres(runs)], null, { isStartAlone: true }),
   );
   if (before === null) {
-    console.log("  too few occasions to tell the noise between them");
+    console.log("  too few occasions to estimate the noise between them");
     continue;
   }
   const hostCentres = byOccasion([series[0]], [hostLogs])[0].map(mean);

@@ -1,5 +1,5 @@
-// `node bench/regress/recorded-spread.mjs [FILE]`: what src/results/claimed-interval.ts, and offsetCorrelation in
-// src/compare/evidence/noise.ts, must say, from the recorded runs.
+// `node bench/regress/recorded-spread.mjs [FILE]`: the constants of src/results/claimed-interval.ts, and offsetCorrelation in
+// src/compare/evidence/noise.ts, from the recorded runs.
 import { readFileSync } from "node:fs";
 
 const recorded = new URL("../../results/nvidia-h200/noise.json", import.meta.url);
@@ -17,14 +17,14 @@ const median = (values) => {
 const logsOf = (memory) =>
   cells.filter((cell) => cell.memory === memory).map((cell) => cell.mediansGBps.map(Math.log));
 
-/** Of the scaled inverse chi-square distribution whose coefficient of variation the cells' variances have. */
+/** The mean variance; and the degrees of freedom of the scaled inverse chi-square distribution that fits the variances. */
 function spread(logs) {
   const variances = logs.map(variance);
   const degreesOfFreedom = 4 + (2 * mean(variances) ** 2) / variance(variances);
   return { variance: mean(variances), degreesOfFreedom };
 }
 
-/** Of the offsets that all cells share in a process: the median over the cells of each one's distance to its own. */
+/** Lag-1 correlation of a process' shared offset: the median of its cells' distances to their own medians. */
 function lagOneCorrelation(logs) {
   const residuals = logs.map((values) => values.map((value) => value - median(values)));
   const offsets = Array.from({ length: processes }, (_, p) => median(residuals.map((row) => row[p])));

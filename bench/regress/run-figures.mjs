@@ -1,6 +1,6 @@
-// Runs as a comparison knows them, made of medians alone.
+// Runs in the form that a comparison reads, from medians alone.
 /**
- * The runs of one session as a comparison knows them, ten seconds apart: `session` has the logarithms of the medians of
+ * The runs of one session for a comparison, ten seconds apart: `session` has the logarithms of the medians of
  * `cells`, [process][cell].
  */
 export function runsOf(

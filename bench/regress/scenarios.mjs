@@ -1,4 +1,4 @@
-// How often a check is wrong, and how often it finds what is there, on GPUs that were recorded and on others.
+// False alarms and finds of a check, on GPUs that were recorded and on others.
 
 import { recordedOccasionNoise } from "../../dist/compare/evidence/occasion-noise.js";
 import { checkRecord } from "../../dist/compare/history/check-record.js";
@@ -8,8 +8,8 @@ import { normal } from "./rates.mjs";
 import { runsOf } from "./run-figures.mjs";
 
 /**
- * The GPUs that are simulated, all with the noise recorded on an H200: as recorded; the same under a name that was not
- * recorded; and twice as much.
+ * The simulated GPUs, all with the noise recorded on an H200: as recorded; the same under a name that was not
+ * recorded; and with twice the noise.
  */
 export const gpus = [
   { name: "H200", deviceName: "NVIDIA H200", scale: 1 },
@@ -18,7 +18,7 @@ export const gpus = [
 ];
 
 const checkRuns = 5;
-/** More than any confirmation takes. */
+/** More processes than any confirmation uses. */
 const mostFresh = 30;
 const runsOfSession = 10;
 
@@ -27,14 +27,14 @@ const cellsOf = ({ cells }, ...memories) =>
 
 const fall = (share) => Math.log1p(-share);
 
-/** Makes the cells of these kinds slower in a process. */
+/** Slows down the cells of these kinds in a process. */
 const slowing =
   (share, ...memories) =>
   (model, run) => {
     for (const i of cellsOf(model, ...memories)) run[i] += fall(share);
   };
 
-/** Processes of one session; `between` times as far from the other sessions as the recorded machines were apart. */
+/** Processes of one session; sessions differ by `between` times the difference of the recorded machines. */
 function sessionOf(model, count, { scale, between, random }) {
   const processes = simulateSession(model, count, scale, random);
   const shared = {};
@@ -60,7 +60,7 @@ function simulate(
   const pinned = cellsOf(named, "pinned");
   const cell = pinned[Math.floor(random() * pinned.length)];
   if (change !== undefined) for (const run of later) change(named, run, cell);
-  // Exactly as many of the baseline's runs and of the check's, and as many of the fresh ones in the mean.
+  // Exact numbers in the baseline and the check; the check's share on average in fresh processes.
   for (const run of baseline.flat().slice(0, slowBefore)) slowing(0.4, "pinned")(named, run);
   const isHit = (_, i) => (i < checkRuns ? i < slowNow : random() < slowNow / checkRuns);
   for (const run of later.filter(isHit)) slowing(0.4, "pinned")(named, run);
@@ -70,7 +70,7 @@ function simulate(
   return simulateComparison(named, { ...check, history: past });
 }
 
-/** 30 passed checks, a day apart, of which `outlying` were half as fast. */
+/** 30 passed checks, a day apart; `outlying` of them were half as fast. */
 function historyOf(model, settings, { outlying }) {
   return Array.from({ length: 30 }, (_, day) => {
     const session = sessionOf(model, checkRuns, settings);
@@ -114,7 +114,7 @@ const intermittent = [0, 1, 2].flatMap((slowBefore) =>
 );
 const row = processesInARow;
 
-/** What is simulated. `never` says what must not come even once. */
+/** The simulations. `never` names an outcome that must not occur once. */
 export const scenarios = [
   alarms("sessions as in the recording", { model: row }),
   unsteady("sessions as in the recording", { model: row }),
@@ -147,7 +147,7 @@ export const scenarios = [
   ),
 ];
 
-/** The share of `comparisons` in which a scenario's measure holds on a GPU (both by their places), and that with what never may come. */
+/** Shares of `comparisons` with a scenario's expected outcome on a GPU (both by index), and with a forbidden one. */
 export function scenarioRate(comparisons, random, places) {
   const [scenario, gpu] = [scenarios[places.scenario], gpus[places.gpu]];
   let sum = 0;

@@ -1,5 +1,5 @@
-// Simulations on all processors: each is a task of its own with random numbers of its own, so that a figure does not depend
-// on which others are made, nor on how many processors there are.
+// Simulations on all processors: each is a task with its own random numbers, so that a figure does not depend
+// on the other simulations or the number of processors.
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
@@ -8,10 +8,10 @@ import * as rates from "./rates.mjs";
 import { scenarioRate } from "./scenarios.mjs";
 import * as uneven from "./uneven-rates.mjs";
 
-/** What can be simulated, by name; each takes how many comparisons, random numbers, and what it is to be about. */
+/** The simulations by name; each takes a number of comparisons, random numbers, and its own parameters. */
 const simulations = { ...rates, ...uneven, scenarioRate };
 
-/** So many comparisons at a time: no processor waits long for the last one. All figures are shares or means of these. */
+/** Comparisons of one task: no processor waits long for the last task. All figures are shares or means over tasks. */
 const atATime = 100;
 
 /** Simulates a number of comparisons in each of `tasks` (`name`, `part`), with seeds that follow `seed`; their figures in order. */
@@ -36,7 +36,7 @@ export async function simulateAll(tasks, comparisons, seed) {
   return figures;
 }
 
-/** What is known with another piece, a figure or figures by name, which are `share` of all; 1 % is not to be above 1 %. */
+/** Adds a task's figure or figures by name, which count for `share` of all; rounded, so that 1 % is not above 1 %. */
 function sum(known, piece, share) {
   if (typeof piece === "number") return Number(((known ?? 0) + piece * share).toPrecision(12));
   const names = new Set([...Object.keys(known ?? {}), ...Object.keys(piece)]);

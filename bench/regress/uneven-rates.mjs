@@ -1,5 +1,5 @@
-// How often `check` calls cells uneven where nothing changed, and how often it finds copies of which a share is slow. The
-// medians are simulated as in the other rates; how uneven the samples of a run are, is drawn from recorded samples.
+// How often `check` calls unchanged cells uneven, and how often it finds cells with a share of slow copies. The
+// medians are simulated as in the other rates; the unevenness of a run's samples is drawn from recorded samples.
 import { readFileSync } from "node:fs";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { mostConfirmingRuns } from "../../dist/compare/evidence/uneven-runs.js";
@@ -18,10 +18,10 @@ const samplesOfRun = 6;
 const baselineRuns = 10;
 const checkRuns = 5;
 
-/** Cells that are alike in their samples: of one kind of memory, by one worker or by several at once. */
+/** Groups of cells with similar samples: one kind of memory, by one worker or by several at once. */
 const kindOfSamples = ({ memory, workers }) => `${memory} ${workers > 1 ? "workers" : "worker"}`;
 
-/** Of each kind how long its recorded samples took, over the median of their cell. */
+/** The durations of each kind's recorded samples over their cell's median. */
 const relativeDurations = {};
 for (const cell of recordedCells) {
   relativeDurations[kindOfSamples(cell)] ??= [];
@@ -40,7 +40,7 @@ const rule = {
   strict: false,
 };
 
-/** One run's samples of a cell: what slow copies do to the logarithm of its median, and the share of the time they took. */
+/** One run's samples of a cell: the effect of slow copies on the logarithm of its median, and their share of the time. */
 function drawSamples(cell, { share, times }, random) {
   const recorded = relativeDurations[kindOfSamples(cell)];
   const copies = copiesOfSample.get(cell.id) * cell.workers;
@@ -54,7 +54,7 @@ function drawSamples(cell, { share, times }, random) {
   const rateOf = (durations) => median(durations.map((one) => 1 / one));
   const overTime = samplesOfRun / slowed.reduce((sum, one) => sum + one, 0);
   return {
-    // The recorded medians have the usual part of it already.
+    // The recorded medians already include the usual slow copies.
     change: Math.log(rateOf(slowed) / rateOf(usual)),
     lostShare: 1 - overTime / rateOf(slowed),
   };
@@ -62,7 +62,7 @@ function drawSamples(cell, { share, times }, random) {
 
 const nothing = { share: 0, times: 1 };
 
-/** The runs of some processes, of which the copies of the cells in `hit` are slow as `fault` says. */
+/** The runs of some processes; copies of the cells in `hit` are slow according to `fault`. */
 function unevenRuns(processes, startMs, { fault = nothing, hit = new Set(), isWanted, random }) {
   const { cells } = processesInARow;
   const samples = processes.map(() =>
@@ -121,7 +121,7 @@ function simulateUnevenCheck({ sessions, fault, hit, random }) {
 }
 
 /**
- * The shares of checks of a machine with itself that call any cell uneven, that call any unsteady or uneven, and that need
+ * Shares of checks of a machine with itself that call any cell uneven, that call any unsteady or uneven, and that need
  * fresh processes; `freshProcesses` is their mean number.
  */
 export function unevenFalseAlarms(comparisons, random, { sessions = 1 } = {}) {
@@ -138,11 +138,11 @@ export function unevenFalseAlarms(comparisons, random, { sessions = 1 } = {}) {
   return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, count / comparisons]));
 }
 
-/** What says that copies are slow. */
+/** Verdicts that report slow copies. */
 const found = ["slower", "probably slower", "unsteady", "uneven"];
 
 /**
- * A share of all copies in one cell, drawn at random, is several times slower (a fifth, 4 times): the shares of these cells
+ * A share of the copies in a random cell is several times slower (a fifth, 4 times): the shares of these cells
  * that are found, that are uneven, and that are called not slower; in all and by kind of memory.
  */
 export function unevenDetections(

@@ -1,4 +1,4 @@
-// The memory a run really takes against what its plan says beforehand.
+// A run's peak memory against its plan's estimate.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { watchProcess } from "../lib/watch-process.mjs";
@@ -25,7 +25,7 @@ export async function peakMemory(backendName) {
   const { exitCode, stdout, peakBytes } = await watchProcess(process.execPath, args);
   if (exitCode !== 0) throw new Error(`pinbench run ended with ${exitCode}`);
   const document = JSON.parse(stdout);
-  // The emulated device's memory is this process's too.
+  // The emulated device's memory belongs to this process too.
   const isEmulated = document.backend === "emulated";
   const estimatedBytes = estimate.hostBytes + (isEmulated ? estimate.deviceBytes : 0);
   const value = peakBytes / estimatedBytes;

@@ -1,4 +1,4 @@
-// How long `pinbench --version` takes beside an empty Node program, run in turns.
+// The time of `pinbench --version` against an empty Node program, run in turns.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median } from "../../dist/stats/order-statistics.js";

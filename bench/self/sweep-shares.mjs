@@ -1,4 +1,4 @@
-// Where the time of a default sweep goes: samples, native calls around them, and TypeScript.
+// The time of a default sweep by its parts: samples, native calls around them, and TypeScript.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { prepareRun } from "../../dist/measure/prepare.js";
@@ -45,7 +45,7 @@ function sampleTimeMs(samples) {
   return (longest ?? []).reduce((sum, ns) => sum + ns / 1e6, 0);
 }
 
-/** From the first to the last native call of the rounds, what passed outside of them: deciding, statistics, waiting. */
+/** Time outside native calls between the first and the last call of the rounds: deciding, statistics, waiting. */
 async function typescriptShare(backendName) {
   const given = {
     backend: backendName,

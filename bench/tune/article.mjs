@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** What it picks, its evaluations and how long they took, without starting Python and making the data set. */
+/** Its pick, its evaluations and their time, without the start of Python and the making of the data set. */
 export async function articleSearch({ python, torch, batchSize, kwargs }) {
   const program = `${import.meta.dirname}/article_search.py`;
   const args = [program, "--target", torch, "--batch-size", batchSize, "--kwargs", JSON.stringify(kwargs)];
@@ -10,7 +10,7 @@ export async function articleSearch({ python, torch, batchSize, kwargs }) {
   return JSON.parse(stdout);
 }
 
-/** Its pick as a setting: DataLoader's defaults for what the article does not say. */
+/** Its pick as a setting, with DataLoader's defaults for the rest. */
 export function articleSetting({ num_workers: numWorkers, pin_memory: pinMemory }) {
   return {
     numWorkers,

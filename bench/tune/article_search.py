@@ -1,4 +1,4 @@
-"""The search for num_workers and pin_memory that articles recommend, written anew as a baseline for `pinbench tune`.
+"""The search for num_workers and pin_memory that articles recommend, rewritten as a baseline for `pinbench tune`.
 
 It tries num_workers 0, 4, 8 ... 2 * cores until one is not faster, then up to three less and three more than the best,
 first with pin_memory False and then True, and picks the fastest pair. A setting's figure is the wall time of a new

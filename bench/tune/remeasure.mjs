@@ -1,4 +1,4 @@
-// Settings measured anew in turns, so that what the machine does meanwhile meets all of them alike.
+// Settings measured again in turns, so that disturbances affect all of them alike.
 import { settingKey } from "../../dist/results/loader-setting.js";
 import { droppedBatches, steadyState } from "../../dist/tune/score.js";
 

@@ -4,12 +4,12 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "
 import { basename, dirname, join } from "node:path";
 import { findProgram, run, ScriptError } from "./process.mjs";
 
-/** When all files of an archive were changed, as it says: the time that npm gives those of its packages. */
+/** The modification time of all files in an archive; npm uses the same for its packages. */
 const packedAt = 499_162_500;
 
 /**
- * Gives a folder's files the modes of the usual umask, whoever made them, so that two archives of the same files
- * are the same, bit for bit. Programs stay programs.
+ * Sets a folder's files to the modes of the usual umask, so that two archives of the same files
+ * are identical. Programs stay executable.
  */
 function evenModes(folder) {
   chmodSync(folder, 0o755);
@@ -21,17 +21,17 @@ function evenModes(folder) {
   }
 }
 
-/** Packs a folder, which stands in the archive with its name. `level` is one of xz's presets, 0 to 9. */
+/** Packs a folder under its name. `level` is one of xz's presets, 0 to 9. */
 export async function packTarball(folder, archive, { level = 6 } = {}) {
   evenModes(folder);
   const names = ["-C", dirname(folder), basename(folder)];
   const alike = ["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"];
-  // Several threads write other bytes than one does; how many there are changes nothing.
+  // Several threads write other bytes than one thread; their number does not matter.
   const xz = `xz -T2 -${level}`;
   await run("tar", [...alike, `--mtime=@${packedAt}`, "-I", xz, "-cf", archive, ...names]);
 }
 
-/** Python's own tool for wheels: writes RECORD, keeps modes, and reaches no network, as build front ends do. */
+/** Python's own tool for wheels: it writes RECORD, keeps modes and needs no network, unlike build front ends. */
 function findWheelTool() {
   const pythons = [findProgram("python3"), "/usr/bin/python3"].filter((path) => path !== null);
   const found = pythons.find((path) => spawnSync(path, ["-m", "wheel", "version"]).status === 0);
@@ -39,14 +39,14 @@ function findWheelTool() {
   throw new ScriptError("No python3 here has the module wheel (Debian: apt-get install python3-wheel).");
 }
 
-/** Packs a folder that has its dist-info into a wheel in `target`, which gets the name that WHEEL gives it. */
+/** Packs a folder with a dist-info into a wheel in `target`; its WHEEL file determines the name. */
 export async function packWheel(folder, target) {
   evenModes(folder);
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(packedAt) };
   await run(findWheelTool(), ["-m", "wheel", "pack", "--dest-dir", target, folder], { env, quiet: true });
 }
 
-/** Writes the hash of a file beside it, in the form that `sha256sum --check` reads. */
+/** Writes a file's hash next to it, in the format of `sha256sum --check`. */
 export function writeHash(file) {
   const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
   writeFileSync(`${file}.sha256`, `${hash}  ${basename(file)}\n`);

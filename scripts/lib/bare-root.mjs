@@ -3,21 +3,21 @@ import { cpSync, existsSync, mkdirSync, realpathSync, symlinkSync } from "node:f
 import { dirname, join } from "node:path";
 import { findProgram, run, ScriptError } from "./process.mjs";
 
-/** File systems that have next to nothing, and what runs in them: what an archive needs shows where it is not there. */
+/** Minimal file systems, and commands in them: they show what an archive needs but does not contain. */
 
-/** What the bundle's launcher and the image's one step start. */
+/** Programs that the bundle's launcher and the image's only step start. */
 const programs = ["sh", "readlink", "dirname", "ln"];
 
 const namespaces = ["--mount", "--pid", "--fork"];
 
-/** Why nothing can be run in another root here; null where it can. */
+/** Why no command can run in another root here; null if it can. */
 export function rootMissing() {
   if (process.geteuid() !== 0) return "only root may run programs in a file system of their own";
   const { status } = spawnSync("unshare", [...namespaces, "true"]);
   return status === 0 ? null : "this system allows no namespaces (unshare)";
 }
 
-/** The shared libraries of programs, as this machine finds them, the loader included. */
+/** The shared libraries of programs, as found on this machine, with the loader. */
 async function librariesOf(paths) {
   const listed = await run("ldd", paths, { capture: true });
   return [...new Set([...listed.matchAll(/^\s+(?:\S+ => )?(\/\S+) \(0x/gm)].map(([, path]) => path))];
@@ -27,7 +27,7 @@ async function librariesOf(paths) {
 export async function makeHostRoot(folder) {
   const found = programs.map((name) => findProgram(name) ?? `/bin/${name}`);
   for (const one of ["bin", "lib", "lib64"]) {
-    // Where /bin is a link to /usr/bin, as it is in newer systems, paths to libraries go either way.
+    // Newer systems link /bin to /usr/bin, so libraries may be found by either path.
     mkdirSync(join(folder, "usr", one), { recursive: true });
     symlinkSync(`usr/${one}`, join(folder, one));
   }
@@ -53,7 +53,7 @@ export async function makeDebianRoot(folder, suite) {
   await run("debootstrap", ["--variant=minbase", suite, folder], { quiet: true });
 }
 
-/** Runs a command in such a folder to its end, with no variable but PATH; `user` is the number of one. */
+/** Runs a command in such a folder to its end, with only the variable PATH; `user` is a user's number. */
 export function runInRoot(root, command, { user = 0 } = {}) {
   const identity = user === 0 ? [] : [`--setgid=${user}`, `--setuid=${user}`];
   const args = [...namespaces, `--root=${root}`, "--mount-proc=/proc", ...identity, "--wd=/", ...command];

@@ -20,20 +20,20 @@ import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
-/** What is read at run time stands beside what reads it; tsc leaves it where it is. */
+/** Data files that modules read at run time, next to themselves; tsc does not copy them. */
 const assets = ["draw/page/page.css", "draw/page/page-media.css", "doctor/reference.json"];
 
-/** What runs in a page, not in Node: compiled with the DOM's types, each file for itself. */
+/** Scripts of pages, not of Node: compiled with the DOM's types, each file by itself. */
 const pageScripts = "draw/page/browser";
 
-/** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
+/** Python programs, copied with their folder next to the module that starts them; tsc does not copy them. */
 const pythonPrograms = [
   "tune/torch/probe/main.py",
   "tune/live/hook/sitecustomize.py",
   "explain/torch/program/main.py",
 ];
 
-/** Compiles into a new folder and swaps it in, so that dist never holds files whose source is gone. */
+/** Compiles into a new folder and swaps it in, so that dist has no files of deleted sources. */
 async function buildTypeScript({ quiet }) {
   const fresh = inRoot("build/dist-new");
   rmSync(fresh, { recursive: true, force: true });
@@ -52,7 +52,7 @@ async function buildTypeScript({ quiet }) {
   await bundleProgram(fresh);
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
-  // In its place: the program looks for package.json beside dist.
+  // After the swap, because the program looks for package.json next to dist.
   await writeManPage(inRoot("dist"), inRoot("dist/program/pinbench.1"));
 }
 
@@ -66,14 +66,14 @@ async function buildPageScripts(fresh, { quiet }) {
   });
   mkdirSync(join(fresh, pageScripts), { recursive: true });
   for (const file of readdirSync(join(compiled, pageScripts))) {
-    // Each page carries them: indentation is a fifth of them, and no text in them goes over several lines.
+    // Each page contains them. Indentation is a fifth of their size, and no text spans several lines.
     const text = readFileSync(join(compiled, pageScripts, file), "utf8").replace(/^ +/gm, "");
     writeFileSync(join(fresh, pageScripts, file), text);
   }
 }
 
 async function buildNative({ quiet }) {
-  // The bare loops are for bench/ alone, which an installed package lacks.
+  // The bare loops are only for bench/, which an installed package lacks.
   const bench = existsSync(inRoot("bench/copy_loop.cpp")) ? "ON" : "OFF";
   await buildAddon("build", { PINBENCH_BUILD_BENCH: bench }, { quiet });
 }
@@ -103,7 +103,7 @@ function readStamp() {
   }
 }
 
-/** Builds the parts whose inputs have changed since they were last built, or whose outputs are gone. */
+/** Builds the parts with changed inputs or missing outputs. */
 export async function ensureBuilt({ quiet = false } = {}) {
   const hashes = inputHashes();
   const stamp = readStamp();
@@ -117,9 +117,9 @@ export async function ensureBuilt({ quiet = false } = {}) {
   recordCommit();
 }
 
-/** Which commit this is, for --version; a copy without git of its own has none. */
+/** The commit, for --version; null in a copy without its own git folder. */
 function recordCommit() {
-  // What git says where there is none is nobody's to read.
+  // Without a repository, git's message is of no use.
   const git = (...args) =>
     execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   let facts = { commit: null, commitDate: null };

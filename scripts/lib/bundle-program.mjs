@@ -14,12 +14,12 @@ const entries = [
 const licencesFile = "dist/program/LICENSES";
 
 /**
- * Puts the compiled program and the packages that it needs into few files below `dist`/program, which are what users
- * run: to find, open and link its 400 modules took Node a third of the time of a short command. What is loaded on demand
- * stays in files of its own. `dist` is a folder that tsc has filled.
+ * Bundles the compiled program and its packages into a few files below `dist`/program, which users
+ * run. Finding, opening and linking 400 modules took Node a third of a short command's time. Modules loaded on demand
+ * stay in their own files. `dist` is a folder that tsc has filled.
  */
 export async function bundleProgram(dist) {
-  // Not before it is known to be installed.
+  // Imported late: it may not be installed.
   const { rolldown } = await import("rolldown");
   const target = join(dist, "program");
   const bundle = await rolldown({
@@ -30,7 +30,7 @@ export async function bundleProgram(dist) {
       throw new Error(message);
     },
   });
-  // Functions and classes keep their names, for the traces of errors.
+  // Functions and classes keep their names, for stack traces.
   const mangle = { toplevel: true, keepNames: { function: true, class: true } };
   const minify = { compress: true, mangle, codegen: { removeWhitespace: true } };
   const { output } = await bundle.write({
@@ -45,7 +45,7 @@ export async function bundleProgram(dist) {
   writeFileSync(join(target, "LICENSES"), licencesOf(modules));
 }
 
-/** Modules that look for files beside themselves find these where tsc has put the modules. */
+/** Modules that look for files next to themselves find them in tsc's folders. */
 function placesOf(dist) {
   return {
     name: "places",
@@ -57,7 +57,7 @@ function placesOf(dist) {
   };
 }
 
-/** Copies a file of declarations to the same place below `target`, with all that it imports. */
+/** Copies a file of declarations, and all its imports, to the same paths below `target`. */
 function copyTypes(dist, file, target, copied = new Set()) {
   if (copied.has(file)) return;
   copied.add(file);
@@ -68,12 +68,12 @@ function copyTypes(dist, file, target, copied = new Set()) {
   }
 }
 
-/** What the packages among these modules ask to be handed out with them. */
+/** The licences of the packages among these modules. */
 function licencesOf(modules) {
   const folders = modules.flatMap((path) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   const texts = [...new Set(folders)].sort().map((folder) => {
     const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-    if (file === undefined) throw new Error(`${folder} has no licence to hand out.`);
+    if (file === undefined) throw new Error(`${folder} has no licence to ship.`);
     return `## ${folder.replace(/^.*\/node_modules\//, "")}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
   });
   return texts.join("\n");

@@ -11,7 +11,7 @@ export function compareVersions(a, b) {
   return 0;
 }
 
-/** The newest version of the C library that any of these files names: the oldest system that can run them. */
+/** The newest C library version that any of these files needs: it determines the oldest system that can run them. */
 export function neededGlibc(files) {
   const versions = files.flatMap((file) =>
     [...readFileSync(file, "latin1").matchAll(/GLIBC_(2(?:\.\d+)+)/g)].map(([, version]) => version),
@@ -21,8 +21,8 @@ export function neededGlibc(files) {
 
 /**
  * The lines of `objdump -T`, such as
- * "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.2.5) memcpy": what a file exports, and what it wants, with
- * the version that it wants it in.
+ * "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.2.5) memcpy": a file's exports and imports, with
+ * their versions.
  */
 export function parseDynamicSymbols(text) {
   const symbols = [];

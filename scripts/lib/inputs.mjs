@@ -14,7 +14,7 @@ function filesOf(path) {
     .flatMap((name) => filesOf(join(path, name)));
 }
 
-/** A hash of names and contents (not times, which a fresh clone sets anew), and of `extra`. */
+/** A hash of names, contents and `extra`; not of times, which a fresh clone changes. */
 function hashOf(paths, extra = "") {
   const hash = createHash("sha256");
   for (const file of paths.flatMap(filesOf)) {
@@ -24,7 +24,7 @@ function hashOf(paths, extra = "") {
   return hash.update(extra).digest("hex");
 }
 
-/** What bench/ alone needs; an installed package lacks it. */
+/** Only for bench/; an installed package lacks it. */
 const bareLoops = [
   "bench/bare_machine.hpp",
   "bench/block_loop.cpp",
@@ -33,7 +33,7 @@ const bareLoops = [
   "bench/load_loop.cpp",
 ];
 
-/** One hash for each part of the build: while it stays the same, that part is up to date. */
+/** A hash for each part of the build; a part with the same hash is up to date. */
 export function inputHashes() {
   return {
     typescript: hashOf([

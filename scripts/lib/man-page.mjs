@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { inRoot } from "./project.mjs";
 
 /**
- * Writes the manual page from the table of commands, which `dist` has compiled: what --help says, and nothing else. It has
+ * Writes the manual page from the table of commands in `dist`, with exactly the content of --help. It has
  * no date, so that the same sources make the same page.
  */
 export async function writeManPage(dist, target) {
@@ -57,7 +57,7 @@ function sectionOf(command, helper) {
   ];
 }
 
-/** A line of text: no backslash, hyphen, dot or quote of it is roff's. */
+/** Escapes a line of text: its backslashes, hyphens, dots and quotes mean nothing to roff. */
 function roff(text) {
   const line = text
     .replaceAll("\\", "\\e")

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { inRoot } from "./project.mjs";
 
-/** Whether a package of the lock file is made for this platform; most name none and are for all. */
+/** Whether a package of the lock file is for this platform; most packages are for all. */
 function fits({ os, cpu, libc }) {
   const allows = (list, value) => list === undefined || list.includes(value);
   return allows(os, process.platform) && allows(cpu, process.arch) && allows(libc, "glibc");
 }
 
-/** The folder in which Node finds `name` when a package in `from` asks for it: its own node_modules first. */
+/** The folder in which Node finds `name` for a package in `from`: its own node_modules first. */
 function resolveIn(packages, from, name) {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
     const candidate = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
@@ -17,7 +17,7 @@ function resolveIn(packages, from, name) {
 }
 
 /**
- * The folders (relative to the root, such as "node_modules/chalk") of the named packages and of everything they need
+ * The folders (relative to the root, such as "node_modules/chalk") of the named packages and their dependencies
  * at run time on this platform, from package-lock.json.
  */
 export function moduleClosure(names) {

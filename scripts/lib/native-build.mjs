@@ -4,10 +4,10 @@ import { run } from "./process.mjs";
 import { inRoot, root } from "./project.mjs";
 import { requireToolchain } from "./toolchain.mjs";
 
-/** Compilers at once. Two: enough for the small machines this is built on, and friendly to the others. */
+/** Compilers at once: two suit small machines and leave CPUs to others. */
 const jobs = "2";
 
-/** CMake refuses a folder that was configured for a checkout at another place; such a cache is of no use. */
+/** CMake refuses a folder that was configured for a checkout elsewhere, so its cache is removed. */
 function dropForeignCache(folder) {
   const cache = join(folder, "CMakeCache.txt");
   if (existsSync(cache) && !readFileSync(cache, "utf8").includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`)) {
@@ -20,8 +20,8 @@ const definitions = (options, prefix) =>
   Object.entries(options).map(([name, value]) => `${prefix}${name}=${value}`);
 
 /**
- * Builds the addon and what lies beside it into `<folder>/Release` through cmake-js, which knows where Node's headers
- * are. Its `compile` command is not used: when a build fails, it deletes the whole folder and starts again.
+ * Builds the addon and its companions into `<folder>/Release` through cmake-js, which finds Node's headers.
+ * Its `compile` command is not used, because after a failed build it deletes the folder and starts again.
  */
 export async function buildAddon(folder, options, { quiet = false } = {}) {
   requireToolchain();
@@ -44,7 +44,7 @@ export async function buildAddon(folder, options, { quiet = false } = {}) {
   await cmakeJs("build");
 }
 
-/** Builds everything that needs no Node into a folder, with plain CMake. */
+/** Builds all targets that do not need Node into a folder, with plain CMake. */
 export async function buildPlain(folder, options, { quiet = false } = {}) {
   requireToolchain();
   dropForeignCache(inRoot(folder));

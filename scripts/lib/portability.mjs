@@ -2,23 +2,23 @@ import { basename } from "node:path";
 import { compareVersions, dynamicSymbols, neededLibraries } from "./dynamic-symbols.mjs";
 import { ScriptError } from "./process.mjs";
 
-/** Node's own binaries need this version of the C library, so no system that has Node is left out by less. */
+/** Node's own binaries need this version of the C library, so requiring it excludes no system with Node. */
 const newestGlibc = "2.28";
 
-/** What a wheel with the tag manylinux_2_28 may ask for, as in auditwheel's policy of that name. */
+/** Limits for a wheel with the tag manylinux_2_28, from auditwheel's policy of that name. */
 const manylinux = {
   newest: { GLIBC: newestGlibc, GLIBCXX: "3.4.24", CXXABI: "1.3.11", GCC: "7.0.0" },
   libraries:
     /^(linux-vdso|ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libutil|libstdc\+\+|libgcc_s)\.so(\.\d+)*$/,
 };
 
-/** What each file is there to export. Anything else could get in the way of the process that loads it. */
+/** Intended exports of each file. Others could conflict with the process that loads it. */
 const exported = {
   "pinbench.node": /^(napi_register_module_v1|node_api_module_get_api_version_v1)$/,
   "libpinbench_emulated.so": /^(cu[A-Z]\w*|nvml[A-Z]\w+|pinbench\w+)$/,
 };
 
-/** What stands in the way of a compiled file on other systems: one text for each symbol. */
+/** Symbols that keep a compiled file from loading on other systems, a text for each. */
 export function portabilityFaults(file, symbols) {
   const faults = [];
   const allowed = exported[basename(file)];
@@ -34,7 +34,7 @@ export function portabilityFaults(file, symbols) {
   return faults;
 }
 
-/** What keeps a program from running on every system that takes manylinux_2_28: one text for each symbol and library. */
+/** Symbols and libraries that keep a program from running on manylinux_2_28 systems, a text for each. */
 export function manylinuxFaults(symbols, libraries) {
   const strangers = libraries.filter((name) => !manylinux.libraries.test(name));
   const tooNew = symbols.filter(({ version, isExported }) => {
@@ -48,7 +48,7 @@ export function manylinuxFaults(symbols, libraries) {
   ];
 }
 
-/** Throws a ScriptError that lists what is wrong with programs that go out as they are, such as Node. */
+/** Throws a ScriptError that lists the faults of programs that are shipped unchanged, such as Node. */
 export async function checkManylinux(files) {
   const faults = [];
   for (const file of files) {
@@ -58,7 +58,7 @@ export async function checkManylinux(files) {
   refuse(faults);
 }
 
-/** Throws a ScriptError that lists what is wrong with the files that are compiled here. */
+/** Throws a ScriptError that lists the faults of files that are compiled here. */
 export async function checkPortability(files) {
   const faults = [];
   for (const file of files) {

@@ -15,14 +15,14 @@ import { checkPortability } from "./portability.mjs";
 import { findProgram, run, ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 
-/** What the loader looks for, below the package's root. */
+/** The loader's file, below the package's root. */
 export const prebuiltFolder = `prebuilds/linux-${process.arch}`;
 export const prebuiltFiles = ["pinbench.node", "libpinbench_emulated.so"];
 
-/** Lies beside them, in the form that `sha256sum --check` reads. */
+/** The file of hashes next to them, in the format of `sha256sum --check`. */
 export const hashName = "SHA256SUMS";
 
-/** The text of `hashName` for the files as they are in a folder. */
+/** The text of `hashName` for the present files of a folder. */
 export function hashesOf(folder) {
   const lines = prebuiltFiles.map((file) => {
     const hash = createHash("sha256").update(readFileSync(join(folder, file)));
@@ -31,16 +31,16 @@ export function hashesOf(folder) {
   return lines.join("");
 }
 
-/** The generations of GPUs that get machine code; PTX of the first serves all others. */
+/** GPU generations with machine code; the first one's PTX serves all others. */
 const architectures = [75, 80, 86, 89, 90, 100, 120];
 
-/** Local settings do not go to other machines: no instructions that only this CPU has, no sanitizer. */
+/** Local settings must not be shipped: no instructions of this CPU alone, no sanitizer. */
 function checkSettings() {
   const cache = readFileSync(inRoot("build/CMakeCache.txt"), "utf8");
   const setting = (name) => new RegExp(`^${name}:\\w+=(.*)$`, "m").exec(cache)?.[1] ?? "";
   const wanted = {
     CMAKE_BUILD_TYPE: "Release",
-    // What cmake-js passes, and nothing of the environment.
+    // Only the flags of cmake-js, without those of the environment.
     CMAKE_CXX_FLAGS: "-DBUILDING_NODE_EXTENSION",
     PINBENCH_SANITIZE: "",
   };
@@ -52,7 +52,7 @@ function checkSettings() {
   }
 }
 
-/** The architectures that a fatbin holds, as the headers of its ELF and PTX parts name them. */
+/** The architectures in a fatbin, from the headers of its ELF and PTX parts. */
 function architecturesOf(image) {
   const fatbinMagic = 0xba55ed50;
   const found = { elf: [], ptx: [] };
@@ -71,21 +71,21 @@ function checkKernels() {
   const missing = architectures.filter((one) => !elf.includes(one));
   if (missing.length > 0 || ptx.length === 0) {
     const what = [...missing.map((one) => `sm_${one}`), ...(ptx.length === 0 ? ["PTX"] : [])].join(", ");
-    throw new ScriptError(`The kernels lack ${what}: what is handed out is built with nvcc 13 in the path.`);
+    throw new ScriptError(`The kernels lack ${what}: releases are built with nvcc 13 on the PATH.`);
   }
 }
 
-/** Loads a copy as users' Node will, to see that nothing was lost on the way. */
+/** Loads a copy like users' Node, to check that it is complete. */
 function checkLoads(path, { kernels }) {
   const { build } = createRequire(import.meta.url)(path);
   if (build.sanitizer !== null || build.kernels !== kernels) {
-    throw new ScriptError(`${path} is not what was built: ${JSON.stringify(build)}.`);
+    throw new ScriptError(`${path} differs from the built file: ${JSON.stringify(build)}.`);
   }
 }
 
 /**
- * Gives all files that a package's folder goes out with the modes of the usual umask: npm packs them as they are, so that
- * the package would depend on who has checked it out.
+ * Sets all shipped files of a package's folder to the modes of the usual umask: npm keeps modes, so
+ * the package would depend on the checkout.
  */
 export async function shareModes(folder) {
   const args = ["pack", "--dry-run", "--ignore-scripts", "--json"];
@@ -93,7 +93,7 @@ export async function shareModes(folder) {
   for (const { path, mode } of files) chmodSync(join(folder, path), mode & 0o100 ? 0o755 : 0o644);
 }
 
-/** Checks what `npm run build` has made and copies it, without what only debuggers read, to where it is packed from. */
+/** Checks the files of `npm run build` and copies them, without debug information, to the packed folder. */
 export async function copyPrebuilt({ kernels = true } = {}) {
   const target = inRoot(prebuiltFolder);
   checkSettings();
@@ -111,8 +111,8 @@ export async function copyPrebuilt({ kernels = true } = {}) {
 }
 
 /**
- * Copies what `pinbench build` compiles to where it is packed from, without the lines that are comments: they are a quarter
- * of what the sources weigh. Empty lines stand in their places, so that errors name the lines of the repository.
+ * Copies the sources for `pinbench build` to the packed folder, without comment lines: these are a quarter
+ * of their size. Empty lines replace them, so that errors name the repository's lines.
  */
 export function copySources() {
   const target = inRoot("prebuilds/sources");

@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** A failure whose message alone is what the user needs to read. */
+/** A failure that is reported by its message, without a stack trace. */
 export class ScriptError extends Error {}
 
 /**
- * Runs a program to its end. With `quiet` its output is kept back and shown only when it fails; with `capture` it is
- * returned. Rejects with a ScriptError when the program exits with anything but 0.
+ * Runs a program to its end. With `quiet` its output is shown only if it fails; with `capture` it is
+ * returned. Rejects with a ScriptError if the exit code is not 0.
  */
 export function run(command, args, { cwd, env, quiet = false, capture = false } = {}) {
   return new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ export function run(command, args, { cwd, env, quiet = false, capture = false } 
 /** The folders of PATH. */
 export const searchPath = () => (process.env.PATH ?? "").split(delimiter);
 
-/** The path of the first such program in these folders, or null. */
+/** The path of the first program of this name in these folders, or null. */
 export function findProgram(name, folders = searchPath()) {
   for (const folder of folders) {
     const path = join(folder, name);
@@ -51,7 +51,7 @@ export function findProgram(name, folders = searchPath()) {
   return null;
 }
 
-/** Calls `body` for each item, for two at a time: enough for the small machines this runs on. */
+/** Calls `body` for each item, two at a time, which suits small machines. */
 export async function forEachTwoAtOnce(items, body) {
   const left = [...items];
   const takeSome = async () => {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-/** The repository's root: scripts find everything from here, whatever folder they are called from. */
+/** The repository's root, so that scripts work from any folder. */
 export const root = resolve(import.meta.dirname, "../..");
 
 /** A path inside the repository. */

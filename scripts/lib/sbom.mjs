@@ -3,21 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "./process.mjs";
 
-/** What users install besides pinbench, as npm lists it from the lock file, and what must hold of that. */
+/** The packages that users install with pinbench, from npm's list of the lock file, and checks on them. */
 
-/** Licences that ask no more of those who use pinbench than its own does. */
+/** Licences that demand no more of users than pinbench's own. */
 const knownLicences = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD"];
 
 const registry = "https://registry.npmjs.org/";
 
 /**
- * The software bill of materials of the packages in these folders of the lock file, as CycloneDX' JSON. From a project
- * that has nothing else: with `--omit dev`, npm (11.19) leaves out what a development dependency needs as well.
+ * The software bill of materials of the packages in these folders of the lock file, as CycloneDX JSON. npm makes it for a project
+ * with only these packages: with `--omit dev`, npm (11.19) also leaves out packages that a development dependency shares.
  */
 export async function makeSbom(lock, needed) {
   const temporary = mkdtempSync(join(tmpdir(), "pinbench-sbom-"));
   try {
-    // npm calls a project by its folder.
+    // npm names a project after its folder.
     const folder = join(temporary, lock.name);
     mkdirSync(folder);
     const { devDependencies: __, ...project } = lock.packages[""];
@@ -30,7 +30,7 @@ export async function makeSbom(lock, needed) {
     write("package-lock.json", { ...lock, packages: { "": project, ...packages } });
     const args = ["sbom", "--package-lock-only", "--sbom-format", "cyclonedx"];
     const { serialNumber: _, ...sbom } = JSON.parse(await run("npm", args, { cwd: folder, capture: true }));
-    // Two lists of the same packages are the same text.
+    // Sorted, so that the same packages give the same text.
     delete sbom.metadata.timestamp;
     return sbom;
   } finally {
@@ -38,18 +38,18 @@ export async function makeSbom(lock, needed) {
   }
 }
 
-/** As if no development dependency needed it too. */
+/** A package's entry without the mark of development dependencies. */
 function withoutMarks({ dev: _, devOptional: __, ...entry }) {
   return entry;
 }
 
-/** The names that a component of an SBOM gives for its licences. */
+/** The licence names of an SBOM's component. */
 function licencesOf({ licenses = [] }) {
   return licenses.map(({ license, expression }) => license?.id ?? license?.name ?? expression);
 }
 
 /**
- * What is wrong with an SBOM, a sentence each. `needed` are the folders of packages that `moduleClosure()` finds, `lock` is
+ * Faults of an SBOM, a sentence each. `needed` has the folders that `moduleClosure()` finds, `lock` is
  * the parsed package-lock.json.
  */
 export function sbomProblems(sbom, lock, needed) {
@@ -65,7 +65,7 @@ export function sbomProblems(sbom, lock, needed) {
       .map((one) => `${one} is needed at run time and not listed.`),
     ...listed
       .filter((one) => !expected.includes(one))
-      .map((one) => `${one} is listed, and nothing needs it at run time.`),
+      .map((one) => `${one} is listed, but nothing needs it at run time.`),
     ...sbom.components.flatMap((component) => {
       const licences = licencesOf(component);
       const isKnown = licences.length > 0 && licences.every((one) => knownLicences.includes(one));
@@ -74,13 +74,13 @@ export function sbomProblems(sbom, lock, needed) {
         ? []
         : [`${component.name}@${component.version} has a licence that is not known to fit: ${named}.`];
     }),
-    // Without an address the package comes from the registry that the installing user has set.
+    // Without an address, npm uses the registry that the user has set.
     ...known.flatMap(({ name, version, resolved = registry, integrity, hasInstallScript }) => [
       ...(resolved.startsWith(registry) ? [] : [`${name}@${version} does not come from ${registry}.`]),
       ...(integrity?.startsWith("sha512-")
         ? []
         : [`${name}@${version} has no SHA-512 in package-lock.json.`]),
-      ...(hasInstallScript ? [`${name}@${version} runs a script as it is installed.`] : []),
+      ...(hasInstallScript ? [`${name}@${version} runs a script during installation.`] : []),
     ]),
   ];
 }

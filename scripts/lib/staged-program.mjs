@@ -11,24 +11,24 @@ import { ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 import { makeSbom, sbomProblems } from "./sbom.mjs";
 
-/** What a tarball and a wheel have in common: Node itself, pinbench, and what it needs at run time. */
+/** The common content of tarball and wheel: Node, pinbench and its dependencies. */
 
-/** The most that either may weigh: they are put on many machines, and into images. */
+/** Largest size of either, because they go to many machines and into images. */
 const maxMB = 40;
 
-/** What package.json hands out of pinbench itself; what a compiler needs is for those who install by npm. */
+/** pinbench's own files of the package, without sources for a compiler, which only npm's package has. */
 const shipped = JSON.parse(readFileSync(inRoot("package.json"), "utf8")).files.filter((path) =>
   /^(bin|dist|docs|schema|SECURITY)/.test(path),
 );
 
-/** Leaves out of a package what Node never reads; licences stay. */
+/** Removes files that Node never reads from a package; licences stay. */
 const isNeededAtRunTime = (path) =>
   !/\.(map|ts|mts|cts|flow)$|(readme|changelog)\.md$|__pycache__$/i.test(path);
 
 /** Copies paths of the repository to the same paths below a folder. */
 export function copyInto(folder, paths, filter = () => true) {
   for (const path of paths) {
-    if (!existsSync(inRoot(path))) throw new ScriptError(`${inRoot(path)} is needed, and is not there.`);
+    if (!existsSync(inRoot(path))) throw new ScriptError(`${inRoot(path)} is missing.`);
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     cpSync(inRoot(path), join(folder, path), { recursive: true, filter });
   }
@@ -42,11 +42,11 @@ function copyNode(folder) {
   const prefix = resolve(process.execPath, "../..");
   const license = [join(prefix, "LICENSE"), join(prefix, "share/doc/nodejs/LICENSE")].find(existsSync);
   if (license === undefined)
-    throw new ScriptError(`Node's LICENSE is not in ${prefix}, and has to go along.`);
+    throw new ScriptError(`Node's LICENSE is not in ${prefix}, but must be shipped.`);
   cpSync(license, join(folder, "runtime/LICENSE"));
 }
 
-/** The software bill of materials of the packages, and of the Node that comes with them. */
+/** The software bill of materials of the packages and of the included Node. */
 async function writeSbom(folder) {
   const lock = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8"));
   const needed = moduleClosure(packagesInProgram());
@@ -67,9 +67,9 @@ async function writeSbom(folder) {
 }
 
 /**
- * Fills an empty folder with a pinbench that runs where it lies, by `runtime/node bin/pinbench.js`, and checks that what
- * is compiled runs wherever manylinux_2_28 does. `modules` are more packages with all they need, and `isForTests` takes
- * what was built here instead of what is handed out. Returns the oldest glibc that will do.
+ * Fills an empty folder with a pinbench that runs in place, with `runtime/node bin/pinbench.js`, and checks that
+ * compiled files run on manylinux_2_28. `modules` are more packages with their dependencies; `isForTests` takes
+ * the local build instead of the shipped one. Returns the oldest sufficient glibc.
  */
 export async function stageProgram(folder, { kernels = true, modules = [], isForTests = false } = {}) {
   await checkManylinux([process.execPath]);

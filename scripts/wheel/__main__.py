@@ -1,4 +1,4 @@
-"""What `pinbench` and `python -m pinbench` start: hands over to the Node beside it, in this very process."""
+"""The program of `pinbench` and `python -m pinbench`: replaces this process by the wheel's Node."""
 
 import os
 import sys
@@ -8,11 +8,11 @@ program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program")
 
 
 def environment():
-    """The environment as it was, and which Python this is where a training can be its."""
+    """The environment, with this Python if it has torch, so that trainings use it."""
     variables = dict(os.environ)
     if sys.executable and find_spec("torch") is not None:
         variables.setdefault("PINBENCH_PYTHON", sys.executable)
-    # In the C locale Python sets this for itself (PEP 538), and pinbench would take it for what the terminal shows.
+    # In the C locale Python sets this for itself (PEP 538), and pinbench would take it for the terminal's.
     if "LC_CTYPE" in variables and not was_given("LC_CTYPE"):
         del variables["LC_CTYPE"]
     return variables
@@ -34,7 +34,7 @@ def main():
         os.execve(node, [node, os.path.join(program, "bin", "pinbench.js"), *sys.argv[1:]], environment())
     except OSError as error:
         sys.stderr.write(
-            f"pinbench: {node}, which came with it, cannot be run: {error.strerror}. "
+            f"pinbench: its own Node, {node}, cannot be run: {error.strerror}. "
             "It needs Linux on x86-64, and a file system that may hold programs (not mounted noexec).\n"
         )
         sys.exit(3)

@@ -55,7 +55,7 @@ Examples:
     load: async () => (await import("./commands/run-command.js")).measureCommand,
   },
   worker: {
-    summary: "measure what another pinbench process asks for, as one of several worker processes",
+    summary: "measure for another pinbench process, as one of several worker processes",
     isHidden: true,
     load: async () => (await import("./commands/worker-command.js")).workerCommand,
   },
@@ -98,7 +98,7 @@ Examples:
   },
   history: {
     summary: "show the course of past checks: steps, drifts, and what changed",
-    operands: [new Argument("<folder>", "what `pinbench check --history` appends to")],
+    operands: [new Argument("<folder>", "a folder of `pinbench check --history`")],
     help: `
 Examples:
   pinbench check --baseline baseline --history history   in every job
@@ -107,7 +107,7 @@ Examples:
     load: async () => (await import("./commands/history-command.js")).historyCommand,
   },
   fleet: {
-    summary: "find which of many nodes and GPUs are slower than those like them",
+    summary: "find nodes and GPUs that are slower than similar ones",
     operands: [new Argument("<path...>", "results of many nodes: files or folders")],
     help: `
 Examples:
@@ -131,13 +131,13 @@ Examples:
   },
   "fleet-node": {
     summary: "measure on one node, for pinbench fleet run",
-    operands: [new Argument("<folder>", "where pinbench fleet run has left what to measure")],
+    operands: [new Argument("<folder>", "the folder of pinbench fleet run")],
     isHidden: true,
     load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
   },
   show: {
     summary: "print saved results of any command again",
-    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
+    operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
     help: `
 Examples:
   pinbench show result.json                       as pinbench run printed it
@@ -146,7 +146,7 @@ Examples:
   },
   report: {
     summary: "draw saved results of any command as one page of charts and tables",
-    operands: [new Argument("<file...>", "what other commands wrote; folders of runs and histories too")],
+    operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
     help: `
 Examples:
   pinbench report result.json                            report.html, which needs no network
@@ -181,7 +181,7 @@ Examples:
     load: async () => (await import("./commands/doctor-command.js")).doctorCommand,
   },
   pin: {
-    summary: "measure what pinned memory costs to obtain, and print code for the best way",
+    summary: "measure the cost of obtaining pinned memory, and print code for the best way",
     help: `
 Examples:
   pinbench pin                                 pools of 1 and 16 GiB, in every way, in about a minute
@@ -241,7 +241,7 @@ Examples:
     load: async () => (await import("./completion/script.js")).completionCommand,
   },
   help: {
-    summary: "show the help of a command, or what words and exit codes mean: pinbench help terms, exit-codes",
+    summary: "show the help of a command, or explain words and exit codes: pinbench help terms, exit-codes",
     operands: [new Argument("[topic...]", "a command, exit-codes, or terms and words")],
     help: `
 Examples:

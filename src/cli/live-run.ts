@@ -22,7 +22,7 @@ import type { Output } from "./output/document-output.js";
 import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
+/** The files that keep a running run, its progress and notes, and its abort signal. */
 export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
   /** The screen for the files. */

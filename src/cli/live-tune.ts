@@ -49,7 +49,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   try {
     const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
     if ("run" in found && found.run.status === "ended" && search.job !== null) {
-      // What the command does after its training must not be cut short.
+      // Work of the command after its training must not be cut short.
       await deliverTuning(found, flags);
       const exit = await Promise.race([search.job.process.exit, aborted(interruption.signal)]);
       if (exit !== null) noter(flags)(`the command ${describeJobExit(exit)}.`);
@@ -174,7 +174,7 @@ function describeTrial(trial: Trial): string {
   const setting = describeSetting(trial.setting, true);
   if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
   const score = scoreOf(trial.arrivalsNs, trial.setting, null, true);
-  if (score === null) return `${setting}: too few batches came`;
+  if (score === null) return `${setting}: too few batches arrived`;
   const { waitNsPerBatch } = trial;
   const waitingShare = waitNsPerBatch === null ? null : (waitNsPerBatch * score.batchesPerSecond) / 1e9;
   const waiting = waitingShare === null ? "" : `, waits ${Math.round(100 * Math.min(1, waitingShare))} %`;

@@ -156,7 +156,7 @@ function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: 
 }
 
 function nameOf({ path }: ResultSet): string {
-  return path ?? "what was measured now";
+  return path ?? "this measurement";
 }
 
 function summary({ path, runs }: ResultSet): Comparison["baseline"] {

@@ -248,7 +248,7 @@ comparisonSchema.register(z.globalRegistry, {
   title: "pinbench comparison, version 1",
   description:
     "What pinbench compare and pinbench check print with --json. Changes are relative to the baseline (-0.06 is " +
-    "6 % less); figures are in the cell's unit; what is not known is null.",
+    "6 % less); figures are in the cell's unit; unknown values are null.",
 });
 
 /** Whether a verdict fails a comparison. Slow runs are a fault of steady cells only; others may have them by nature. */

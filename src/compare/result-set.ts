@@ -308,7 +308,7 @@ export type MeasuredSettings = RunSettings & { backend: BackendName; budgetNs: n
 
 /**
  * How a result's cells were measured, for a repetition; null for a result of another tool, which does not say. Results
- * of pinbench 0.1.0 have no settings: what their plan says stands in.
+ * of pinbench 0.1.0 have no settings: their plan replaces them.
  */
 export function settingsOfResult({ backend, plan, host }: ResultDocument): MeasuredSettings | null {
   if (plan === null) return null;

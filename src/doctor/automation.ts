@@ -40,7 +40,7 @@ const mostReasonCharacters = 240;
 function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   const { findings, reason, verdict } = diagnosis;
   const asks = findings.find(({ action }) => action === "isolate" || action === "reset");
-  // What is to be done with the node counts here, which another finding than the first may say.
+  // The action for the node counts here, and a later finding may ask for it.
   const isSaid = asks === undefined || asks === findings[0] || verdict === "faulty";
   const text = shownText(isSaid ? reason : asks.summary, screen);
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;

@@ -47,8 +47,8 @@ export async function bundleOf(diagnosis: Diagnosis, root: string): Promise<Buff
   const readme = [
     `pinbench doctor ${diagnosis.tool.version}, ${diagnosis.createdAt}: ${diagnosis.reason}`,
     "",
-    `Private in it: ${privateParts}. Look through it before you hand it on.`,
-    "No data of users, no files of jobs and no environment variables are in it.",
+    `It contains private data: ${privateParts}. Read it before you pass it on.`,
+    "It contains no user data, no job files and no environment variables.",
     "",
     ...files.map(({ name, contents }) => `${name} (${contents.length} bytes)`),
   ];

@@ -52,13 +52,13 @@ export const visitsOfPinned = 3 * visits;
 const samplesOfVisit = (copyNs: number) => (copyNs > 20e6 ? 1 : 3);
 
 /**
- * How many copies more than needed warm up for each of these visits, where every copy is compared: those that warm up are
- * not. With as many before each visit, a fault in every third copy can always meet them; with these, one in every second to
- * eighth meets others too.
+ * Extra warm-up copies for each visit, if every copy is compared; warm-up copies are not. With the same number before
+ * each visit, a fault in every third copy could always fall on a warm-up copy. With these numbers, a fault in every
+ * second to eighth copy also falls on compared ones.
  */
 const moreWarmUp = [0, 0, 2, 2, 0, 1, 0, 0, 0];
 
-/** How long copies run on while NVML is read beside them. */
+/** Time for which copies run while NVML is read. */
 const loadNs = 300e6;
 const betweenReadingsMs = 20;
 
@@ -77,11 +77,11 @@ export class CopyBench {
   readonly #hostShares: Record<Way, number[]> = { h2d: [], d2h: [] };
   #firstBuffer = 0;
   readonly #visits: Record<Way, number> = { h2d: 0, d2h: 0 };
-  /** As it was read while copies ran; null until then, and without NVML. */
+  /** The link as read during copies; null before that, and without NVML. */
   link: LinkRecord | null = null;
   /** Number of wrong copies so far. */
   wrongCopies = 0;
-  /** Copies whose rates count so far, how many of these were compared, in all and by direction, and all bytes of copies. */
+  /** So far: copies whose rates count, how many of these were compared (in all, by direction), and bytes of all copies. */
   readonly copied = { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 };
 
   private constructor(session: NativeSession, options: BenchOptions) {

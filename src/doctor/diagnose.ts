@@ -105,11 +105,11 @@ function deviceFails(device: DeviceExamination): Found[] {
       cause: "device-fails",
       device: facts.ordinal,
       weight: "costs",
-      summary: `${capital(nameOf(device))} could not be measured to the end.`,
+      summary: `${capital(nameOf(device))} could not be measured completely.`,
       evidence: [failure],
       cost: null,
       fix: outOfMemory
-        ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
+        ? "Examine the device again when enough memory is free: nvidia-smi and free show the use of memory."
         : failedForAnother
           ? `Examine this device by itself: pinbench doctor --device ${facts.ordinal}.`
           : "Check the kernel log and nvidia-smi, then reset the device or reboot.",
@@ -138,21 +138,21 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Found
       cause: "slow-together",
       device: facts.ordinal,
       weight: isWaySeen ? "costs" : "risk",
-      summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
+      summary: `${capital(nameOf(device))} slows down more when all devices copy than on other machines of this kind.`,
       evidence: losses.map(
         ({ way, found, usual }) =>
           `${directionName[way]}: ${gigabytes(found)} with the others, instead of the expected ${gigabytes(usual)}`,
       ),
       cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "together"),
       fix: isWaySeen
-        ? "See whether memory modules are missing or on one node alone: all devices read and write the same memory."
-        : "See on the host whether the devices share a PCIe switch, or whether memory modules are missing.",
+        ? "Check whether memory modules are missing or all on one node: all devices read and write the same memory."
+        : "Check on the host whether the devices share a PCIe switch, or whether memory modules are missing.",
       sureness: "possible",
     },
   ];
 }
 
-/** What is left of a shortfall once the costs of all causes are taken off it. Where others use the device or the CPUs it may be theirs, too. */
+/** The loss that no cause explains. If other programs use the device or the CPUs, it may be theirs. */
 function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
@@ -180,10 +180,10 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       }),
       cost: costOf(rest, "measured"),
       fix: isDisturbed
-        ? "Examine the device again when other programs leave it and the CPUs alone."
-        : "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
+        ? "Examine the device again when no other program uses it or the CPUs."
+        : "Run pinbench doctor as root, which can read more, and try the card in another slot or machine to find which of them is slow.",
       sureness: isAccused ? "certain" : "possible",
-      // Neither other kinds of GPU nor other programs are a reason to take this one out of use.
+      // A reference of other GPUs, or other programs at work, is no reason to take this GPU out of use.
       ...(!isAccused && { action: "monitor" }),
     },
   ];
@@ -233,15 +233,17 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   };
 }
 
-/** What is said of links and counters, and copies refute: it is left out of all causes. */
+/** Reports on links and counters that copies refute. No cause uses them. */
 function refutedLinks(device: DeviceExamination): string[] {
   const { ordinal } = device.facts;
   const links = copiesPastPcie(device) ? [] : linksOf(device).refuted;
   return [
-    ...links.map((text) => `link of device ${ordinal}, as ${text}: copies were faster, so it is not true`),
+    ...links.map(
+      (text) => `link of device ${ordinal}, reported as ${text}: copies were faster, so the report is wrong`,
+    ),
     ...(areReplaysRefuted(device)
       ? [
-          `replay counter of device ${ordinal}: it rose by ${toldReplays(device)}, more than there were packets, so it is not true`,
+          `replay counter of device ${ordinal}: it rose by ${toldReplays(device)}, more than there were packets, so the counter is wrong`,
         ]
       : []),
   ];
@@ -319,7 +321,7 @@ function verdictOf(
       : [...new Set(unknown.map(whyUnknown))];
     return {
       verdict: "inconclusive",
-      reason: `It is not known whether ${namesOf(unknown)} healthy: ${reasons.join(", or ")}, so that there is nothing to compare copies with.`,
+      reason: `It is not known whether ${namesOf(unknown)} healthy: ${reasons.join(", or ")}, so there is nothing to compare copies with.`,
     };
   }
   const ofOtherKinds = devices.filter((device) => !isOfKind(device));
@@ -333,12 +335,12 @@ function verdictOf(
   return {
     verdict: "healthy",
     reason: devices.every(isAsExpected)
-      ? `Pinned copies reach what healthy machines of this kind do.${
+      ? `Pinned copies are as fast as on healthy machines of this kind.${
           notJudged.length === 0
             ? ""
-            : ` Pageable ones reach ${gigabytes(Math.min(...notJudged))}, for which there is no reference.`
+            : ` Pageable copies reach ${gigabytes(Math.min(...notJudged))}; there is no reference for them.`
         }${risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`}`
-      : "Copies are slower than on other machines of this kind, as they must be here: the findings say why.",
+      : "Copies are slower than on other machines of this kind, as expected here: the findings say why.",
   };
 }
 

@@ -38,8 +38,8 @@ export const diagnosisKind: DocumentKind<Diagnosis> = {
 /** Heading of the findings of each weight. */
 const titles: Readonly<Record<Finding["weight"], string>> = {
   costs: "What costs bandwidth",
-  risk: "What may cost bandwidth at other sizes, or with other users",
-  explains: "What explains figures, and is not wrong",
+  risk: "What may cost bandwidth at other sizes or with other users",
+  explains: "What explains figures; nothing is wrong",
 };
 
 const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
@@ -139,8 +139,8 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
 }
 
 /**
- * How many copies were compared, and what share of wrong ones would have been seen (the rule of three): of one direction
- * of one device, as faults mostly are.
+ * How many copies were compared, and which share of wrong ones would be found (rule of three). It counts one direction
+ * of one device, because most faults affect only one.
  */
 function provenText(devices: Diagnosis["devices"]): Fact[] {
   const counts = devices.flatMap(({ copies }) => copies ?? []);
@@ -153,7 +153,7 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
   const seen =
     eachWay < 3
       ? ""
-      : `: a fault in 1 of ${Math.floor(eachWay / 3)} of one direction is found with 95 % probability`;
+      : `: a fault in 1 of ${Math.floor(eachWay / 3)} copies of one direction is found with 95 % probability`;
   return [["Data", `${compared}${seen}`]];
 }
 

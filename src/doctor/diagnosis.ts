@@ -78,7 +78,7 @@ const deviceDiagnosisSchema = z.object({
     .object({
       made: count,
       proven: count,
-      /** Of the direction of which fewer were compared; absent from older documents. */
+      /** Compared copies of the direction with fewer of them; absent from older documents. */
       provenEachWay: count.optional(),
     })
     .optional(),

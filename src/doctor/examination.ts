@@ -49,11 +49,11 @@ export interface DeviceExamination {
   /** Number of compared copies with wrong data. */
   wrongCopies?: number;
   copied?: CopyCounts;
-  /** Why it could not be examined to its end, as a clause: "cuMemcpy… failed with …"; null where it was. */
+  /** Why the examination is incomplete, as a clause: "cuMemcpy… failed with …"; null if it is complete. */
   failure?: string | null;
   /** Whether that was lack of memory, on the device or the host, which is no fault of the device. */
   outOfMemory?: boolean;
-  /** Whether another device's failure ended the examination of this one, which says nothing of it. */
+  /** Whether another device's failure ended this one's examination; then this device is not at fault. */
   failedForAnother?: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface DeviceExamination {
 export interface CopyCounts {
   made: number;
   proven: number;
-  /** Of those that were compared, the ones of one direction alone. */
+  /** Compared copies of one direction. */
   provenH2d: number;
   provenD2h: number;
   bytes: number;

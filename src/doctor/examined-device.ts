@@ -26,7 +26,7 @@ export interface Subject {
   outOfMemory: boolean;
   wrongCopies: number;
   copied: CopyCounts;
-  /** As it was while copies ran. */
+  /** The path as read during copies. */
   link: LinkRecord | null;
 }
 

@@ -113,7 +113,7 @@ export function isPartOfGpu(name: string): boolean {
   return / MIG \d+g\.\d+gb/.test(name) || isVirtualGpu(name);
 }
 
-/** Of what a hypervisor gives to a guest: "NVIDIA A10-8Q" (vGPU types of NVIDIA's Virtual GPU Software User Guide). */
+/** The name of a vGPU type: "NVIDIA A10-8Q" (NVIDIA's Virtual GPU Software User Guide). */
 export function isVirtualGpu(name: string): boolean {
   return /-\d+[ABCQ](?:ME)?$/.test(name);
 }

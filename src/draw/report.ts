@@ -129,7 +129,7 @@ export interface Column {
 export interface Grid {
   /** Absent if the text around the table says what it shows. */
   caption?: string;
-  /** The name of a table without a caption on a page, where it needs one. */
+  /** The name of a table without a caption, for pages, which need one. */
   name?: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];

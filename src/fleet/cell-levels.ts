@@ -106,7 +106,7 @@ const mostGapChance = 1e-3;
  * cost half.
  */
 export const leastUnshown = -Math.log1p(-0.25);
-/** So few nodes, or a single fast one, do not show their own spread. */
+/** At most this number of nodes, or a single fast one, do not show their own spread. */
 export const fewNodes = 3;
 
 interface Speed {

@@ -7,7 +7,7 @@ import { noiseOf } from "./figure-noise.js";
 /** With fewer cells of a kind, one by one they say as much. */
 const fewestCells = 3;
 
-/** What figures are together: those of one kind of memory, rates apart from latencies. */
+/** The kind by which figures are judged together: the memory, with rates and latencies apart. */
 export function kindName({ kind: { cell, unit } }: Pick<CellLevels, "kind">): string {
   const { memory } = parseCellId(`d0/${cell}`);
   return unit === "us" ? `${memory} latency` : memory;

@@ -92,7 +92,7 @@ const leastFactor = 2;
  */
 const tails = [2, 3, 4, 6, 10, 30];
 const enoughForTail = 30;
-/** Of tails whose likelihoods are within this (natural logarithm) of the best one's, the heaviest is taken: 3.32 is the 99 % interval of one parameter. */
+/** The heaviest tail is chosen whose log likelihood is within this of the best: 3.32 is the 99 % interval of one parameter. */
 const asLikely = 3.32;
 
 interface CellResiduals {
@@ -108,10 +108,10 @@ function scaledToRecorded({ kind, residuals }: CellResiduals, deviceNames: reado
 }
 
 /**
- * How much wider the noise of cells of one kind of memory is than the recorded one, at least `atLeast`, and how heavy its tail;
- * null where it is as recorded. A recorded tail says nothing of such noise, and a fleet has thousands of figures: what one of
- * them is off by decides who is accused. The tail is the heaviest that is likely for the figures above their centre, scaled to
- * their median absolute deviation: faults make no GPU faster, so slow ones have no part in it.
+ * The factor by which the noise of one kind of memory exceeds the recorded one, at least `atLeast`, and its tail; null if
+ * it is as recorded. The recorded tail does not apply to such noise, and in a fleet's thousands of figures the largest
+ * error decides which GPU is accused. The tail is the heaviest likely one for the figures above their centre, scaled to
+ * their median absolute deviation: faults make no GPU faster, so slow GPUs do not affect it.
  */
 export function widerNoise(
   cells: readonly CellResiduals[],
@@ -153,7 +153,7 @@ export function scatterOfHealthy(
   return factor < leastScatter ? 0 : factor;
 }
 
-/** Of values in units of their median absolute deviation. */
+/** Takes values in units of their median absolute deviation. */
 function heaviestLikelyTail(values: readonly number[]): number {
   const likelihoods = tails.map((nu) => {
     const quartile = studentQuantile(0.25, nu);

@@ -228,14 +228,14 @@ export type FleetGroup = z.infer<typeof groupSchema>;
 export type FleetGroupCell = z.infer<typeof groupCellSchema>;
 /** The kind of a figure. */
 export type FigureKind = z.infer<typeof figureKindSchema>;
-/** A GPU or a node that is slower than those like it. */
+/** A GPU or a node that is slower than similar ones. */
 export type FleetOutlier = z.infer<typeof outlierSchema>;
 
 fleetSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:fleet-v1",
   title: "pinbench fleet, version 1",
   description:
-    "Results of many nodes: groups of like nodes, and the nodes and GPUs that are slower than their group.",
+    "Results of many nodes: groups of similar nodes, and the nodes and GPUs that are slower than their group.",
 });
 
 const factNames: Readonly<Record<string, string>> = {

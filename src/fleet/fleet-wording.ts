@@ -89,7 +89,7 @@ export function slowPart(
     slow.length < fast.length
       ? "The slow ones are compared with the others"
       : slow.every((node) => named.has(node))
-        ? "The slow ones are below what healthy machines reach"
+        ? "The slow ones are below the rates of healthy machines"
         : "Their figures do not show which part is healthy";
   return {
     hosts: slow.map((node) => nodes[node]!.host).sort(),
@@ -111,7 +111,7 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
   return null;
 }
 
-/** What too few nodes leave open; null if there are enough. */
+/** The questions that too few nodes leave open; null if there are enough. */
 export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
   if (nodes.length >= enoughNodes) return null;
   const told = cells.filter(({ leastLoss }) => leastLoss !== null);
@@ -130,7 +130,7 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
   const [whose, open] =
     nodes.length > 1
       ? ["Their", ""]
-      : ["Its", "; one node does not show whether a slower GPU has a fault or is built so"];
+      : ["Its", "; one node does not show whether a slower GPU has a fault or is slower by design"];
   return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are compared with one another: one counts as slow only if it loses ${least}${open}.`;
 }
 
@@ -146,7 +146,7 @@ export function cannotTell(suspects: readonly SlowOne[], nodes: readonly NodeFig
   const who =
     doubtful.device === null ? `${host} as a whole` : `${host}'s GPU ${devices[doubtful.device]!.ordinal}`;
   const loss = percent(-Math.expm1(-most.drop));
-  return `${who} is ${loss} below healthy machines in ${cellText(most.levels.kind)}, which may be noise: no healthy GPU like it shows how much such figures vary. Measure it again.`;
+  return `${who} is ${loss} below healthy machines in ${cellText(most.levels.kind)}, which may be noise: no similar healthy GPU shows how much such figures vary. Measure it again.`;
 }
 
 /** The cell in which two nodes differ most, if they differ. */
@@ -205,8 +205,8 @@ export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace,
   const where = place.startsWith("GPU ") ? place : `the GPU at ${place}`;
   const on = changed === gpus ? `On all ${gpus} nodes` : `On ${changed} of ${gpus} nodes`;
   const why = isWithin
-    ? "All of them are within what healthy machines reach"
-    : "The figures do not show whether they are built so";
+    ? "All of them are as fast as healthy machines"
+    : "The figures do not show whether this is by design";
   return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with GPUs in the same place.`;
 }
 
@@ -219,7 +219,7 @@ export function lacking(
   const notes: string[] = [];
   const usualCount = Number(groupFacts.gpuCount ?? 0);
   if (facts.gpuCount != null && Number(facts.gpuCount) < usualCount) {
-    notes.push(`it has ${countOf(Number(facts.gpuCount), "GPU")}, and nodes like it have ${usualCount}`);
+    notes.push(`it has ${countOf(Number(facts.gpuCount), "GPU")}, and similar nodes have ${usualCount}`);
   }
   const without = usualKinds.filter((kind) => !devices.some(({ figures }) => figures.has(keyOf(kind))));
   if (without.length > 0) {

@@ -4,12 +4,13 @@ import { kindName } from "./cells-together.js";
 import { cellText } from "./fleet-wording.js";
 import { type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
 
-/** So far above the limit rounding and overlapping samples reach. */
+/** Rounding and overlapping samples may exceed the limit by this factor. */
 const tolerated = 1.02;
 
 /**
- * The group's nodes without the figures of GPUs most of whose pinned copies exceed what the widest link of the group can carry: the
- * clock of such a machine is wrong, and nobody is to be held against it. If more than half of the GPUs exceed it, the link is misread, and all figures count.
+ * The group's nodes without the figures of GPUs whose pinned copies mostly exceed the limit of the group's widest link: the
+ * clock of such a machine is wrong. If more than half of the GPUs exceed the limit, the link is misread, and all figures
+ * count.
  */
 export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] {
   const all = nodes.flatMap(({ devices }) => devices);

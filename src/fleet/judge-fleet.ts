@@ -109,7 +109,7 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** What the node lacks and most of its group have. */
+/** Facts that the node lacks and most of its group have. */
 function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): string[] {
   const most = Math.max(...cells.map(({ figures }) => figures));
   return wording.lacking(node, facts, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));

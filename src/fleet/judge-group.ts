@@ -108,9 +108,9 @@ export function judgeGroup(
   return isAsJudged ? first : judge(healthy);
 }
 
-/** What the figures of a kind of memory show of their noise, when those that are called slow are left out. */
+/** The noise of a kind of memory's figures, without those that are called slow. */
 interface HealthyNoise {
-  /** By how much it is wider than recorded; 0 if it may be the recorded one. */
+  /** The excess over the recorded noise; 0 if it may be the recorded one. */
   factor: number;
   /** Whether they show any. */
   isShown: boolean;
@@ -190,10 +190,10 @@ function judgeLevels(
 }
 
 /**
- * The levels of cells, once more if the noise of a kind of memory is wider than recorded: by what healthy
- * GPUs show, or by all figures. Pinned copies are the steadiest: if their noise is wider, that of other kinds has their tail at least. If no figures of
- * a kind show noise, as where one GPU is left that is not slow, nothing says that it is the recorded one: then only a large drop
- * is called slow.
+ * The levels of cells; computed again with the noise of healthy GPUs, or of all figures, if that of a kind of memory is
+ * wider than recorded. Pinned copies are the steadiest: if their noise is wider, other kinds have at least the same tail.
+ * If no figures of a kind show noise (only one GPU is not slow), it may differ from the recorded one, and only a large
+ * drop is called slow.
  */
 function levelsOf(
   keys: readonly string[],

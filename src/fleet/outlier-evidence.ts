@@ -9,11 +9,11 @@ import {
   usualFact,
 } from "./node-figures.js";
 
-/** So much of a group has a fact in common, for one that differs to be told. */
+/** Smallest share of a group with a common fact for which a different node is reported. */
 const usualShare = 0.75;
 
 /**
- * What an outlier's result tells besides, a sentence each: links that are slower than they can be, and facts in which its
+ * Further evidence in an outlier's result, a sentence each: links that are slower than they can be, and facts in which its
  * node differs from most of its group. It is no proof, and where to look first. `device` is null for a node as a whole.
  */
 export function evidenceOf(node: NodeFigures, device: DeviceFigures | null, { nodes }: NodeGroup): string[] {
@@ -40,7 +40,7 @@ function usualOf(nodes: readonly NodeFigures[]): Usual {
   const known = usualOnes.get(nodes);
   if (known !== undefined) return known;
   const facts = tellingFacts
-    // The links are told GPU by GPU.
+    // The links are reported by GPU.
     .filter((fact) => fact !== "linkUnderLoad")
     .flatMap((fact) => {
       const usual = usualFact(nodes, fact);

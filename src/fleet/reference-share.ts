@@ -113,8 +113,8 @@ export function slowAsAWhole(
   // No machine of this kind was recorded, so "slow" would be a guess.
   if (expectation.isOfKind === false) {
     const verb = cell.figures === 1 ? "reaches" : "reach";
-    return `${who} ${verb} ${rates}, ${share} of what other GPUs reach over such a link (${expectation.source}).`;
+    return `${who} ${verb} ${rates}, ${share} of other GPUs' rates over such a link (${expectation.source}).`;
   }
   const verb = cell.figures === 1 ? "is" : "are";
-  return `${who} ${verb} slow: ${rates}, ${share} of what healthy machines reach (${expectation.source}).`;
+  return `${who} ${verb} slow: ${rates}, ${share} of healthy machines' rates (${expectation.source}).`;
 }

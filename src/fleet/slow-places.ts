@@ -49,7 +49,7 @@ function byOddPlace(one: OddPlace, nameOf: (place: string) => string): SlowPlace
     of: gpus,
     change: Math.expm1(change),
     action: "monitor",
-    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. The figures do not show whether they are built so; each is compared with GPUs in the same place.`,
+    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. The figures do not show whether this is by design; each is compared with GPUs in the same place.`,
   };
 }
 

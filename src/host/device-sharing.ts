@@ -44,7 +44,7 @@ export interface SharingOptions {
 /** How long to wait for the devices, and a listener. */
 export interface WaitOptions {
   signal: AbortSignal;
-  /** Null waits for ever. */
+  /** Null waits without a limit. */
   mostNs: number | null;
   /** Called with a sentence whenever the processes that it waits for change. */
   onWait: (text: string) => void;

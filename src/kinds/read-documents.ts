@@ -46,7 +46,10 @@ function historyOf(path: string, history: Awaited<ReturnType<typeof readHistory>
 
 /** Lists of folders, which are no documents, and what to give instead. */
 const folderLists: Readonly<Record<string, { what: string; hint: string }>> = {
-  "fleet-run": { what: "the list of a folder of nodes' results", hint: "`pinbench fleet` takes the folder." },
+  "fleet-run": {
+    what: "the list of a folder of nodes' results",
+    hint: "Give the folder to `pinbench fleet`.",
+  },
   baseline: { what: "the list of a folder of runs", hint: "Give the folder." },
 };
 
@@ -60,14 +63,14 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
     const [issue] = parsed.error.issues;
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
     throw new PinbenchError("usage", `${path} is not a valid ${kind} of pinbench${where}.`, {
-      hint: "Give the file as pinbench wrote it.",
+      hint: "Give a file from pinbench, without changes.",
     });
   }
   const list = typeof kind === "string" && Object.hasOwn(folderLists, kind) ? folderLists[kind] : undefined;
   if (list !== undefined) throw new PinbenchError("usage", `${path} is ${list.what}.`, { hint: list.hint });
   if (isObject(value) && "nvbandwidth" in value) {
-    throw new PinbenchError("usage", `${path} is nvbandwidth's.`, {
-      hint: `\`pinbench import nvbandwidth ${path} --output old.json\` makes a result of it.`,
+    throw new PinbenchError("usage", `${path} is a result of nvbandwidth.`, {
+      hint: `\`pinbench import nvbandwidth ${path} --output old.json\` converts it.`,
     });
   }
   if (kind !== undefined || !isObject(value) || !("schemaVersion" in value)) {

@@ -1,8 +1,8 @@
 import { shareDevices } from "../measure/prepare.js";
 
 /**
- * Measures on devices as a program that others on them are told of, from before the first call until it settles; `sharing`
- * is null where nobody else can use them. The library waits for nobody.
+ * Announces a measurement to other programs on its devices, from before the first call until it settles; `sharing`
+ * is null if no other program can use them. The library never waits for others.
  */
 export async function announced<Measured>(
   prepared: Parameters<typeof shareDevices>[0],

@@ -34,7 +34,7 @@ export interface PreparedRun {
 
 /** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
 export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
-  // What is no id is wrong on any machine.
+  // A malformed id is wrong on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
@@ -59,7 +59,7 @@ export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRu
   return emulated ? { ...prepared, plan: retimed(prepared.plan, measureMemorySpeed(), initNs) } : prepared;
 }
 
-/** What tells who else uses the devices of a run; null where nobody else can. */
+/** Finds other users of a run's devices; null if there cannot be any. */
 export function shareDevices(
   { backend, devices }: { backend: PreparedRun["backend"]; devices: readonly DeviceFacts[] },
   options: SharingOptions,
@@ -119,7 +119,7 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFa
   };
 }
 
-/** Why this build has no kernels; null where it has, or needs none. */
+/** Why this build has no kernels; null if it has them, or needs none. */
 export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null {
   if (facts.emulated || build.kernels) return null;
   return "this build has no kernels: nvcc was not found when it was compiled";
@@ -132,7 +132,7 @@ export function eventTimerOff({ facts }: Backend): string | null {
     : null;
 }
 
-/** Either is enough: that of CUDA 12.8, or that of 13.0, which does not report where it failed. */
+/** One of these is enough: CUDA 12.8's function, or 13.0's, which does not report the failed copy. */
 const batchCalls = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
 
 /** Why this driver cannot copy blocks with one call; null if it can. */

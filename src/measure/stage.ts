@@ -259,7 +259,7 @@ function nextCells(device: SearchedDevice, candidates: ReadonlyMap<string, Plann
   return ids.flatMap((id) => (known.has(id) ? [] : (candidates.get(id) ?? [])));
 }
 
-/** Cells that may be the best where none clearly is, and for which more samples may decide. */
+/** Cells that may be the best if none clearly is, and for which more samples may decide. */
 function undecidedCells(device: SearchedDevice): CellProgress[] {
   const ids = new Set(
     columnsOf(device).flatMap((column) =>

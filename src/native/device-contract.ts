@@ -1,8 +1,8 @@
 import type { LinkRecord } from "../results/schema-parts.js";
 
 /*
- * What the module tells of itself, and an open driver of its devices (`NativeDriver` of contract.ts), written by hand as
- * that is: by CUDA, and by NVML where there is one. What is not told is null.
+ * Facts that the module reports on itself, and an open driver on its devices (`NativeDriver` of contract.ts), written by hand as
+ * that is: from CUDA, and from NVML if it exists. Unknown facts are null.
  */
 
 /** How the module was compiled. */
@@ -13,7 +13,7 @@ export interface BuildInfo {
   sanitizer: "address" | "thread" | null;
 }
 
-/** What does not change as long as the driver is open. */
+/** Facts that do not change while the driver is open. */
 export interface DriverFacts {
   emulated: boolean;
   /** cuDriverGetVersion: 13000 is CUDA 13.0. */

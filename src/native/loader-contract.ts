@@ -28,7 +28,7 @@ export interface LoaderOptions {
   /** CPU time for making a sample, spent computing; 0 for only writing it. */
   sampleCostNs: number;
   /**
-   * Files, of which each sample reads one completely, in an order that `seed` shuffles anew each round; may be empty.
+   * Files, of which each sample reads one completely, in an order that `seed` shuffles again each round; may be empty.
    */
   files: string[];
   /**

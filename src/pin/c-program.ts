@@ -205,7 +205,7 @@ function cMain(): string[] {
   return [
     "int main(void) {",
     "  if (pool_obtain() != 0) {",
-    '    fputs("the memory cannot be had\\n", stderr);',
+    '    fputs("the memory cannot be obtained\\n", stderr);',
     "    return 1;",
     "  }",
     '  printf("%zu bytes are pinned\\n", POOL_BYTES);',

@@ -256,7 +256,7 @@ export class PoolMeasurement {
       mayTry: (bytes) => msPerByte * bytes < this.#leftMs(),
       tryAmount: async (bytes) => {
         this.#throwIfAborted();
-        this.#say(`how much can be had by ${shape.way}: ${formatSizeRounded(bytes)}`);
+        this.#say(`how much can be obtained by ${shape.way}: ${formatSizeRounded(bytes)}`);
         const startedMs = performance.now();
         const isThere = await this.#bench!.canObtain(bytes, shape);
         if (isThere) msPerByte = (performance.now() - startedMs) / bytes;

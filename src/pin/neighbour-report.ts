@@ -92,7 +92,7 @@ export function hugePageNotes({ pools }: Pinning): Note[] {
       : `during one pool the kernel refused up to ${refused}, and stopped programs up to ${stalls} times to make room for them`;
   return [
     note(
-      `Huge pages for ${formatSize(sizeBytes)}: ${least === 1 ? "all" : `at least ${shareText(least)}`} of those asked for; ${cost}.`,
+      `Huge pages for ${formatSize(sizeBytes)}: ${least === 1 ? "all" : `at least ${shareText(least)}`} of the requested ones; ${cost}.`,
       refused > 0 || stalls > 0 ? "warning" : "muted",
     ),
   ];

@@ -90,7 +90,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     const tooMany = counts.find((count) => count > mostCounts[what]);
     if (tooMany === undefined) continue;
     throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} ${what} a pool.`, {
-      hint: `Ask for at most ${mostCounts[what]} ${what}; more than there are CPUs seldom help.`,
+      hint: `Ask for at most ${mostCounts[what]} ${what}; more than the number of CPUs rarely help.`,
     });
   }
   const placement = choosePlacement(device.pciBusId, request.numa, root);
@@ -116,7 +116,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   };
 }
 
-/** Of a measurement: since when, for how long, and who hears of it. */
+/** A measurement's start, time limit and listener. */
 export interface PinMemoryOptions {
   prepared: PreparedPools;
   /** Other users of the device, for a process that has announced itself; null if there cannot be any. */

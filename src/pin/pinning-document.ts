@@ -181,5 +181,6 @@ export type ProcessMemory = z.infer<typeof processMemorySchema>;
 pinningSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:pinning-v1",
   title: "pinbench pinning, version 1",
-  description: "What pinbench pin found: what pinned memory costs to obtain, by way, and the one to use.",
+  description:
+    "The result of pinbench pin: the cost of obtaining pinned memory in each way, and the recommended way.",
 });

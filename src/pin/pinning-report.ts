@@ -92,7 +92,7 @@ function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
   return [
     ...(notice === null ? [] : [note(notice, "warning")]),
     ...(status === "aborted"
-      ? [note("interrupted: these are the figures measured until then", "warning")]
+      ? [note("interrupted: these figures were measured before that", "warning")]
       : []),
     ...(status === "failed" ? [note(`the device failed: ${error?.message}`, "failure")] : []),
     ...others.map((text) => note(text, "warning")),
@@ -126,7 +126,7 @@ function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
       `Obtain ${formatSize(sizeBytes)} of pinned memory by ${wayInWords(recommendation)}: it is there in ${formatMeasuredTime(obtainNs)}${against}.`,
     ),
     note(reason),
-    ...(stopped.length === 0 ? [] : [note(`Not all can be had: ${listed(stopped)}.`, "warning")]),
+    ...(stopped.length === 0 ? [] : [note(`Not all can be obtained: ${listed(stopped)}.`, "warning")]),
   ];
 }
 
@@ -287,7 +287,7 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   return [
     ...limits.map((limit) =>
       note(
-        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
+        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be obtained" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be obtained`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
         "warning",
       ),
     ),

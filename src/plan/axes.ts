@@ -52,7 +52,7 @@ export interface Axes extends BlockAxes {
   together: boolean;
   /** Only for these kinds of memory, and only in throughput mode; null for all requested ones. */
   togetherMemory: readonly Memory[] | null;
-  /** What a preset measures latency of; null if it is the same as for throughput. */
+  /** A preset's sizes for latency; null if they are the same as for throughput. */
   latency: Preset["latency"] | null;
   /** Always includes "none", because a copy's loss during a load is relative to it. */
   besides: readonly Beside[];

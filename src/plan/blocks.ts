@@ -34,7 +34,7 @@ export interface BlockAxes {
   blockSms: readonly number[];
 }
 
-/** What was asked for beyond plain cells, and of which cells it makes sense. */
+/** A requested variant of plain cells, and the cells for which it is possible. */
 export interface VariantCheck {
   flag: string;
   isAsked: boolean;
@@ -59,7 +59,7 @@ export function blockLists({ blockSizesBytes, blockCounts, blockWays: ways, bloc
   };
 }
 
-/** What a plan has of copies in these blocks. */
+/** A plan's copies in these blocks. */
 export function blockAxes(blocks: readonly Blocks[], { blockWays: ways, blockSms }: RunSettings): BlockAxes {
   return {
     blocks,
@@ -133,7 +133,7 @@ export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSize
   return blockSizesBytes === "auto";
 }
 
-/** What servers move at once. The largest copies have 256 MiB. */
+/** Blocks of a typical server's copy. The largest copies have 256 MiB. */
 const searchedCounts = [16, 64, 256];
 
 /** Time for a search: by a plan's estimate the first sizes take about half of it on a GPU. */
@@ -183,7 +183,7 @@ export function mostBlockCells({ blocks, blockWays: ways, blockSms }: BlockAxes)
   return blocks.length * (ways.length + blockSms.length);
 }
 
-/** What of blocks was asked for, and of which cells it makes sense. */
+/** The requested flags of blocks, and the cells for which they are possible. */
 export function blockChecks({ blocks, blockSms }: BlockAxes): VariantCheck[] {
   return [
     {
@@ -201,7 +201,7 @@ export function blockChecks({ blocks, blockSms }: BlockAxes): VariantCheck[] {
   ];
 }
 
-/** What programs move in blocks; the lists of addresses are made for the wall clock and cold places alone. */
+/** Whether programs copy such cells in blocks. Address lists are made only for the wall clock and the cold cache. */
 function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
   return (
     (direction === "h2d" || direction === "d2h") &&
@@ -231,7 +231,7 @@ export function problemOfBlocks(cell: Cell): string | null {
   return null;
 }
 
-/** Why a device or build cannot copy a cell's blocks; null where it can. */
+/** Why a device or build cannot copy a cell's blocks; null if it can. */
 export function skipReasonOfBlocks(
   { blockWay, blockSms }: Cell,
   { ordinal, name, multiprocessors }: PlanDevice,

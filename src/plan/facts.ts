@@ -19,7 +19,7 @@ export interface PlanFacts {
   lastLevelCacheBytes: number;
   /** Within the cgroup's limit. */
   memoryAvailableBytes: number;
-  /** What initialising the driver took. */
+  /** Time to initialise the driver. */
   driverInitNs: number;
   /** Device memory is then host memory, and counts as such. */
   emulated: boolean;

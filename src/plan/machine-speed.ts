@@ -46,9 +46,9 @@ export interface MachineSpeed {
   sampleSpread: (cell: Cell) => number;
 }
 
-/** What of the machine tells how fast it is. */
+/** Facts of a machine that determine its speed. */
 export interface SpeedFacts extends Pick<PlanFacts, "emulated" | "cpusUsable"> {
-  /** How fast the host's memory is; null where nobody has measured it. */
+  /** The speed of the host's memory; null if it was not measured. */
   memorySpeed: MemorySpeed | null;
 }
 

@@ -112,7 +112,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   };
 }
 
-/** A plan with its times estimated anew, for a host whose memory is this fast. */
+/** A plan with new time estimates for this speed of host memory. */
 export function retimed(plan: Plan, memorySpeed: MemorySpeed, driverInitNs: number): Plan {
   const timed = { ...plan, speedFacts: { ...plan.speedFacts, memorySpeed } };
   return { ...timed, estimate: { ...plan.estimate, ...timesOf(timed, driverInitNs) } };
@@ -218,7 +218,7 @@ function workerNames(workers: readonly number[]): string {
   return workers.length === 0 ? "" : `${workers.join(", ")} workers`;
 }
 
-/** With the controls of host memory, unless they are what does not fit: nobody requested them. */
+/** A draft with the controls of host memory; without them if they do not fit, because nobody requested them. */
 function draftOf(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],

@@ -125,7 +125,7 @@ function signNotes(document: ResultDocument): Note[] {
   const measured = cells.filter(({ stats }) => stats.length > 0);
   const notes: Note[] = [];
   if (measured.some(({ outcome }) => outcome === null)) {
-    notes.push(note(`${sign.unfinished} not finished: what was measured until the run ended`, "warning"));
+    notes.push(note(`${sign.unfinished} not finished: figures measured before the run ended`, "warning"));
   }
   notes.push(...intervalNotes(measured, run));
   if (cells.some(({ outcome, stats }) => outcome === null && stats.length === 0)) {

@@ -131,7 +131,7 @@ function wayFacts(cells: readonly PlannedCell[]): Fact[] {
 function budgetText({ stopping, estimate }: Plan): string {
   const budget = `${formatDuration(stopping.budgetNs)} in all`;
   if (estimate.firstSamplesNs <= stopping.budgetNs) return budget;
-  return `${budget}, but for the first samples of every cell, which take about ${formatRoughly(estimate.firstSamplesNs)} in any case`;
+  return `${budget}; the first samples of every cell take about ${formatRoughly(estimate.firstSamplesNs)} in any case`;
 }
 
 /** The expected time, and its range if that is wide. */
@@ -200,6 +200,6 @@ export function backendNotes(
   const { fallbackReason } = backend;
   return [
     ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
-    ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
+    ...(fallbackReason === null ? [] : [`${doing} the emulated device, because ${fallbackReason}.`]),
   ];
 }

@@ -48,7 +48,7 @@ const columns: readonly Column[] = [
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
   // Later columns stand behind those before them, which keep their place. Of plain cells those up to chunks are empty.
   ...variantColumns(0, 6),
-  // Of the load beside the copies, in load_unit.
+  // The load during the copies, in load_unit.
   ["load_unit", ({ cell }) => cell.load?.unit ?? null],
   ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
   ["load_during_median", ({ cell }) => cell.load?.during.median ?? null],
@@ -61,7 +61,7 @@ const columns: readonly Column[] = [
   ["run_id", ({ document }) => document.run.id],
   ["started_at", ({ document }) => document.run.startedAt],
   ["labels", ({ document }) => labelsLine(document)],
-  // Of scattered blocks; what a block costs the CPU of a worker.
+  // Scattered blocks; a worker's CPU time for a block.
   ...variantColumns(6, 9),
   ...(["median", "low", "high"] as const).map(
     (key): Column => [`host_ns_per_block_${key}`, ({ cell }) => cell.hostNsPerBlock?.[key] ?? null],

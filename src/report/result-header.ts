@@ -51,12 +51,12 @@ function statusAlerts({ status, error }: ResultDocument["run"]): Note[] {
     case "complete":
       return [];
     case "aborted":
-      return [note("interrupted: these are the figures measured until then", "warning")];
+      return [note("interrupted: these figures were measured before that", "warning")];
     case "running":
-      return [note("unfinished: these are the figures of the rounds so far", "warning")];
+      return [note("unfinished: these figures are from the rounds so far", "warning")];
     case "failed": {
       const reason = error === null ? "" : ` (${error.message})`;
-      return [note(`the run failed${reason}: these are the figures measured until then`, "failure")];
+      return [note(`the run failed${reason}: these figures were measured before that`, "failure")];
     }
   }
 }
@@ -99,9 +99,9 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
   // An emulated device has a link only if its NVML reports one.
-  if (backend === "emulated" && link === null) return "none: no share of a link is given";
+  if (backend === "emulated" && link === null) return "none, so no share of a link is shown";
   if (link === null || link.generation === null || link.width === null) {
-    return "not known: no share of it is given";
+    return "not known, so no share of it is shown";
   }
   const now = `PCIe ${pcieLink(link.generation, link.width)} under load${betterLink(link)}`;
   return linkLimitGBps === null

@@ -96,7 +96,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["±?"], "no useful interval: too few samples, or samples that vary too much"),
       term(
         ["*", "not converged", "converged"],
-        "* is not converged: time was up before the interval was as narrow as --precision asks; without * it varies too much",
+        "the time budget ended before the interval was as narrow as --precision asks; a wide interval without * varies too much",
       ),
       term(["†", "not finished"], "the run ended before this cell was done"),
       term(["-", "skipped"], "not measured, or not known; a line below the tables says why"),
@@ -111,11 +111,8 @@ export const termGroups: readonly TermGroup[] = [
         ["link", "pinned/link", "best/link", "sum/2× link", "link limit"],
         "the connection to the GPU, such as PCIe; and the share of its limit that is reached. Packets take some of the limit, so no copy reaches 100 %",
       ),
-      term(
-        ["payload", "link's payload"],
-        "the bytes of yours that a link carries, without what packets add to them",
-      ),
-      term("sum", "what all directions, or all devices, copy together"),
+      term(["payload", "link's payload"], "your own bytes on a link, without those that packets add"),
+      term("sum", "the rate of all directions, or all devices, together"),
       term("cold", "buffers that are in none of the CPU's caches, as fresh data are"),
       term("warm", "the same buffer copied again and again, which the CPU's caches may hold"),
       term(
@@ -135,7 +132,7 @@ export const termGroups: readonly TermGroup[] = [
       term("driver", "the time until NVIDIA's driver is ready"),
       term("context", "the time until the GPU has made room for a program"),
       term("first copy", "how long the very first copy takes"),
-      term("obtained", "the time until a buffer can be used, touching its memory and pinning it included"),
+      term("obtained", "the time until a buffer can be used, including touching and pinning its memory"),
       term("given back", "the time to give it back"),
       term(
         ["pays off after", "H2D pays off after", "D2H pays off after", "at once"],
@@ -147,7 +144,7 @@ export const termGroups: readonly TermGroup[] = [
     title: "Everything at once",
     terms: [
       term("at once", "all devices copy at the same time (--together)"),
-      term("of alone", "the rate as a share of what the same cell reaches alone"),
+      term("of alone", "the rate as a share of the same cell's rate alone"),
       term(["path"], "the way from one GPU to another"),
       term("write", "the GPU that has the data sends them"),
       term("read", "the GPU that wants the data fetches them"),
@@ -156,7 +153,7 @@ export const termGroups: readonly TermGroup[] = [
         ["kernel-write", "kernel-read"],
         "a program on one of the two GPUs copies, in place of a copy engine",
       ),
-      term(["from, to", "from", "to"], "the GPU that the bytes come from, and the one that they go to"),
+      term(["from, to", "from", "to"], "the source GPU and the destination GPU"),
       term(
         ["beside", "load"],
         "what keeps the machine busy during the copies: arithmetic, the GPU's memory or the host's (--beside)",
@@ -175,15 +172,15 @@ export const termGroups: readonly TermGroup[] = [
       ),
       term(
         ["block", "blocks", "in scattered blocks"],
-        "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
+        "a scattered part of a copy, such as a page of a KV cache or a row of a table (--blocks)",
       ),
       term("count", "number of blocks in one copy"),
       term("cut-off", "block sizes between which another way becomes the fastest (--blocks auto)"),
-      term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
-      term("loop", "blocks are copied by a call of the driver each"),
+      term(["one piece"], "the same bytes in one contiguous copy"),
+      term("loop", "one call of the driver copies each block"),
       term(
         "batch",
-        "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
+        "one call of the driver copies all blocks; or the samples that a loader delivers together",
       ),
       term("batch-any", "a batch that may read its sources before earlier work of its stream is done"),
       term("batch-during", "a batch that has read its sources when its call returns"),
@@ -197,7 +194,7 @@ export const termGroups: readonly TermGroup[] = [
         "the CPU collects blocks in pinned memory, and a kernel puts them in their places; back likewise",
       ),
       term("blocks/ms", "how many blocks are copied in a thousandth of a second: thousands a second"),
-      term("host ns", "how many thousand-millionths of a second a block keeps a CPU busy"),
+      term("host ns", "CPU time for a block, in thousand-millionths of a second"),
       term(
         ["kernel", "kernels alone"],
         "a program that runs on the GPU, and how long it takes without copies",
@@ -216,9 +213,9 @@ export const termGroups: readonly TermGroup[] = [
       term(["candidate, now", "candidate", "now"], "the results that are compared with the baseline"),
       term(
         "change",
-        "of the candidate against the baseline, with its interval; in a history a curve of all checks",
+        "the candidate's change against the baseline, with its interval; in a history the curve of all checks",
       ),
-      term("verdict", "what follows for a cell: one of the words below"),
+      term("verdict", "the result for a cell: one of the words below"),
       term("slower", "shown to be slower by the threshold or more"),
       term(
         "probably slower",
@@ -247,7 +244,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["occasion", "occasions"], "a stretch of time in which runs were measured one after the other"),
       term(
         ["spread", "spread typical", "largest"],
-        "how much runs differ though nothing changed (standard deviation)",
+        "how much runs differ although nothing changed (standard deviation)",
       ),
       term(["drop found", "drop found typical"], "how large a drop has to be for a check to find it"),
       term("cells", "number of cells"),
@@ -256,29 +253,29 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "history",
     terms: [
-      term("course", "how the figures of one cell or kind went, check by check"),
+      term("course", "the figures of one cell or kind, check by check"),
       term("step", "a change from one check to the next that stays"),
       term("drift", "a slow change over many checks"),
-      term("outage", "up to three checks in a row that are far slower; then all is as before"),
+      term("outage", "up to three checks in a row that are far slower; then back to normal"),
       term("newest", "the newest figure, against the median of the checks before it"),
       term(
         ["least, most", "least", "most"],
         "the lowest and the highest figure, against the median of all checks",
       ),
-      term("noise", "how much checks differ though nothing changed"),
+      term("noise", "how much checks differ although nothing changed"),
     ],
   },
   {
     title: "fleet",
     terms: [
-      term(["node", "nodes", "which"], "one machine of many, by the name that it has"),
+      term(["node", "nodes", "which"], "one machine of many, by its name"),
       term(["GPU", "GPUs"], "a node's GPU, by its number, or how many there are"),
-      term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
-      term("slower by", "how much less speed than is usual in the group"),
+      term(["group", "its group"], "similar nodes; their median is the usual figure"),
+      term("slower by", "the loss of speed against the group's usual figure"),
       term("slowest in", "the cell with the largest loss"),
       term(
         "slow since",
-        "the earliest of the results in a row that show the loss; there may be none before it",
+        "the first of the consecutive results that show the loss; there may be no earlier result",
       ),
       term("figure", "what was measured there"),
       term("again", "what fresh processes on the node found afterwards"),
@@ -286,16 +283,16 @@ export const termGroups: readonly TermGroup[] = [
         "do",
         "isolate: send no jobs there; reset: the link or the node; monitor: measure again soon; none",
       ),
-      term("state", "what became of a node's measurement"),
+      term("state", "the outcome of a node's measurement"),
       term("why", "the reason, as far as it is known"),
-      term("unit", "what the figures of a row count"),
+      term("unit", "the unit of a row's figures"),
       term("centre", "the median of all GPUs of the group"),
       term(["lowest", "highest"], "the least and the largest figure of the group"),
       term(
         ["spread of a group", "spread"],
         "the standard deviation between healthy GPUs that the verdicts used",
       ),
-      term("of healthy", "the centre as a share of what healthy machines of the kind reach"),
+      term("of healthy", "the centre as a share of the rate of healthy machines of the kind"),
     ],
   },
   {
@@ -320,8 +317,8 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "doctor",
     terms: [
-      term("measured", "what the device reached with plain pinned copies"),
-      term("expected", "what healthy machines with this GPU and link reach"),
+      term("measured", "the device's rate of plain pinned copies"),
+      term("expected", "the rate of healthy machines with this GPU and link"),
       term("of expected", "the measured rate as a share of the expected one"),
       term("of link", "the measured rate as a share of the payload that the link can carry"),
       term("copies", "whether the device copied by itself or while the others did"),
@@ -361,14 +358,14 @@ export const termGroups: readonly TermGroup[] = [
       term("not here", "the claim does not hold on this machine, for certain"),
       term(
         ["inconclusive, of a claim", "inconclusive"],
-        "what was measured does not decide the claim, or it could not be measured",
+        "the measurement does not decide the claim, or was not possible",
       ),
     ],
   },
   {
     title: "devices",
     terms: [
-      term("name", "what NVIDIA calls the GPU"),
+      term("name", "NVIDIA's name for the GPU"),
       term("PCI bus id", "where the GPU is plugged in"),
       term("compute", "the compute capability: which generation of instructions the GPU has"),
       term("NUMA", "the part of the machine that is nearest to the GPU, if it has several"),

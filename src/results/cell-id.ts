@@ -18,13 +18,13 @@ import {
 import { parseSize } from "../settings/units.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
 
-// Without leading zeros: a cell has one id. More digits are no number that could be told from its neighbours.
+// Without leading zeros, so that a cell has one id. With more digits, neighbouring numbers are equal.
 const digits = "(?:0|[1-9]\\d{0,15})";
 const fewDigits = "(?:0|[1-9]\\d{0,2})";
 const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
 const number = `(${digits})`;
 
-/** What an id says of a parameter: the text before its value, the value's form and how it is read, and where it sorts. */
+/** A parameter in an id: the text before its value, the value's form and parser, and its sort order. */
 interface Part {
   before: string;
   form: string;
@@ -98,7 +98,7 @@ export function variantFields(cell: VariantFields): VariantFields {
   return Object.fromEntries(own.map((key) => [key, cell[key]]));
 }
 
-/** Where it stands among the variants of its plain cell, in the order of tables. */
+/** Its position among the variants of its plain cell, in the order of tables. */
 export function variantPlaces(cell: VariantFields): number[] {
   return variantParts
     .toReversed()

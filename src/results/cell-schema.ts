@@ -127,7 +127,7 @@ export const variantSchema = z.object({
 
 /** The parameters of a cell: those that its id names. */
 const cellSchema = z.object({
-  /** Of a copy between two devices the one that it comes from. */
+  /** The source device of a copy between two devices. */
   device: count,
   direction: z.enum(directions),
   memory: z.enum(memories),

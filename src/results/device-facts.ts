@@ -6,7 +6,7 @@ export const emulatedNotice = "emulated device: figures describe this machine's 
 /** The same among the notes of a tuning. */
 export const emulatedNote = `${emulatedNotice}.`;
 
-/** The notice that a result of this backend carries; null where its figures are a GPU's. */
+/** The notice in a result of this backend; null if its figures are from a GPU. */
 export function noticeOf(backend: BackendName): string | null {
   return backend === "emulated" ? emulatedNotice : null;
 }

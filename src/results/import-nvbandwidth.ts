@@ -114,7 +114,7 @@ function cellOf(
     warnings: [
       "one figure that nvbandwidth published: the sample is derived from it, and has no interval",
       ...(isBufferSizeAssumed
-        ? ["the size is nvbandwidth's default: its file does not record what it was"]
+        ? ["the size is nvbandwidth's default, because its file does not record the size"]
         : []),
       ...(ofDevice ? ["the rate is twice the published one, which counts a byte read and written once"] : []),
       ...(memory === "pinned" && mayHaveHugePages

@@ -102,7 +102,7 @@ export function describeSharing({ device, others, activityBefore }: SharingRecor
   ];
 }
 
-/** What could not be seen of other users, a sentence each, without a full stop; empty if all could. */
+/** Facts on other users that could not be read, a sentence each, without a full stop; empty if all could. */
 export function describeUnseen({ device, unseen }: SharingRecord): string[] {
   const reasons = {
     programs: "other programs: NVML does not list them here",

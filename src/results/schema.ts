@@ -237,9 +237,9 @@ export const resultSchema = z.object({
 export type ResultDocument = z.infer<typeof resultSchema>;
 /** Costs of a device's first use and of pinned memory. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
-/** What pinning buffers of one size costs. */
+/** The cost of pinning buffers of one size. */
 export type PinningRecord = ColdStart["pinning"][number];
-/** What starting the worker processes of a device took. */
+/** Time to start the worker processes of a device. */
 export type WorkerProcessCosts = z.infer<typeof workerProcessesSchema>;
 /** A device in a result. */
 export type DeviceRecord = z.infer<typeof deviceSchema>;

@@ -42,7 +42,7 @@ const settingSchema = z.object({
 
 const scoreSchema = z.object({
   batchesPerSecond: z.number().positive(),
-  /** 95 % interval; an end is null if too few batches came for it. */
+  /** 95 % interval; an end is null if too few batches arrived for it. */
   low: z.number().nonnegative().nullable(),
   high: z.number().positive().nullable(),
   /** False for a rough figure: the trial ended before all batches made ahead of its start had arrived. */

@@ -69,7 +69,7 @@ const plain = kind.onDemand(
   "tables for awk and screen readers: no rules, all labels in every row",
 );
 const plot = (curves: string) => kind.onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
-const ids = kind.onDemand("--ids", "call cells by their ids, as --cells takes them");
+const ids = kind.onDemand("--ids", "show cells by their ids, for --cells");
 const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
 const debug = kind.onDemand("--debug", "show where an error came from");
 
@@ -209,7 +209,7 @@ export const commandSettings = {
     ),
     writeReference: setting(
       "--write-reference <file>",
-      "also write what healthy GPUs here reach, for --reference of fleet and doctor",
+      "also write the rates of healthy GPUs here, for --reference of fleet and doctor",
       kind.text,
     ),
   },
@@ -276,7 +276,7 @@ export const commandSettings = {
     quick: kind.onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
     reference: setting(
       "--reference <file>",
-      "compare with machines that this site has recorded (form: docs/doctor.md)",
+      "compare with this reference of your own machines (format: docs/doctor.md)",
       kind.text,
     ),
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,

@@ -44,7 +44,7 @@ export const share: Kind<number, Quantity> = {
   form: "value",
   allowed: "a share such as 1% or 0.01",
   json: { type: "number" },
-  // As text a number below 1e-6 has an exponent, which nobody writes.
+  // A number below 1e-6 prints with an exponent, which users do not write.
   read: (given) =>
     typeof given === "number" && given > 0 && given <= 0.5 ? given : parsePercent(String(given)),
 };
@@ -131,7 +131,7 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
     json: { type: "integer" },
     read: (given) => {
       const value = digits.test(String(given)) ? Number(given) : Number.NaN;
-      // Any that is larger could not be told from its neighbours.
+      // A larger number is not distinguishable from its neighbours.
       if (Number.isSafeInteger(value)) return value;
       throw new PinbenchError("usage", `"${given}" is not a ${what}: it must be a whole number.`, {
         hint: value > 0 ? `The largest is ${Number.MAX_SAFE_INTEGER}.` : undefined,

@@ -65,7 +65,7 @@ const blockSettings = {
 /** The settings of blocks. */
 export const blockKeys = Object.keys(blockSettings) as (keyof typeof blockSettings)[];
 
-/** What the ids of `cells` say; none of these goes together with it. */
+/** Settings that the ids of `cells` contain, so they exclude `cells`. */
 export const saidByCellIds = [
   "devices",
   "preset",
@@ -284,13 +284,13 @@ export const fleetSettings = {
   ),
   significance: setting(
     "--significance <level>",
-    "chance of a false alarm in a group of like nodes (1%)",
+    "chance of a false alarm in a group of similar nodes (1%)",
     kind.significance,
     { default: 0.01 },
   ),
   reference: setting(
     "--reference <file>",
-    "judge GPUs first by this reference of the site's own machines (see --write-reference)",
+    "compare GPUs first with this reference of your own machines (see --write-reference)",
     kind.text,
   ),
 } as const;

@@ -11,7 +11,7 @@ export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
   python: setting(
     "--python <path>",
-    "Python interpreter of the training (python3, or the wheel's own)",
+    "Python interpreter of the training (python3, or that of the wheel's environment)",
     kind.text,
   ),
   collate: setting("--collate <file:name>", "collate_fn of the loader", kind.text),

@@ -280,9 +280,13 @@ function multiplication(range: string, factorText: string): (size: number) => nu
     });
   }
   if (factor <= 1) {
-    throw new PinbenchError("usage", `The range "${range}" never ends: times ${factor} nothing grows.`, {
-      hint: "Use a factor above 1.",
-    });
+    throw new PinbenchError(
+      "usage",
+      `The range "${range}" never ends: a factor of ${factor} increases nothing.`,
+      {
+        hint: "Use a factor above 1.",
+      },
+    );
   }
   return (size) => size * factor;
 }

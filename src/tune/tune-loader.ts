@@ -166,7 +166,7 @@ function failureOf({ tried, skipped }: Tuning): PinbenchError {
   }
   return new PinbenchError(
     "measurement",
-    "No setting could be measured: too few batches came within the budget.",
+    "No setting could be measured: too few batches arrived within the budget.",
     { hint: "Give more time with --budget, or take smaller batches." },
   );
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, runSmall, small, temporaryFolder } from "../helpers/run-cli.js";
 
-/** One sentence (and what to do about it) on one line of stderr, nothing else anywhere. */
+/** Requires one sentence with its hint on one line of stderr, and no other output. */
 function expectRefusal({ exitCode, stdout, stderr }: Finished, expectedCode: number, sentence: RegExp): void {
   expect(stderr).toMatch(sentence);
   expect(stderr).toMatch(/^pinbench: [^\n]+[.?]\n$/);
@@ -80,7 +80,7 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["--sizes", "NaN", /"NaN" is not a size/],
     ["--sizes", "16M", /does not say whether M counts in 1024s or 1000s\. Write 16MiB .* or 16MB/],
     ["--sizes", "1TiB", /a copy of 1 TiB is larger than the 16 GiB of memory of device 0/],
-    ["--sizes", "1KiB..1MiB*1", /never ends: times 1 nothing grows/],
+    ["--sizes", "1KiB..1MiB*1", /never ends: a factor of 1 increases nothing/],
     ["--sizes", "1KiB..1MiB+0", /never ends: its step is 0/],
     ["--sizes", "2MiB..1MiB*2", /never reaches its end/],
     ["--sizes", "1B..1GiB+1B", /more than 1000 sizes/],

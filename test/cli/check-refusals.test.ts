@@ -92,7 +92,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await refusal("--keep", baseline),
       2,
-      /baseline is an input, which writing would spoil\. Choose another path/,
+      /baseline is an input, which the output would overwrite\. Choose another path/,
     );
     expectSentence(
       await refusal("--keep", "."),

@@ -154,7 +154,7 @@ describe("pinbench fleet", () => {
     expect(await callCli(args, { cwd })).toMatchObject({
       stdout: "n05\n",
       stderr:
-        "pinbench: left out of the list of nodes, as it is not the name of one host: n4; $(reboot)\\n\n",
+        "pinbench: left out of the list of nodes, because it is not the name of one host: n4; $(reboot)\\n\n",
     });
     expect((await callCli([...args, "--quiet"], { cwd })).stderr).toBe("");
   });
@@ -165,7 +165,10 @@ describe("pinbench fleet", () => {
     for (const [args, sentence] of [
       [["nosuch"], /^pinbench: cannot read nosuch: there is no such file\. /],
       [["empty"], /^pinbench: there is no result of a node in empty\. /],
-      [["results", "--output", "results/fleet.json"], /lies in the input results, which writing would spoil/],
+      [
+        ["results", "--output", "results/fleet.json"],
+        /lies in the input results, which the output would overwrite/,
+      ],
       [["results", "--output", "fleet.pdf"], /names no format/],
       [["results", "--output", "fleet.svg"], /--chart does not name it/],
       [[], /the argument "path" is missing/],

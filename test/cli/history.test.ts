@@ -77,7 +77,11 @@ describe("check --history", () => {
     writeFileSync(file, "");
     const check = (...args: string[]) => callCli(["check", "--baseline", baseline, ...args]);
     expectSentence(await check("--history", file), 2, /cannot write .*file: .*/);
-    expectSentence(await check("--history", baseline), 2, /lies in the input .*, which writing would spoil/);
+    expectSentence(
+      await check("--history", baseline),
+      2,
+      /lies in the input .*, which the output would overwrite/,
+    );
     expectSentence(await check("--keep-last", "5"), 2, /--keep-last has no effect without --history\./);
     expectSentence(await check("--history", file, "--keep-last", "0"), 2, /whole number from 1/);
     expect(readdirSync(baseline)).not.toContain("history.jsonl");

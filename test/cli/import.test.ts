@@ -29,7 +29,7 @@ describe("pinbench import nvbandwidth", () => {
     });
     const [time, size, left, ...rest] = stderr.trimEnd().split("\n");
     expect(time).toMatch(/^pinbench: .*that of the file, 2026-03-04T05:06:07\.000Z/);
-    expect(size).toMatch(/^pinbench: the buffer size is taken to be 512 MiB, .*--buffer-size/);
+    expect(size).toMatch(/^pinbench: the buffer size is assumed to be 512 MiB, .*--buffer-size/);
     expect(left).toMatch(
       /^pinbench: left out: .*host_to_device_memcpy_sm, device_to_host_memcpy_sm \(.*mapped.*\)/,
     );

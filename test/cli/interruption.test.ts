@@ -68,8 +68,8 @@ describe("a signal in the middle of a run", () => {
     child.kill("SIGINT");
     const { exitCode, stdout, stderr } = await finished;
     expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
-    expect(stdout).toContain("! interrupted: these are the figures measured until then\n");
-    expect(stdout).toContain("not finished: what was measured until the run ended");
+    expect(stdout).toContain("! interrupted: these figures were measured before that\n");
+    expect(stdout).toContain("not finished: figures measured before the run ended");
   });
 
   it("SIGKILL leaves FILE as it was, and FILE.partial", async () => {

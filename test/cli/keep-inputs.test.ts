@@ -8,13 +8,13 @@ import { temporaryFolder } from "../helpers/run-cli.js";
 
 describe("an output is never what a command reads", () => {
   it.each([
-    ["before", "before is an input, which writing would spoil"],
-    ["before/a.json", "before/a.json lies in the input before, which writing would spoil"],
-    ["before/new.json", "before/new.json lies in the input before, which writing would spoil"],
-    ["after/sub/../a.json", "after/sub/../a.json lies in the input after, which writing would spoil"],
-    ["link.json", "link.json lies in the input before, which writing would spoil"],
-    ["nowhere.json", "nowhere.json lies in the input before, which writing would spoil"],
-    ["folder/b.xml", "folder/b.xml lies in the input before, which writing would spoil"],
+    ["before", "before is an input, which the output would overwrite"],
+    ["before/a.json", "before/a.json lies in the input before, which the output would overwrite"],
+    ["before/new.json", "before/new.json lies in the input before, which the output would overwrite"],
+    ["after/sub/../a.json", "after/sub/../a.json lies in the input after, which the output would overwrite"],
+    ["link.json", "link.json lies in the input before, which the output would overwrite"],
+    ["nowhere.json", "nowhere.json lies in the input before, which the output would overwrite"],
+    ["folder/b.xml", "folder/b.xml lies in the input before, which the output would overwrite"],
   ])("compare --output %s", async (path, sentence) => {
     const cwd = sides({});
     mkdirSync(join(cwd, "after/sub"));
@@ -42,7 +42,7 @@ describe("an output is never what a command reads", () => {
       expectSentence(
         await callCli(args, { cwd }),
         2,
-        new RegExp(`: ${output} is an input, which writing would spoil`),
+        new RegExp(`: ${output} is an input, which the output would overwrite`),
       );
     }
     expect(readFileSync(join(cwd, "before/a.json"), "utf8")).toBe(text);
@@ -63,7 +63,11 @@ describe("an output is never what a command reads", () => {
       ["--keep", join(baseline, "kept/deeper")],
     ] as const) {
       const finished = await callCli(["check", "--baseline", "main", flag, path], { cwd });
-      expectSentence(finished, 2, new RegExp(`: ${path} lies in the input main, which writing would spoil`));
+      expectSentence(
+        finished,
+        2,
+        new RegExp(`: ${path} lies in the input main, which the output would overwrite`),
+      );
     }
     expect(filesIn(baseline)).toEqual(before);
   });
@@ -71,7 +75,11 @@ describe("an output is never what a command reads", () => {
   it("nor the file that is imported", async () => {
     const cwd = folderOf({ "a.json": "{}" });
     const args = ["import", "nvbandwidth", "a.json", "--output", "./a.json"];
-    expectSentence(await callCli(args, { cwd }), 2, /: \.\/a\.json is an input, which writing would spoil/);
+    expectSentence(
+      await callCli(args, { cwd }),
+      2,
+      /: \.\/a\.json is an input, which the output would overwrite/,
+    );
     expect(readFileSync(join(cwd, "a.json"), "utf8")).toBe("{}");
   });
 });

@@ -115,7 +115,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
       script,
     });
     expect(finished.exitCode, finished.stderr).toBe(exitCode);
-    expect(finished.stderr).toContain("! interrupted: these are the results until then\n");
+    expect(finished.stderr).toContain("! interrupted: these results were measured before that\n");
     expect(finished.stderr).toMatch(/^=> num_workers=/m);
     await expectNothingLeft(finished);
   });

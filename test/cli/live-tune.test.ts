@@ -129,7 +129,7 @@ describe.concurrent("a job that ends before the search does", () => {
     const run = await tune(["sh", "-c", job], ...flags);
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "the rest\n" });
-    expect(stderr).toContain("! the job ended before the search: these are the results until then");
+    expect(stderr).toContain("! the job ended before the search: these results were measured before that");
     expect(stderr).toContain("pinbench: the command ended with exit code 3.\n");
     expect(saved(file).run.status).toBe("ended");
     await expectNothingLeft(run);

@@ -132,7 +132,7 @@ describe("pinbench report", () => {
     expectSentence(await report(newer), 2, /has schemaVersion 2, and this pinbench reads version 1/);
     expectSentence(await report(jsonFile({ ...buildTuning(), schemaVersion: 2 })), 2, /has schemaVersion 2/);
     expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but not a document of pinbench/);
-    expectSentence(await report(imported), 2, /is nvbandwidth's.*pinbench import nvbandwidth/);
+    expectSentence(await report(imported), 2, /is a result of nvbandwidth.*pinbench import nvbandwidth/);
     expectSentence(
       await report(jsonFile({ ...buildTuning(), tried: 7 })),
       2,
@@ -146,7 +146,7 @@ describe("pinbench report", () => {
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {
     const own = join(temporaryFolder(), "own.html");
     copyFileSync(quick, own);
-    expectSentence(await report(own, "--output", own), 2, /is an input, which writing would spoil/);
+    expectSentence(await report(own, "--output", own), 2, /is an input, which the output would overwrite/);
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "report.html"), "<h1>coverage</h1>");
     const refused = await callCli(["report", quick], { cwd });

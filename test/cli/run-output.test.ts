@@ -68,7 +68,7 @@ describe("pinbench run", () => {
       env: { CUDA_VISIBLE_DEVICES: "" },
     });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^pinbench: .*: measuring the emulated device instead\.\n$/);
+    expect(stderr).toMatch(/^pinbench: measuring the emulated device, because .*\.\n$/);
     expect(stdout).toContain(emulatedNotice);
   });
 

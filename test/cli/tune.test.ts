@@ -50,7 +50,7 @@ describe("pinbench tune of generated samples", () => {
     async () => {
       const short = [...data, "--budget", "1s", "--max-workers", "0"];
       const { stdout, stderr } = await callCli(["tune", ...short]);
-      expect(stderr).toMatch(/^pinbench: .*: measuring the emulated device instead\.\n/);
+      expect(stderr).toMatch(/^pinbench: measuring the emulated device, because .*\.\n/);
       expect(stdout).toContain("\n! emulated device: ");
       for (const flags of [["--json"], ["--format", "env"], ["--format", "python"]]) {
         const { exitCode, stderr: refusal } = await callCli(["tune", ...short, ...flags]);
@@ -128,7 +128,7 @@ describe("pinbench tune of generated samples", () => {
     expect(exitCode).toBe(4);
     expect(stdout).toContain("=> no setting could be measured");
     expect(stderr).toBe(
-      "pinbench: No setting could be measured: too few batches came within the budget. Give more time with --budget, or take smaller batches.\n",
+      "pinbench: No setting could be measured: too few batches arrived within the budget. Give more time with --budget, or take smaller batches.\n",
     );
   });
 
@@ -283,7 +283,7 @@ describe("Ctrl-C", () => {
   it("ends the search with what was found until then", async () => {
     const { exitCode, stdout, stderr } = await interrupted("sleeping.py:Sleeping", "SIGINT");
     expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
-    expect(stdout).toContain("! interrupted: these are the results until then\n");
+    expect(stdout).toContain("! interrupted: these results were measured before that\n");
     expect(stdout).toMatch(/^ +0 +no +- +\d+\.\d ±/m);
     expect(stdout).toMatch(/^=> num_workers=\d /m);
   });

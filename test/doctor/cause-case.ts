@@ -27,7 +27,7 @@ export interface CauseCase {
   says?: string;
 }
 
-/** 20 % below what is expected, on every node. */
+/** 20 % below the expected rate, on every node. */
 export const slow = { pinned: rates(44, 44), nodes: [] };
 /** The healthy link under load. */
 export const link = healthyHealth.link!;

@@ -244,7 +244,7 @@ describe("a cause is found, and nothing else is said", () => {
       }),
     );
     expect(first).toMatchObject({ cause: "link-narrow", weight: "costs", sureness: "likely" });
-    expect(first!.fix).toContain("On the host");
+    expect(first!.fix).toContain("on the host");
   });
 
   it("what a narrow link explains is not said of a process that has the device open", () => {

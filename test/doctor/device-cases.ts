@@ -81,7 +81,7 @@ export const deviceCases: readonly CauseCase[] = [
     change: { measured: { hostShare: { h2d: 0.98, d2h: 0.97 } } },
     cause: "copies-wait",
     weight: "risk",
-    says: "the call takes 98 % to the device and 97 % back",
+    says: "98 % to the device and 97 % back",
   },
   {
     what: "both directions that share what one can carry",

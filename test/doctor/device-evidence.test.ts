@@ -5,8 +5,7 @@ import { healthyExamination, link, saysOf, slow } from "./cause-case.js";
 
 /** What is said of devices, word by word, and from which figure on. */
 
-const slowText = (than: string) =>
-  `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what ${than}`;
+const slowText = (than: string) => `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below ${than}`;
 
 describe("a device that another process uses", () => {
   const shared = (change: DeviceChange) => saysOf("device-shared", {}, change);
@@ -58,7 +57,7 @@ describe("a device that another process uses", () => {
     });
     expect(found!.evidence).toHaveLength(7);
     expect(found!.evidence[4]).toContain("104");
-    expect(found!.evidence.slice(5)).toEqual(["2 more programs", slowText("is expected")]);
+    expect(found!.evidence.slice(5)).toEqual(["2 more programs", slowText("the expected rate")]);
     const [five] = shared({ measured: slow, other: { others: others.slice(0, 5) } });
     expect(five!.evidence).toHaveLength(6);
     expect(shared({ measured: slow, other: { others: [] } })).toEqual([]);
@@ -80,7 +79,7 @@ describe("a device that another process uses", () => {
     const [found] = shared({ measured: slow, other: { ...activity(90, 0, 0).other, others: null } });
     expect(found).toMatchObject({
       claim: { leaves: { h2d: expect.closeTo(0.1), d2h: expect.closeTo(0.1) }, bound: "at most" },
-      evidence: [expect.stringContaining("kernels ran 90 %"), slowText("is expected")],
+      evidence: [expect.stringContaining("kernels ran 90 %"), slowText("the expected rate")],
     });
   });
 });
@@ -115,7 +114,7 @@ describe("clocks that are held down", () => {
           "power: 118 of 700 W",
         ],
         claim: { leaves: { h2d: 0.5, d2h: 0.5 }, bound: "at most" },
-        fix: "Look at fans, air flow and heat sink of this device.",
+        fix: "Check this device's fans, air flow and heat sink.",
         sureness: "likely",
       },
     ]);
@@ -172,7 +171,7 @@ describe("clocks that are held down", () => {
       {
         weight: "risk",
         evidence: ["memory clock under load: 1799 of 2000 MHz"],
-        fix: "Give the clock back: nvidia-smi -i 0 --reset-memory-clocks.",
+        fix: "Unlock the clock: nvidia-smi -i 0 --reset-memory-clocks.",
       },
     ]);
     expect(low(1799)[0]).not.toHaveProperty("claim");
@@ -202,7 +201,7 @@ describe("errors of a device", () => {
     expect(memory({ health: { retirementPending: true } })).toMatchObject([
       {
         summary: "The next reset retires parts of the device's memory.",
-        evidence: ["pages or rows wait for a reset to be retired or remapped"],
+        evidence: ["a reset is pending, to retire pages or to remap rows"],
       },
     ]);
     const { before } = healthyExamination().devices[0]!.health;

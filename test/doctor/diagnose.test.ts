@@ -73,7 +73,7 @@ describe("a diagnosis", () => {
       verdict: "healthy",
       findings: [],
       reason:
-        "Pinned copies reach what healthy machines of this kind do. Pageable ones reach 11.3 GB/s, for which there is no reference.",
+        "Pinned copies are as fast as on healthy machines of this kind. Pageable copies reach 11.3 GB/s; there is no reference for them.",
     });
   });
 
@@ -379,7 +379,7 @@ describe("what a verdict claims", () => {
   it("leaves out pageable copies, of which nothing is known", () => {
     const pageable = rates(0.4, 0.7);
     expect(diagnosisOf(measured({ ...healthyMeasurements, pageable })).reason).toBe(
-      "Pinned copies reach what healthy machines of this kind do. Pageable ones reach 0.40 GB/s, for which there is no reference.",
+      "Pinned copies are as fast as on healthy machines of this kind. Pageable copies reach 0.40 GB/s; there is no reference for them.",
     );
   });
 

@@ -42,7 +42,7 @@ describe("the text of a diagnosis", () => {
 describe("the line for health checks", () => {
   it("is OK if nothing is wrong", () => {
     expect(drawn(diagnosisKind, healthy, "nhc", screen)).toMatch(
-      /^OK: {2}pinbench doctor: {2}Pinned copies reach [^\n]*\n$/,
+      /^OK: {2}pinbench doctor: {2}Pinned copies are [^\n]*\n$/,
     );
   });
 

@@ -325,7 +325,7 @@ describe("what was not seen", () => {
       ]),
     );
     expect(unseen(machineTree({ ...files, "var/log/kern.log": null }))).toEqual([
-      "payload and read request sizes, relaxed ordering, ACS: the kernel shows them to root alone, outside of containers",
+      "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
       "Xid errors: this user may not read the kernel's log",
     ]);
   });

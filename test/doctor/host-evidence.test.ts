@@ -39,9 +39,9 @@ describe("a copy that takes long after a rest", () => {
         evidence: [
           "device 0, copies of 4 KiB: 8.2 us one after the other, 96.0 us after a rest",
           "the CPU may sleep in C6 (290 us to wake up)",
-          "frequency governor: performance; policy of links: default",
+          "frequency governor: performance; link power policy: default",
         ],
-        fix: "Where small copies count, keep the CPU awake: cpupower idle-set --disable-by-latency 20.",
+        fix: "If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency 20.",
         sureness: "likely",
       },
     ]);
@@ -133,11 +133,11 @@ describe("CPUs that a process may use", () => {
   it("are too few cores below four, if they are not all that there are", () => {
     expect(shared(6, 3)).toMatchObject([
       {
-        summary: "The 6 CPUs that this process may use are 3 cores: threads that copy share them.",
+        summary: "The 6 CPUs that this process may use are on 3 cores, so copying threads share a core.",
         evidence: ["CPUs allowed: 0, 1, 2, 3, 4, 5, of 16 (thread_siblings_list)"],
       },
     ]);
-    expect(shared(2, 1)[0]!.summary).toContain("are one core:");
+    expect(shared(2, 1)[0]!.summary).toContain("are on one core,");
     for (const none of [shared(8, 4), shared(2, 2), shared(6, null), shared(6, 3, 6), shared(6, 3, null)]) {
       expect(none).toEqual([]);
     }
@@ -145,7 +145,7 @@ describe("CPUs that a process may use", () => {
 
   it("have a quota that is too small below two", () => {
     expect(saysOf("cpu-quota-low", { host: { cpuQuota: 1.5 } })).toMatchObject([
-      { evidence: ["quota of the cgroup, in CPUs: 1.5"] },
+      { evidence: ["cgroup quota: 1.5 CPUs"] },
     ]);
     for (const cpuQuota of [2, null]) expect(saysOf("cpu-quota-low", { host: { cpuQuota } })).toEqual([]);
   });
@@ -218,7 +218,7 @@ describe("registered memory", () => {
     const unlimited = refused({ host: { memlockLimitBytes: null }, memory: { strictOvercommit: true } });
     expect(unlimited).toMatchObject([
       {
-        evidence: ["NOT_PERMITTED", "the kernel gives no more memory than it has (vm.overcommit_memory=2)"],
+        evidence: ["NOT_PERMITTED", "the kernel does not overcommit memory (vm.overcommit_memory=2)"],
         fix: expect.stringContaining("Let programs allocate pinned memory instead"),
       },
     ]);
@@ -306,7 +306,7 @@ describe("memory", () => {
     expect(pool(80 * GiB, 60 * GiB)).toMatchObject([
       {
         summary: expect.stringMatching(/^60 GiB of memory/),
-        evidence: ["pool of huge pages: 80 GiB, free of it: 60 GiB"],
+        evidence: ["huge pages reserved: 80 GiB, unused: 60 GiB"],
       },
     ]);
     for (const none of [pool(80 * GiB, 50 * GiB), pool(null, 60 * GiB), pool(80 * GiB, null)]) {

@@ -40,7 +40,7 @@ describe("a device's links", () => {
     expect(expectedFor).toBe(card);
   });
 
-  it("have the lesser of what both ends tell, and of one end what that tells", () => {
+  it("have the lower speed of both ends, or the only known one", () => {
     const health = { before: null, underLoad: null, after: null };
     const of = (...ports: Partial<PciPort>[]) =>
       linksWith(withPorts(ports, { measured: slowest, other: { health } as never })).links.map(
@@ -101,8 +101,7 @@ describe("a link that has trained down", () => {
   it("is reported with both its ends, and with the half that it leaves", () => {
     expect(narrow(x8)).toMatchObject([
       {
-        summary:
-          "The device's PCIe link runs at gen5 x8 while copies are made; card and slot support gen5 x16.",
+        summary: "The device's PCIe link runs at gen5 x8 during copies; card and slot support gen5 x16.",
         evidence: [`${gpu.name} to ${downstream.name}: gen5 x8 of gen5 x16`],
         claim: { leaves: { h2d: expect.closeTo(0.5), d2h: expect.closeTo(0.5) }, bound: "limit" },
         fix: expect.stringContaining("reseat the card"),
@@ -231,8 +230,8 @@ describe("errors of a link", () => {
         weight: "costs",
         evidence: [
           expect.any(String),
-          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what is expected",
-          "so many errors take 16.6 % of the time at most",
+          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below the expected rate",
+          "these errors take at most 16.6 % of the time",
         ],
         claim: {
           leaves: { h2d: expect.closeTo(20 / 23.968), d2h: expect.closeTo(20 / 23.968) },

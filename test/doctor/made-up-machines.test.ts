@@ -46,7 +46,7 @@ describe("counters that cannot be true", () => {
     expect(found.findings[0]!.cause).toBe("unexplained");
     expect(causeOf(found, "link-errors")).toBeUndefined();
     expect(found.unseen).toContain(
-      "replay counter of device 0: it rose by 4294967292, more than there were packets, so it is not true",
+      "replay counter of device 0: it rose by 4294967292, more than there were packets, so the counter is wrong",
     );
   });
 
@@ -54,7 +54,7 @@ describe("counters that cannot be true", () => {
     const found = examined([{ after: { replays: 3 + 300_000 }, measured: half }]);
     expect(causeOf(found, "link-errors")).toMatchObject({
       weight: "costs",
-      evidence: expect.arrayContaining(["so many errors take 93.8 % of the time at most"]),
+      evidence: expect.arrayContaining(["these errors take at most 93.8 % of the time"]),
     });
   });
 
@@ -91,7 +91,7 @@ describe("what a machine is not accused of", () => {
       cause: "unexplained",
       sureness: "possible",
       action: "monitor",
-      fix: "Examine the device again when other programs leave it and the CPUs alone.",
+      fix: "Examine the device again when no other program uses it or the CPUs.",
     });
     expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
   });

@@ -23,9 +23,9 @@ describe("NUMA nodes", () => {
     expect(found).toMatchObject([
       {
         summary:
-          "Memory and CPUs of NUMA node 0 are nearer to the device than those of node 1, which the firmware says it is attached to.",
+          "Memory and CPUs of NUMA node 0 are nearer to the device than those of node 1, its own node according to the firmware.",
         evidence: [
-          "as the system places it: 41.2 GB/s to the device, 38.9 GB/s back",
+          "where the system places memory: 41.2 GB/s to the device, 38.9 GB/s back",
           "on node 0: 55.6 GB/s to the device, 55.2 GB/s back",
           "on node 1: 41.2 GB/s to the device, 38.9 GB/s back",
           "this process may use 1 of node 0's 8 CPUs",
@@ -48,7 +48,7 @@ describe("NUMA nodes", () => {
       { node: 1, cpus: [4, 5], physicalPackage: 1 },
     ];
     const machine = { ...others, nodes };
-    const evidence = "node 0 has 3 CPUs; the affinity mask or cpuset of this process leaves none of them";
+    const evidence = "node 0 has 3 CPUs; this process's affinity mask or cpuset allows none of them";
     expect(saysOf("numa-far", machine)).toMatchObject([
       { weight: "risk", evidence: [evidence], sureness: "possible" },
     ]);
@@ -58,7 +58,7 @@ describe("NUMA nodes", () => {
         weight: "costs",
         evidence: [
           evidence,
-          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what is expected",
+          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below the expected rate",
         ],
         claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
         sureness: "likely",

@@ -4,8 +4,7 @@ import { healthyExamination, saysOf, slow } from "./cause-case.js";
 
 /** What is said of the platform that devices are part of, word by word, and from which figure on. */
 
-const slowText = (than: string) =>
-  `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below what ${than}`;
+const slowText = (than: string) => `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below ${than}`;
 const healthyPath = healthyExamination().devices[0]!.path;
 
 /** Health that NVML told under load alone. */
@@ -22,7 +21,7 @@ describe("a device that is divided", () => {
     expect(mig({ health: { migEnabled: true } })[0]).not.toHaveProperty("claim");
     expect(mig({ facts: { name: "NVIDIA A100 MIG 1g.10gb" }, measured: slow })).toMatchObject([
       {
-        evidence: ["its name: NVIDIA A100 MIG 1g.10gb", slowText("the whole device reaches")],
+        evidence: ["its name: NVIDIA A100 MIG 1g.10gb", slowText("the whole device's rate")],
         claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
       },
     ]);
@@ -112,7 +111,7 @@ describe("confidential computing", () => {
         weight: "risk",
         summary:
           "Asynchronous copies of pinned memory to the device block here: the calls return only when the copy is done.",
-        evidence: ["of a pinned copy's time, the call takes 50 % to the device and 0 % back"],
+        evidence: ["share of a pinned copy's time spent in its call: 50 % to the device and 0 % back"],
       },
     ]);
     expect(wait(share(0.5, 0.5))[0]!.summary).toMatch(/^Asynchronous copies of pinned memory block here: /);
@@ -238,7 +237,7 @@ describe("copies that share a way", () => {
     expect(shared(together(44.9, 45))).toMatchObject([
       {
         device: 0,
-        summary: "The device shares a way to the CPU with device 1, and is slower while all copy than alone.",
+        summary: "The device shares a way to the CPU with device 1, and is slower when all copy at once.",
         evidence: [
           "alone: 50.0 GB/s to the device, 50.0 GB/s back",
           "all devices together: 44.9 GB/s to the device, 45.0 GB/s back",

@@ -28,7 +28,7 @@ describe("ports of a path", () => {
     expect(small(payload(128, 512, 256, 512, 512))).toMatchObject([
       {
         weight: "costs",
-        summary: "Packets carry at most 128 bytes, and all ports of the path support 256.",
+        summary: "Packets carry at most 128 bytes, but all ports of the path support 256.",
         evidence: [`Max_Payload_Size of ${gpu.name}: 128 of 256 bytes`],
         claim: { leaves: { h2d: expect.closeTo(128 / 152 / (256 / 280)) }, bound: "limit" },
       },

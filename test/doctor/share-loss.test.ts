@@ -31,7 +31,7 @@ describe("a cause costs at most what its mechanism can", () => {
     expect(findings.find(({ cause }) => cause === "link-errors")).toMatchObject({
       weight: "risk",
       cost: null,
-      evidence: expect.arrayContaining(["so many errors take 0.1 % of the time at most"]),
+      evidence: expect.arrayContaining(["these errors take at most 0.1 % of the time"]),
     });
     expect(findings[0]).toMatchObject({
       cause: "unexplained",
@@ -162,7 +162,7 @@ describe("what the measured rate refutes is dropped", () => {
   ])("a bridge %s, while copies reach 55 GB/s", (_, files, text) => {
     const { findings, verdict, unseen } = diagnosisOf({}, files);
     expect({ findings, verdict }).toEqual({ findings: [], verdict: "healthy" });
-    expect(unseen.join("\n")).toContain(`${text}: copies were faster, so it is not true`);
+    expect(unseen.join("\n")).toContain(`${text}: copies were faster, so the report is wrong`);
   });
 
   it("a slot of generation 4 that NVML tells of: the card's own link is what counts", () => {

@@ -67,7 +67,7 @@ describe("a verdict", () => {
     const link = "its link is not known";
     const part = "a part of a GPU shares its link with others";
     const past = "copies do not go over PCIe";
-    expect(reason({})).toContain(`healthy: ${link}, so that`);
+    expect(reason({})).toContain(`healthy: ${link}, so there`);
     expect(reason({ facts: { name: "NVIDIA A10-8Q" } })).toContain(`: ${part}, so`);
     expect(reason({ health: { migEnabled: true } })).toContain(`: ${part}, so`);
     expect(reason({ facts: { integrated: true } }, { health: { c2cLinks: 1 } })).toContain(`: ${past}, so`);
@@ -122,18 +122,20 @@ describe("a verdict", () => {
     const pageable = (h2d: number | null, d2h: number | null): DeviceChange => ({
       measured: { pageable: rates(h2d, d2h) },
     });
-    expect(diagnosed([pageable(9, 8), pageable(7, null)]).reason).toContain("Pageable ones reach 7.00 GB/s");
+    expect(diagnosed([pageable(9, 8), pageable(7, null)]).reason).toContain(
+      "Pageable copies reach 7.00 GB/s",
+    );
     expect(diagnosed([pageable(null, null)]).reason).toBe(
-      "Pinned copies reach what healthy machines of this kind do.",
+      "Pinned copies are as fast as on healthy machines of this kind.",
     );
   });
 
-  it("is healthy of copies that are slow as they must be", () => {
+  it("is healthy if a finding explains slow copies", () => {
     const divided = { ...slow, health: { migEnabled: true } };
     expect(diagnosed([divided])).toMatchObject({
       verdict: "healthy",
       reason:
-        "Copies are slower than on other machines of this kind, as they must be here: the findings say why.",
+        "Copies are slower than on other machines of this kind, as expected here: the findings say why.",
     });
   });
 });
@@ -156,7 +158,7 @@ describe("a finding", () => {
     expect(findings[0]).toMatchObject({
       cause: "device-fails",
       device: 1,
-      summary: "Device 1 (NVIDIA H100 80GB HBM3) could not be measured to the end.",
+      summary: "Device 1 (NVIDIA H100 80GB HBM3) could not be measured completely.",
       fix: "Check the kernel log and nvidia-smi, then reset the device or reboot.",
       action: "reset",
     });
@@ -200,7 +202,7 @@ describe("a finding", () => {
         device: 0,
         evidence: ["to the device: 44.9 GB/s with the others, instead of the expected 50.0 GB/s"],
         cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(5.1), copies: "together" },
-        fix: expect.stringContaining("memory modules are missing or on one node"),
+        fix: expect.stringContaining("memory modules are missing or all on one node"),
       },
     ]);
   });

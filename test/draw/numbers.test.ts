@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  formatBandwidth,
   formatChange,
   formatGBps,
   formatHalfWidth,
@@ -25,6 +26,16 @@ describe("numbers for people", () => {
     [0, "0.00"],
   ])("shows a rate of %f GB/s as %s, never rounded up", (rate, shown) => {
     expect(formatGBps(rate)).toBe(shown);
+  });
+
+  it("gives a small bandwidth a smaller unit", () => {
+    expect([55.37, 0.1, 0.0307, 0.000307, 0.00002].map(formatBandwidth)).toEqual([
+      "55.3 GB/s",
+      "0.10 GB/s",
+      "30.7 MB/s",
+      "0.30 MB/s",
+      "20.0 kB/s",
+    ]);
   });
 
   it("rounds times up, for less is better", () => {

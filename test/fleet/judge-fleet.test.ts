@@ -151,7 +151,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
   it("say what a node lacks that its like have, and hold the rest of it against them", () => {
     const fleet = judged([...nodeResults(11), nodeResult("n11", { gpus: 1, speed: pinnedAt(0.5) })]);
     expect(fleet.groups).toHaveLength(1);
-    expect(fleet.nodes.at(-1)!.notes).toEqual(["it has 1 GPU, and nodes like it have 2"]);
+    expect(fleet.nodes.at(-1)!.notes).toEqual(["it has 1 GPU, and similar nodes have 2"]);
     expect(fleet.outliers.map(({ host, device }) => [host, device])).toEqual([["n11", 0]]);
   });
 
@@ -189,7 +189,7 @@ describe("places", () => {
     const fleet = judged(nodeResults(12, parts));
     expect(fleet.outliers).toEqual([]);
     expect(fleet.groups[0]!.slowPlaces.map(({ reason }) => reason)).toEqual([
-      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. The figures do not show whether they are built so; each is compared with GPUs in the same place.",
+      "Slot 1 (0000:20:00.0) is slow in all 12 nodes: 20 % slower than others in h2d pinned 64 MiB. The figures do not show whether this is by design; each is compared with GPUs in the same place.",
     ]);
     const slower = judged(nodeResults(12, { ...parts, n04: { speed: pinnedAt(0.6, 1) } }));
     expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n04", 1]]);
@@ -211,7 +211,7 @@ describe("places", () => {
   it("are not known of one node, which says so", () => {
     const [group] = judged(nodeResults(1, { n00: { gpus: 8, speed: pinnedAt(0.88, 7) } })).groups;
     expect(group!.tooFew).toMatch(
-      /Its GPUs .*; one node does not show whether a slower GPU has a fault or is built so\.$/,
+      /Its GPUs .*; one node does not show whether a slower GPU has a fault or is slower by design\.$/,
     );
   });
 });
@@ -347,7 +347,7 @@ describe("fresh processes on suspects", () => {
   });
 });
 
-describe("a reference of what healthy machines reach", () => {
+describe("a reference of healthy machines' rates", () => {
   const referenceOf = () => ({ h2d: 55, d2h: 55, together: null, tolerance: 0.05, source: "recordings" });
 
   it("shows a group that is slow as a whole", () => {
@@ -356,7 +356,7 @@ describe("a reference of what healthy machines reach", () => {
     const [group] = judged(nodeResults(6, parts), { referenceOf }).groups;
     expect(group!.cells[0]!.shareOfReference).toBeCloseTo(0.5, 1);
     expect(group!.slowAsAWhole).toMatch(
-      /^All 12 GPUs are slow: 27\.\d( to 27\.\d)? GB\/s in h2d pinned 64 MiB, 50 % of what healthy machines reach \(recordings\)\.$/,
+      /^All 12 GPUs are slow: 27\.\d( to 27\.\d)? GB\/s in h2d pinned 64 MiB, 50 % of healthy machines' rates \(recordings\)\.$/,
     );
   });
 

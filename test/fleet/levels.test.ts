@@ -79,7 +79,7 @@ describe("one GPU that is left beside a slow one, with nothing to show the noise
     expect(named(fleet)).toEqual(["n01 0"]);
     expect(fleet.groups[0]!.slowAsAWhole).toBeNull();
     expect(fleet.groups[0]!.tooFew).toMatch(
-      /^n00's GPU 0 is (9\.\d|10) % below healthy machines in h2d pinned 64 MiB, which may be noise: no healthy GPU like it shows how much such figures vary\. Measure it again\.$/,
+      /^n00's GPU 0 is (9\.\d|10) % below healthy machines in h2d pinned 64 MiB, which may be noise: no similar healthy GPU shows how much such figures vary\. Measure it again\.$/,
     );
     expect(fleet.suspects).toEqual(["n01", "n00"]);
   });

@@ -274,7 +274,7 @@ describe("places of slow GPUs, by hand", () => {
       }).groups[0]!;
     expect(known(46)).toMatchObject({
       slowPlaces: [],
-      notes: [expect.stringContaining("within what healthy machines reach")],
+      notes: [expect.stringContaining("as fast as healthy machines")],
     });
     expect(known(46, { isOfKind: false }).slowPlaces).toHaveLength(1);
   });

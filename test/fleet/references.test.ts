@@ -100,7 +100,7 @@ describe("the reference of a group's GPUs", () => {
 
   it("tells a group whose fastest GPU is below it, in the cell that lost most, with the range", () => {
     expect(wholeOf([40, 40.2, 39.8, 40])).toBe(
-      "All 4 GPUs are slow: 39.8 to 40.2 GB/s in h2d pinned 64 MiB, 72 to 73 % of what healthy machines reach (recordings).",
+      "All 4 GPUs are slow: 39.8 to 40.2 GB/s in h2d pinned 64 MiB, 72 to 73 % of healthy machines' rates (recordings).",
     );
     expect(
       wholeOf([
@@ -108,11 +108,9 @@ describe("the reference of a group's GPUs", () => {
         { pinned: 40, back: 20 },
       ]),
     ).toBe(
-      "All 2 GPUs are slow: 20 GB/s in d2h pinned 64 MiB, 40 % of what healthy machines reach (recordings).",
+      "All 2 GPUs are slow: 20 GB/s in d2h pinned 64 MiB, 40 % of healthy machines' rates (recordings).",
     );
-    expect(wholeOf([20])).toMatch(
-      /^Its only GPU is slow: 20 GB\/s in h2d pinned 64 MiB, 36 % of what healthy/,
-    );
+    expect(wholeOf([20])).toMatch(/^Its only GPU is slow: 20 GB\/s in h2d pinned 64 MiB, 36 % of healthy/);
     expect(wholeOf([40, 40, 55, 40])).toBeNull();
     expect(wholeOf([{ pageable: 1 }])).toBeNull();
   });
@@ -123,7 +121,7 @@ describe("the reference of a group's GPUs", () => {
     expect(wholeOf([52.3, 52.3, 52.3], { tolerance: 0.01 })).toBeNull();
     expect(wholeOf([52.2, 52.2, 52.2], { tolerance: 0.01 })).not.toBeNull();
     expect(wholeOf([20, 20, 20], { isOfKind: false })).toMatch(
-      /36 % of what other GPUs reach over such a link \(recordings\)\.$/,
+      /36 % of other GPUs' rates over such a link \(recordings\)\.$/,
     );
   });
 });

@@ -8,18 +8,18 @@ import { callCliAlone } from "./in-process.js";
 import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
-/** Speeds, relative to what the machine does, that no noise makes up for: a check against them has one verdict. */
+/** Relative speeds that no noise hides: a check against them has only one verdict. */
 export const certainly = { slower: 100, faster: 0.01 } as const;
 
-/** Of the small sweep: a cell a direction. */
+/** The cells of the small sweep, one for each direction. */
 const twoCells = ["--memory", "pinned"];
 
-/** What the baselines of a file of tests are made from: measured once. */
+/** The run from which a test file's baselines are made; measured once. */
 let measured: ReturnType<typeof measureSmall> | undefined;
 
 /**
- * A baseline of five runs, which hardly differ, from this machine's emulated device, as if it had been `speed` times
- * as fast. `change` is made to each of its documents.
+ * A baseline of five similar runs from this machine's emulated device, as if it had been `speed` times
+ * as fast. `change` is applied to each document.
  */
 export async function baselineAt(
   speed: number,
@@ -47,7 +47,7 @@ export async function baselineOf(
   return folder;
 }
 
-/** All of a folder's files, to tell whether any was touched. */
+/** All of a folder's files, to check that none was changed. */
 export function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),
@@ -74,7 +74,7 @@ export async function checkJson(
   return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
 }
 
-/** One sentence (and what to do about it) on one line of stderr, nothing else anywhere. */
+/** Requires one sentence with its hint on one line of stderr, and no other output. */
 export function expectSentence({ exitCode, stdout, stderr }: Finished, code: number, sentence: RegExp): void {
   expect(stderr).toMatch(sentence);
   expect(stderr).toMatch(/^pinbench: [^\n]+[.?]\n$/);
@@ -82,7 +82,7 @@ export function expectSentence({ exitCode, stdout, stderr }: Finished, code: num
   expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
 }
 
-/** Of the runs of sides(). */
+/** The cells of the runs of sides(). */
 export const sidesCells = [{ GBps: 50 }, { GBps: 10, memory: "registered" }] as const;
 
 /** A folder with the runs of a machine in before/ and of the candidate in after/. */

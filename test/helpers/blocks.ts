@@ -2,7 +2,7 @@ import type { CellResult } from "../../src/results/cell-schema.js";
 import type { BlockWay } from "../../src/settings/choices.js";
 import { buildCell, buildDistribution, type CellPart, KiB, MiB } from "./result-document.js";
 
-/** GB/s and the host's ns a block of each way; null for a way that was not measured. */
+/** GB/s and host ns per block of each way; null for a way that was not measured. */
 export type BlockRates = Partial<
   Record<BlockWay | `kernel on ${number}`, readonly [GBps: number, hostNs: number] | null>
 >;
@@ -27,7 +27,7 @@ export function buildBlocks(
   return [buildCell({ ...whole, GBps: onePieceGBps }), ...ways];
 }
 
-/** Copies of blocks from 4 KiB to 1 MiB, about as an H200 over PCIe 5.0 x16 makes them. */
+/** Copies of blocks from 4 KiB to 1 MiB with rates like those of an H200 over PCIe 5.0 x16. */
 export function blockCells(): CellResult[] {
   const h2d = { direction: "h2d", memory: "pinned" } as const;
   const d2h = { direction: "d2h", memory: "pinned" } as const;

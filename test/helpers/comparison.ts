@@ -11,7 +11,7 @@ import type { Cell } from "../../src/results/cell-schema.js";
 import { noticeOf } from "../../src/results/device-facts.js";
 import { MiB } from "./result-document.js";
 
-/** Builds valid comparisons by parts: each part has sensible defaults, a test gives what it is about. */
+/** Builds valid comparisons by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
 export interface CellComparisonPart
   extends Partial<Omit<CellComparison, "baseline" | "candidate" | "confirmation">> {
@@ -19,7 +19,7 @@ export interface CellComparisonPart
   baseline?: number | null;
   /** Relative to the baseline; null for a cell that the candidate lacks. */
   change?: number | null;
-  /** Half of the interval, in the unit of `change`; null where no spread is known. */
+  /** Half of the interval, in the unit of `change`; null if the spread is unknown. */
   margin?: number | null;
   /** Fresh processes that measured the cell again. */
   confirmedBy?: number;
@@ -78,7 +78,7 @@ export interface ComparisonPart extends Partial<Omit<Comparison, "rule" | "count
   rule?: Partial<Comparison["rule"]>;
 }
 
-/** A `check` that passes, of one cell that is the same. */
+/** A passed `check` of one unchanged cell. */
 export function buildComparison(part: ComparisonPart = {}): Comparison {
   const cells = part.cells ?? [buildCellComparison()];
   const backend = part.backend ?? "cuda";
@@ -117,7 +117,7 @@ export function buildComparison(part: ComparisonPart = {}): Comparison {
   };
 }
 
-/** What these cells, of one kind and direction, did together: nothing, unless the part says so. */
+/** The group of these cells of one kind and direction; unchanged by default. */
 export function buildGroup(
   cells: readonly CellComparison[],
   part: Partial<GroupComparison> = {},
@@ -139,7 +139,7 @@ export function buildGroup(
   };
 }
 
-/** As many cells as `count`, each with an id of its own. */
+/** `count` cells with different ids. */
 export function buildCellComparisons(count: number, part: CellComparisonPart = {}): CellComparison[] {
   return Array.from({ length: count }, (_, index) => buildCellComparison({ workers: index + 1, ...part }));
 }
@@ -217,5 +217,5 @@ export function buildMixedCells(): CellComparison[] {
   ];
 }
 
-/** What reaches the outputs from result files of other programs. */
+/** Texts from other programs' result files that reach the outputs. */
 export const oddText = "a \"b\" <c> & 'd' ]]> | `e` %0A \u0000\u0007\u001b[31m\ud800 \ufffe\r\nf,g:h\t";

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { temporaryFolder } from "./run-cli.js";
 
-/** Where a configuration stands. */
+/** The place of a configuration. */
 export const configFile = "pinbench.config.json";
 
 /** Writes files, whose names may contain folders, into a folder of this test's own. */

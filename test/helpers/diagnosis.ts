@@ -1,6 +1,6 @@
 import type { Diagnosis, Finding } from "../../src/doctor/diagnosis.js";
 
-/** A finding that costs bandwidth on device 1, unless something else is said. */
+/** A finding; by default it costs bandwidth on device 1. */
 export function buildFinding(part: Partial<Finding> = {}): Finding {
   return {
     cause: "link-narrow",
@@ -40,7 +40,7 @@ const device = (ordinal: number): Diagnosis["devices"][number] => ({
   rates: rates(55.37, 55.21, false, 55.26),
 });
 
-/** A machine on which nothing is wrong, unless something else is said. */
+/** A diagnosis; by default of a healthy machine. */
 export function buildDiagnosis(part: Partial<Diagnosis> = {}): Diagnosis {
   return {
     schemaVersion: 1,
@@ -57,12 +57,12 @@ export function buildDiagnosis(part: Partial<Diagnosis> = {}): Diagnosis {
     findings: [],
     unseen: ["payload and read request sizes, relaxed ordering, ACS: only root may read them"],
     verdict: "healthy",
-    reason: "Pinned copies reach what healthy machines of this kind do.",
+    reason: "Pinned copies are as fast as on healthy machines of this kind.",
     ...part,
   };
 }
 
-/** Two devices, of which one has a narrow link; with a risk, and what explains a figure. */
+/** Two devices, one with a narrow link; with a risk and an explanation. */
 export function buildSlowDiagnosis(): Diagnosis {
   const narrow = {
     ...device(1),

@@ -8,7 +8,7 @@ import { resultKind } from "../../src/report/result-report.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { type DocumentName, formatNames } from "../../src/settings/document-formats.js";
 
-/** A document in a format of its kind, as a file has it unless a screen is given. */
+/** A document in a format of its kind; drawn for a file unless a screen is given. */
 export function drawn<Document>(
   kind: DocumentKind<Document>,
   document: Document,
@@ -19,7 +19,7 @@ export function drawn<Document>(
   return drawDocument(kind, document, format, { screen, showsAll, plots: [] });
 }
 
-/** What is drawn of a document, all texts in it printable. */
+/** A document's report, with printable texts only. */
 export function reportOf<Document>(kind: DocumentKind<Document>, document: Document): Report {
   return printableReport(kind.report(document, { screen: fileScreen(), showsAll: false, plots: [] }));
 }
@@ -32,12 +32,12 @@ export function blocksOf<Type extends Block["type"]>(
   return blocks.filter((block): block is Extract<Block, { type: Type }> => block.type === type);
 }
 
-/** What a page shows of a result. */
+/** A result's page. */
 export function resultChapter(document: ResultDocument): Chapter {
   return { report: reportOf(resultKind, document), ...resultPictures(printableDocument(document)) };
 }
 
-/** What `--format` takes for a kind of document, but for the page. */
+/** The values of `--format` for a kind of document, without the page. */
 export function textFormats(kind: DocumentName): string[] {
   return formatNames(kind).filter((format) => format !== "html");
 }

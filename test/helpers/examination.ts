@@ -11,7 +11,7 @@ import { linkLimitGBps } from "../../src/results/device-facts.js";
 import type { OtherProgram } from "../../src/results/other-programs.js";
 import { gpuNames } from "./machine-tree.js";
 
-/** Rates of copies to the device and back; what is not given was not measured. */
+/** Rates of copies to the device and back; missing ones were not measured. */
 export function rates(h2d: number | null, d2h: number | null): Rates {
   return { h2d, d2h, d2d: null, p2p: null };
 }
@@ -22,7 +22,7 @@ export function otherProgram(fields: Partial<OtherProgram>): OtherProgram {
   return { ...python, since: null, deviceMemoryBytes: null, wasThereBefore: true, ...fields };
 }
 
-/** What NVML tells of a healthy H100 while copies run. */
+/** NVML's facts on a healthy H100 during copies. */
 export const healthyHealth: DeviceHealth = {
   link: {
     generation: 5,
@@ -48,7 +48,7 @@ export const healthyHealth: DeviceHealth = {
   c2cLinks: 0,
 };
 
-/** What a healthy H100 measures: copies of the other processor's memory are slower, and that is as it should be. */
+/** Measurements of a healthy H100: copies of the other processor's memory are slower, as expected. */
 export const healthyMeasurements: DeviceMeasurements = {
   pinned: rates(55.6, 55.2),
   pageable: rates(14.1, 11.3),
@@ -61,7 +61,7 @@ export const healthyMeasurements: DeviceMeasurements = {
   latency: { backToBackUs: 8.2, afterRestUs: 15.9 },
 };
 
-/** Of a device, what another than the healthy one has; `health` holds for the reading under load and for those around it. */
+/** Differences from the healthy device; `health` applies to all readings: before, under and after load. */
 export interface DeviceChange {
   health?: Partial<DeviceHealth>;
   before?: Partial<DeviceHealth>;
@@ -94,7 +94,7 @@ export function deviceWith(
   change: DeviceChange,
 ): DeviceExamination {
   const underLoad = { ...healthyHealth, ...change.health };
-  // At rest a device lowers its link's speed and its clocks, and says so.
+  // At rest a device lowers its link's speed and its clocks, and reports that.
   const atRest = {
     ...underLoad,
     link: underLoad.link === null ? null : { ...underLoad.link, generation: 1 },

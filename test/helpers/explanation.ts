@@ -21,7 +21,7 @@ const answer = (part: Partial<ExplainedAnswer> & Pick<ExplainedAnswer, "question
   ...part,
 });
 
-/** One claim that is true, one that is not so and has parts, and one of which a failure leaves nothing to tell. */
+/** One true claim, one false claim with parts, and one that a failure leaves undecided. */
 export function buildExplanation(part: Partial<Explanation> = {}): Explanation {
   const failure = "cuMemHostAlloc failed with CUDA_ERROR_OUT_OF_MEMORY (out of memory).";
   return {

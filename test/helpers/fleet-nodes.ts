@@ -6,20 +6,20 @@ import type { FleetManifest } from "../../src/fleet/fleet-manifest.js";
 import { processesWith } from "./processes.js";
 import { pinbench } from "./run-cli.js";
 
-/** Nodes of a fleet that are all this machine, each with an emulated device of its own. */
+/** Nodes of a fleet on this machine, each with its own emulated device. */
 
-/** What each measures: over in a moment. */
+/** A very short measurement for each node. */
 export const smallCells = [
   ...["--no-config", "--backend", "emulated", "--llc", "1MiB"],
   ...["--sizes", "256KiB", "--memory", "pinned", "--samples", "6"],
 ];
 
-/** What is wrong with a node: faults as cuda/emulated/faults.hpp has them, or that its process is killed when it has begun. */
+/** A node's fault: those of cuda/emulated/faults.hpp, or its process is killed after its start. */
 export type NodeFault = Record<string, unknown> | "crash";
 
 /**
- * A program for `--pinbench` that has the nodes of these names these faults; it knows the name as pinbench does. `folder` is
- * where it is written.
+ * A program for `--pinbench` that gives these nodes these faults; it finds a node's name like pinbench. It is written
+ * to `folder`.
  */
 export function faultyNodes(folder: string, faults: Readonly<Record<string, NodeFault>>): string {
   const path = join(folder, "pinbench-on-nodes");
@@ -41,17 +41,17 @@ export function faultyNodes(folder: string, faults: Readonly<Record<string, Node
   return path;
 }
 
-/** The list that a fleet has left in its folder. */
+/** The list of nodes in a fleet's folder. */
 export function listOf(folder: string): FleetManifest {
   return JSON.parse(readFileSync(join(folder, "fleet-run.json"), "utf8")) as FleetManifest;
 }
 
-/** What became of each node. */
+/** The outcome of each node. */
 export function statesOf(folder: string): Record<string, string> {
   return Object.fromEntries(listOf(folder).nodes.map(({ host, state }) => [host, state]));
 }
 
-/** Waits until no process with the mark is left; fails after `seconds` with those that are. */
+/** Waits until no process with the mark is left; fails after `seconds` and lists the rest. */
 export async function untilNoneIsLeft(mark: string, seconds = 15): Promise<void> {
   const untilMs = performance.now() + seconds * 1000;
   while (processesWith(mark).length > 0 && performance.now() < untilMs) await sleep(100);

@@ -10,7 +10,7 @@ import { actionOnNode } from "../../src/fleet/judge-fleet.js";
 import { median } from "../../src/stats/order-statistics.js";
 import { seeded } from "./seeded.js";
 
-/** Builds fleets by parts: each part has sensible defaults, a test gives what it is about. */
+/** Builds fleets by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
 export const pinnedTo: FigureKind = {
   cell: "h2d/pinned/67108864/w1/throughput/wall/cold",
@@ -28,7 +28,7 @@ export const smallCopy: FigureKind = {
   unit: "us",
 };
 
-/** What healthy GPUs reach in each. */
+/** Healthy GPUs' figures in each cell. */
 const usualCells = [
   { kind: pinnedTo, level: 55.4 },
   { kind: pinnedFrom, level: 53.1 },
@@ -96,13 +96,13 @@ export function buildOutlier(host: string, part: Partial<FleetOutlier> = {}): Fl
 }
 
 export interface FleetPart {
-  /** Hosts that were measured, or nodes of any kind. */
+  /** Measured hosts, or nodes of any kind. */
   nodes?: readonly (string | FleetNode)[];
   outliers?: readonly FleetOutlier[];
   group?: Partial<FleetDocument["groups"][number]>;
 }
 
-/** A fleet of one group, whose figures are at the usual levels but where outliers say otherwise. */
+/** A fleet of one group with usual figures, except those of its outliers. */
 export function buildFleet(
   part: FleetPart & Partial<Omit<FleetDocument, "nodes" | "groups">> = {},
 ): FleetDocument {
@@ -162,7 +162,7 @@ export function buildFleet(
   });
 }
 
-/** A hundred nodes of which some are slow and some have no figures, as tables and pages are looked at. */
+/** A hundred nodes, some slow and some without figures, to look at tables and pages. */
 export function buildMixedFleet(): FleetDocument {
   const hosts = Array.from({ length: 96 }, (_, i) => `n${String(i + 1).padStart(3, "0")}`);
   return buildFleet({

@@ -5,7 +5,7 @@ import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entr
 import { temporaryFolder } from "./run-cli.js";
 import { seeded } from "./seeded.js";
 
-/** Builds checks of the past by parts: each part has sensible defaults, a test gives what it is about. */
+/** Builds checks of the past by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
 export const pinnedId = "d0/h2d/pinned/16777216/w1/throughput/wall/cold";
 
@@ -32,7 +32,7 @@ export function buildEntry(day: number, part: Partial<HistoryEntry> = {}): Histo
 
 export interface CoursePart {
   checks?: number;
-  /** Relative changes by the check that is the first to have them. */
+  /** Relative changes, by their first check. */
   steps?: Readonly<Record<number, number>>;
   /** First check, check after the last one, and the relative change from one to the next. */
   drift?: readonly [first: number, end: number, perCheck: number];
@@ -41,7 +41,7 @@ export interface CoursePart {
   seed?: number;
 }
 
-/** Factors of a figure, one a check. */
+/** Factors of a figure, one for each check. */
 export function buildCourse({
   checks = 60,
   steps = {},
@@ -58,7 +58,7 @@ export function buildCourse({
   });
 }
 
-/** A folder with these lines, each of which may be any text, in its history. */
+/** A folder whose history has these lines, which may be any texts. */
 export function historyFolder(lines: readonly (HistoryEntry | string)[]): string {
   const folder = join(temporaryFolder(), "history");
   mkdirSync(folder);

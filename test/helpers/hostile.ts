@@ -4,9 +4,9 @@ import { reportError } from "../../src/cli/output/terminal.js";
 import { PinbenchError } from "../../src/errors.js";
 import { trialSeed } from "./trials.js";
 
-/** What a hostile user or a broken program gives to a parser, and what may come of it. */
+/** Inputs of a hostile user or a broken program for parsers, and the permitted outcomes. */
 
-/** Words that are keys of every object, or of an array, and no names of anything here. */
+/** Keys of every object or array, which are never valid names here. */
 export const inheritedKeys = [
   "__proto__",
   "constructor",
@@ -91,7 +91,7 @@ const words = fc.constantFrom(
   ...oddTexts,
 );
 
-/** Any text: of the words that parsers know, of odd ones, of any characters and half characters. */
+/** Any text: words that parsers know, odd words, any characters and half characters. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...oddTexts),
   fc.array(words, { maxLength: 8 }).map((parts) => parts.join("")),
@@ -102,7 +102,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units)),
 );
 
-/** Any number that JSON or JavaScript has. */
+/** Any number of JSON or JavaScript. */
 export const hostileNumber: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(0, -0, -1, 0.5, 1e-320, 1e308, -1e308, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, 2 ** 64),
   fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.MIN_VALUE),
@@ -110,7 +110,7 @@ export const hostileNumber: fc.Arbitrary<number> = fc.oneof(
   fc.integer(),
 );
 
-/** Any value that a caller without types may give. */
+/** Any value that an untyped caller may pass. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   hostileText,
   hostileNumber,
@@ -129,10 +129,10 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true }),
 );
 
-/** Parameters of fast-check for a number of trials that can be repeated. */
+/** fast-check's parameters for a number of repeatable trials. */
 export const runs = (numRuns: number) => ({ numRuns, seed: trialSeed, endOnFailure: false });
 
-/** What stderr says of an error, as the command would print it. */
+/** A command's stderr for an error. */
 export function printed(error: unknown): string {
   const { write } = process.stderr;
   const texts: string[] = [];
@@ -145,12 +145,12 @@ export function printed(error: unknown): string {
   return texts.join("");
 }
 
-/** More than anybody reads as one sentence with its hint. */
+/** Longest readable sentence with its hint. */
 const mostCharacters = 5000;
 
 /**
- * Requires of an error that it is one sentence for the user, on one line of stderr, that nothing in it acts on the
- * terminal, and that it is of one of these kinds.
+ * Requires an error to be one sentence for the user on one line of stderr, without effects on the
+ * terminal, and of one of these kinds.
  */
 export function expectRefusal(error: unknown, kinds: readonly string[] = ["usage"]): void {
   if (!(error instanceof PinbenchError)) throw error;
@@ -162,7 +162,7 @@ export function expectRefusal(error: unknown, kinds: readonly string[] = ["usage
   expect(line).not.toMatch(/\bat \S+:\d+:\d+|\[object |This is a fault in pinbench/);
 }
 
-/** What a parser makes of its input; null where it refuses it in one sentence. Whatever else it throws goes on. */
+/** A parser's result; null if it refuses the input in one sentence. Other errors are thrown on. */
 export function acceptedBy<Value>(parse: () => Value, kinds?: readonly string[]): { value: Value } | null {
   try {
     return { value: parse() };
@@ -176,7 +176,7 @@ const untouched = () => JSON.stringify(inheritedKeys.map((key) => Object.hasOwn(
 const untouchedAtFirst = untouched();
 const keysAtFirst = Object.keys(Object.prototype).length;
 
-/** Requires that nothing became a property of all objects. */
+/** Requires that no property was added to all objects. */
 export function expectNoPollution(): void {
   expect(Object.keys(Object.prototype)).toHaveLength(keysAtFirst);
   expect(untouched()).toBe(untouchedAtFirst);

@@ -11,8 +11,8 @@ import type { RunSettings } from "../../src/settings/table.js";
 import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 /**
- * The command line without a process of its own, which most of the time of a short command goes to: for what is about
- * its messages, its exit code and its files. What is about signals, streams, drivers and colours needs a process.
+ * The command line within the test's process, because starting one takes most of a short command's time. For tests of
+ * messages, exit codes and files. Tests of signals, streams, drivers and colours need a separate process.
  */
 
 const printed: string[] = [];
@@ -29,8 +29,8 @@ vi.mock("../../src/results/files/output-stream.js", async (importOriginal) => {
 });
 
 /**
- * The emulated driver reads its variables once for each copy of its library that is loaded: a call that has some gets a
- * copy of its own, and so does each process that measures for it.
+ * The emulated driver reads its variables once for each loaded copy of its library: a call with variables gets a
+ * separate copy, and so does each process that measures for it.
  */
 let drivers: { folder: string; path: string | null } | null = null;
 
@@ -48,14 +48,14 @@ vi.mock("../../src/native/load.js", async (importOriginal) => {
   return { ...original, loadAddon };
 });
 
-/** Whether this process takes the part of those that measure for a command. */
+/** Whether this process replaces a command's measuring processes. */
 let measuresHere = false;
 
-/** What to yield in place of measuring; null to measure. */
+/** Runs to yield instead of measuring; null to measure. */
 type PlayedRuns = (settings: RunSettings, runs: number) => AsyncGenerator<SeriesEvent, void>;
 let playedRuns: PlayedRuns | null = null;
 
-/** Has the commands of this test take these runs for measured ones. */
+/** Makes this test's commands use these runs as measured ones. */
 export function playRuns(runs: PlayedRuns): void {
   playedRuns = runs;
   onTestFinished(() => {
@@ -74,13 +74,13 @@ vi.mock("../../src/measure/fresh-process.js", async (importOriginal) => {
   return { ...original, measureInFreshProcesses };
 });
 
-/** What `pinbench measure` does with settings. The document goes through its text, as between two processes. */
+/** Like `pinbench measure`. The document is passed as text, as between two processes. */
 async function* measureHere(
   settings: RunSettings,
   runs: number,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<SeriesEvent, void> {
-  // Most files of tests measure nothing, and would take longer to load.
+  // Loaded late, because most test files measure nothing.
   const { prepareRun } = await import("../../src/measure/prepare.js");
   const { Run } = await import("../../src/measure/run.js");
   const { jsonReport } = await import("../../src/draw/json.js");
@@ -105,7 +105,7 @@ export async function callCliAlone(...call: Parameters<typeof callCli>): Promise
   }
 }
 
-/** Whether a call has not ended: what it still prints would be taken for what the next one prints. */
+/** Whether a call is still running: its output would mix with that of the next call. */
 let isCalling = false;
 
 /** As runCli() does, one call at a time. */
@@ -128,7 +128,7 @@ export async function callCli(
   const isRunning = setInterval(() => undefined, 1000);
   const emulated = Object.entries(env).filter(([name]) => name.startsWith("PINBENCH_EMULATED_"));
   try {
-    // What native code reads is the environment itself, not what stands in its place below.
+    // Native code reads the real environment, not the replacement below.
     for (const [name, value] of emulated) before.env[name] = value;
     if (emulated.length > 0)
       drivers = { folder: mkdtempSync(join(tmpdir(), "pinbench-drivers-")), path: null };

@@ -12,30 +12,30 @@ import { baselineAt, certainly, filesIn } from "./baseline-folder.js";
 import { buildEntry } from "./history.js";
 import { testPython } from "./test-python.js";
 
-/** The commands that write files, with what each of them writes and how that is read. */
+/** The commands that write files, their files, and how to read these. */
 
-/** Throws where the text is not whole. */
+/** Throws if the text is incomplete. */
 type Reader = (text: string) => void;
 
 export interface Scenario {
   name: string;
-  /** What pinbench is given. */
+  /** Arguments of pinbench. */
   args: readonly string[];
-  /** Exit codes with which it ends by itself. */
+  /** Exit codes without a kill. */
   codes: readonly number[];
-  /** How often it is killed: in the short form, and in the full one. */
+  /** Number of kills in the short form and in the full form. */
   times: readonly [number, number];
   needsTorch?: true;
   env?: Record<string, string>;
-  /** Fills the folder that it runs in with what it reads. */
+  /** Writes the command's input to its working folder. */
   prepare?: (folder: string) => void;
-  /** The files that it writes, by their names. */
+  /** Its output files by name. */
   outputs?: Readonly<Record<string, Reader>>;
-  /** Folders that it changes, by their names, each with what must hold of it whenever the command has ended. */
+  /** Folders that it changes, by name, each with a check of its state after any end. */
   folders?: Readonly<Record<string, (folder: string, before: FolderBefore) => Promise<void> | void>>;
 }
 
-/** What was in a folder; null where it was not there. `isHard`: the command could not clean up. */
+/** A folder's previous content; null if it did not exist. `isHard`: the command could not clean up. */
 export interface FolderBefore {
   files: Record<string, string> | null;
   isHard: boolean;
@@ -59,7 +59,7 @@ const csv: Reader = (text) => {
 const cells = "--backend emulated --llc 1MiB --sizes 64KiB --direction h2d --workers 1 --memory pinned".split(
   " ",
 );
-/** Runs that go on for so long, whatever they find; beyond a second they keep FILE.partial. */
+/** Flags for runs of a fixed length; beyond a second they keep FILE.partial. */
 const lasting = (budget: string) => ["--budget", budget, "--precision", "0.0001%"];
 const resultFiles = { "result.json": result, "result.md": markdown, "result.csv": csv };
 const outputsOf = (files: object) => Object.keys(files).flatMap((name) => ["--output", name]);
@@ -69,7 +69,7 @@ function runScenario(name: string, times: readonly [number, number], ...flags: s
   return { name, args, codes: [0], times, outputs: resultFiles };
 }
 
-/** A baseline of five runs, against which this machine has got faster: measured once, and written for each command. */
+/** A baseline of five runs that were slower than this machine; measured once, written for each command. */
 let baseline: string | undefined;
 let baselineFiles: Record<string, string> = {};
 export async function measureBaseline(): Promise<void> {
@@ -83,7 +83,7 @@ function writeBaseline(folder: string): void {
   for (const [name, text] of Object.entries(baselineFiles)) writeFileSync(join(folder, name), text);
 }
 
-/** The folder's list names all of the runs of before, or what `isNew` says; each of them is whole. */
+/** Requires the folder's list to name all earlier runs, or those of `isNew`, and each run to be complete. */
 async function expectRuns(
   folder: string,
   { files, isHard }: FolderBefore,
@@ -116,7 +116,7 @@ async function expectRuns(
     );
 }
 
-/** The checks of before, and one more at most; no line is cut off. */
+/** Requires the earlier checks and at most one more, without a truncated line. */
 function expectHistory(folder: string, { files, isHard }: FolderBefore): void {
   if (!existsSync(folder)) {
     expect(files).toBeNull();

@@ -4,18 +4,18 @@ import { type Finished, start } from "./run-cli.js";
 
 /** Ways to end a command from outside, and moments to do so at. */
 
-/** A command that runs, as the one sees it who is about to end it. */
+/** A running command that a test is about to end. */
 export interface Victim {
-  /** Also of its process group. */
+  /** The id of its process, and of its process group. */
   pid: number;
-  /** The terminal that it runs at goes away; there is one only where a way `needsTerminal`. */
+  /** Closes its terminal; it has one only for ways with `needsTerminal`. */
   closeTerminal(): void;
 }
 
 export interface Way {
   name: string;
   strike(victim: Victim): Promise<void> | void;
-  /** How the command may end, beside the ways in which it ends by itself: exit codes, and signals that end it. */
+  /** Permitted ends besides its own ones: exit codes, and signals that end it. */
   ends: readonly (number | NodeJS.Signals)[];
   needsTerminal?: true;
   /** The command cannot clean up. */
@@ -25,7 +25,7 @@ export interface Way {
 const both = (name: "SIGINT" | "SIGTERM" | "SIGHUP", code: number) => [code, name] as const;
 const anyEnd = [...both("SIGINT", 130), ...both("SIGTERM", 143), ...both("SIGHUP", 129)];
 
-/** A signal to a process that may be gone, or with a negative number to its group. */
+/** Sends a signal to a process that may have ended; a negative number means its group. */
 export function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -34,7 +34,7 @@ export function send(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** All but the last three are asked for by those who wait for an end. */
+/** Ways to end a command. Users who wait for its end use all but the last three. */
 export const ways: readonly Way[] = [
   { name: "SIGINT", strike: ({ pid }) => send(pid, "SIGINT"), ends: both("SIGINT", 130) },
   { name: "SIGTERM", strike: ({ pid }) => send(pid, "SIGTERM"), ends: both("SIGTERM", 143) },
@@ -55,7 +55,7 @@ export const ways: readonly Way[] = [
     name: "SIGINT twice",
     strike: async ({ pid }) => {
       send(pid, "SIGINT");
-      // Longer than what counts as one Ctrl-C.
+      // Signals within a shorter time count as one Ctrl-C.
       await sleep(300);
       send(pid, "SIGINT");
     },
@@ -100,13 +100,13 @@ export const ways: readonly Way[] = [
   },
 ];
 
-/** When to strike. */
+/** The moment of the strike. */
 export type Moment =
-  /** After this part of the time that the command takes. */
+  /** After this share of the command's duration. */
   | { at: "time"; share: number }
-  /** As soon as this many changes of files were seen: a temporary file is made, written, renamed. */
+  /** After this number of file changes: a temporary file is created, written, renamed. */
   | { at: "file"; change: number }
-  /** With the first line that it says. */
+  /** At its first line of output. */
   | { at: "line" };
 
 export function describeMoment(moment: Moment): string {
@@ -114,7 +114,7 @@ export function describeMoment(moment: Moment): string {
   return moment.at === "file" ? `at change ${moment.change} of its files` : "at its first line";
 }
 
-/** Half of the moments are uniform in time; the other ones come with what the command does. */
+/** Half of the moments are uniform in time; the others follow the command's actions. */
 export function randomMoment(uniform: () => number): Moment {
   const kind = uniform();
   const within = uniform();
@@ -122,7 +122,7 @@ export function randomMoment(uniform: () => number): Moment {
   return kind < 0.92 ? { at: "file", change: 1 + Math.floor(14 * within) } : { at: "line" };
 }
 
-/** Prints the id of the command's process, what that says to stderr; SIGUSR1 closes the terminal. Then how it ended. */
+/** Prints the command's process id and its stderr, then its end. SIGUSR1 closes the terminal. */
 const inTerminal = `
 import os, pty, select, signal, sys
 closing = []
@@ -143,22 +143,22 @@ print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 const signalNames: Readonly<Record<number, NodeJS.Signals>> = { 1: "SIGHUP", 2: "SIGINT", 9: "SIGKILL" };
 
-/** What to run, where, and what to do to it. */
+/** A command, its folder, and how to strike it. */
 export interface Killing {
   command: readonly string[];
   cwd: string;
   env: Record<string, string>;
-  /** Null lets it run to its end. */
+  /** Null: it runs to its end. */
   way: Way | null;
   moment: Moment;
   durationMs: number;
   /** Folders whose changes count. */
   watched: readonly string[];
-  /** Called when the command is being struck, or has ended before. */
+  /** Called when the command is struck, or has ended before that. */
   onStrike: () => void;
 }
 
-/** Runs a command and strikes it at the moment; resolves with how it ended, null where it did not within 60 s. */
+/** Runs a command and strikes it at the moment; resolves with its end, or null if it runs for more than 60 s. */
 export async function strikeAt(killing: Killing): Promise<Finished | null> {
   const { command, cwd, env, way } = killing;
   const [program = "", ...args] = command;
@@ -184,7 +184,7 @@ export async function strikeAt(killing: Killing): Promise<Finished | null> {
       isStruck = true;
       stopWaiting();
       killing.onStrike();
-      // A number that belongs to nobody any more must not get a signal.
+      // The id of an ended process must not get a signal.
       resolve(isOver ? undefined : way?.strike(victim));
     };
     const stopWaiting = awaitMoment(killing, child, strike);
@@ -201,7 +201,7 @@ function endInTerminal(end: Finished): Finished {
   return { ...end, exitCode: null, signal: signalNames[-status] ?? "SIGABRT" };
 }
 
-/** Calls `strike` at the moment; returns what stops that. */
+/** Calls `strike` at the moment; returns a function that cancels it. */
 function awaitMoment(
   { moment, durationMs, watched, way }: Killing,
   child: ReturnType<typeof start>["child"],

@@ -8,17 +8,17 @@ export interface LimitedRun {
 }
 
 export interface Limits {
-  /** Less than a test may take. */
+  /** Less than a test's time limit. */
   seconds?: number;
-  /** Of stdout and stderr each. */
+  /** Limit for stdout and for stderr. */
   bytes?: number;
 }
 
 const shownCharacters = 2000;
 
 /**
- * Runs a command in a process group of its own, with `input` on its stdin. Rejects, with the end of what it has printed,
- * where it takes longer or prints more than it may: then the whole group is killed.
+ * Runs a command in its own process group, with `input` on its stdin. Rejects, with the end of its output,
+ * if it takes too long or prints too much; then the whole group is killed.
  */
 export async function runLimited(
   command: string,
@@ -56,12 +56,12 @@ export async function runLimited(
   }
 }
 
-/** To be ended also where something of the group holds the streams. */
+/** Ends the group even if one of its processes holds the streams open. */
 function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid!, "SIGKILL");
   } catch {
-    // It has gone.
+    // It has ended.
   }
   for (const stream of [child.stdout, child.stderr]) setTimeout(() => stream?.destroy(), 2000).unref();
 }

@@ -11,16 +11,16 @@ import { testPython, warmPython } from "./test-python.js";
 
 export const cwd = fileURLToPath(new URL("../fixtures/tune/live", import.meta.url));
 export const training = (...args: string[]) => [warmPython, "training.py", ...args];
-/** The same, where it counts that Python is started anew. */
+/** The same, with a fresh Python. */
 export const coldTraining = (...args: string[]) => [testPython, "training.py", ...args];
 
-/** pinbench tune of a command; a budget that is enough for a look at each setting. */
+/** pinbench tune of a command, with enough budget to try each setting. */
 const tuneArgs = (command: readonly string[], flags: readonly string[]) => [
   ...["tune", "--budget", "5s", "--max-workers", "2", ...flags, "--"],
   ...command,
 ];
 
-/** A call of pinbench and its job: what marks their processes, and the folder for their temporary files. */
+/** A call of pinbench and its job: the mark of their processes, and their folder for temporary files. */
 export interface Traced {
   marker: string;
   temporary: string;
@@ -44,12 +44,12 @@ export async function tune(command: readonly string[], ...flags: string[]): Prom
   return { ...(await finished), ...traced };
 }
 
-/** It goes with those of the test file. */
+/** Removed with the folders of the test file. */
 export function folder(): string {
   return mkdtempSync(join(tmpdir(), "pb-live-"));
 }
 
-/** No process of a job, nothing in /dev/shm, and no folder of pinbench's; what Python leaves in TMPDIR is its own affair. */
+/** Requires no process of a job, no file in /dev/shm and no folder of pinbench. Python's files in TMPDIR are ignored. */
 export async function expectNothingLeft({ marker, temporary }: Traced): Promise<void> {
   const left = () => ({
     processes: marked(marker),

@@ -3,12 +3,12 @@ import { dirname, join } from "node:path";
 import { fixtureRoot } from "../host/support.js";
 
 /**
- * What /proc, /sys, /dev and /var/log of a healthy machine hold, in a folder that stands in for "/": two processors of
- * four cores with two threads each, on a node of their own, no virtual machine, and GPUs of PCIe generation 5 behind one
+ * /proc, /sys, /dev and /var/log of a healthy machine, in a folder that replaces "/": two processors with
+ * four cores of two threads each, each on its own node, no virtual machine, and GPUs of PCIe generation 5 behind one
  * switch on the first node.
  */
 
-/** Files of the tree, by path below "/"; null for one that is not there. */
+/** Files of the tree, by path below "/"; null for a missing one. */
 export type TreeFiles = Readonly<Record<string, string | Buffer | null>>;
 
 /** The GPUs, by ordinal, and the ports that all of them, or the first one, have above them. */
@@ -32,8 +32,8 @@ const places: Readonly<Record<string, string>> = {
 let shared: { root: string; changed: readonly string[] } | null = null;
 
 /**
- * The root of such a tree, in which some files are others. All tests of a file have one tree, as making one takes a while:
- * each call undoes the changes of the one before.
+ * The root of such a tree with some files changed. All tests of a file share one tree, because making one is slow:
+ * each call undoes the previous changes.
  */
 export function machineTree(changes: TreeFiles = {}): string {
   const healthy = healthyFiles();
@@ -66,7 +66,7 @@ function put(root: string, path: string, contents: string | Buffer | null): void
   }
 }
 
-/** What a healthy machine holds, by path below "/". */
+/** Files of a healthy machine, by path below "/". */
 export function healthyFiles(): Record<string, string | Buffer> {
   return {
     ...Object.assign({}, ...Array.from({ length: 16 }, (_, cpu) => cpuFiles(cpu))),
@@ -90,7 +90,7 @@ export function healthyFiles(): Record<string, string | Buffer> {
     "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-15\n",
     "proc/stat": `cpu  100 0 100 10000 0 0 0 0 0 0\n${Array.from({ length: 16 }, (_, cpu) => `cpu${cpu} 3 0 3 312 0 0 0 0 0 0\n`).join("")}btime 1790000000\n`,
     "proc/sys/kernel/hostname": "node07\n",
-    // As distributions have it: alone it is nothing to say.
+    // The distributions' default: on its own it is no finding.
     "proc/sys/kernel/numa_balancing": "1\n",
     "proc/sys/kernel/osrelease": "6.8.0-45-generic\n",
     "proc/sys/vm/overcommit_memory": "0\n",
@@ -173,7 +173,7 @@ function portFiles(name: string): TreeFiles {
   };
 }
 
-/** A file of Advanced Error Reporting: a number of errors of one kind, and requests that were not supported besides. */
+/** A file of Advanced Error Reporting with a number of errors of one kind, and of unsupported requests. */
 export function errorCounts(total: "COR" | "NONFATAL" | "FATAL", count: number, unsupported = 0): string {
   return total === "COR"
     ? `RxErr 0\nBadTLP ${count}\nBadDLLP 0\nRollover 0\nTimeout 0\nNonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR ${count}\n`

@@ -1,6 +1,6 @@
 import type { MeasuredFigure } from "../../src/explain/explanation.js";
 
-/** A figure whose interval is this many per cent of it to each side; null for a figure without one. */
+/** A figure whose interval extends this many per cent to each side; null for none. */
 export function measured(
   value: number,
   unit: MeasuredFigure["unit"] = "GB/s",

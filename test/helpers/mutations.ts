@@ -1,8 +1,8 @@
 import fc from "fast-check";
 
-/** What a program that is broken or hostile makes of a document: changes of its tree, and of its text. */
+/** Changes that a broken or hostile program makes to a document's tree and text. */
 
-/** Stands for a literal of JSON that no value of JavaScript is written as. */
+/** Replaces a JSON literal that no JavaScript value is written as. */
 const literal = (text: string) => `@@${text}@@`;
 
 const oddNumbers = [
@@ -48,7 +48,7 @@ const oddValues: readonly unknown[] = [
 
 const oddKeys = ["__proto__", "constructor", "toString", "\u202e", "", "a\nb", "length"];
 
-/** A change; `at` says where in the tree, and what it takes of several. */
+/** A change; `at` selects its place in the tree, and one of several values. */
 interface Change {
   what: keyof typeof changes;
   at: number;
@@ -61,7 +61,7 @@ type Entry = readonly [key: string, value: Tree];
 
 const take = <Value>(values: readonly Value[], which: number): Value => values[which % values.length]!;
 
-/** What becomes of an entry: none, one or several. */
+/** Replacements of an entry: none, one or several. */
 const changes = {
   drop: (): Entry[] => [],
   duplicate: ([key, value]: Entry): Entry[] => [
@@ -91,12 +91,12 @@ const changes = {
   ],
 } satisfies Record<string, (entry: Entry, which: number) => Entry[]>;
 
-/** Of a column of samples only so many entries count as places: there would be hardly any others. */
+/** Entries of a samples' column that count as places; with all of them, other places would be rare. */
 const mostEntries = 2;
 
 const isNested = (value: Tree): value is object => typeof value === "object" && value !== null;
 
-/** Of some changes, the values that they are for; others are for any. */
+/** The values that some changes apply to; other changes apply to any. */
 const kindsOf: Partial<Record<Change["what"], (value: Tree) => boolean>> = {
   number: (value) => typeof value === "number",
   scaled: (value) => typeof value === "number",
@@ -107,7 +107,7 @@ const kindsOf: Partial<Record<Change["what"], (value: Tree) => boolean>> = {
 
 type Path = readonly string[];
 
-/** Where in a tree a change can be made. */
+/** Places of a tree where a change is possible. */
 function placesIn(tree: Tree, isFor: (value: Tree) => boolean, above: Path = []): Path[] {
   if (!isNested(tree)) return [];
   const entries = Object.entries(tree);
@@ -128,7 +128,7 @@ function changedAt(tree: object, [key, ...below]: Path, change: Change): Tree {
   return Array.isArray(tree) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
 }
 
-/** What becomes of the text, or of its bytes; nothing in half of the cases. */
+/** Changes of the text or its bytes; none in half of the cases. */
 const textChanges: readonly ((text: string, at: number) => string)[] = [
   (text) => text,
   (text) => text,
@@ -151,14 +151,14 @@ function flipped(text: string, at: number): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** How a text is changed. */
+/** Changes of a text. */
 export interface Mutation {
   changes: Change[];
   text: number;
   at: number;
 }
 
-/** Mutations, most of them with one change or two: what is wrong in many places is refused for the first. */
+/** Mutations, mostly with one or two changes, because a document is refused for its first fault. */
 export const mutation: fc.Arbitrary<Mutation> = fc.record({
   changes: fc.array(
     fc.record({
@@ -172,7 +172,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.nat({ max: 1e6 }),
 });
 
-/** The document's text after that. */
+/** The document's changed text. */
 export function mutated(document: unknown, { changes, text, at }: Mutation): string {
   let tree = document;
   for (const change of changes) {

@@ -6,22 +6,22 @@ import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { buildCell, buildDevice, buildDocument, type DocumentPart, KiB, MiB } from "./result-document.js";
 import { seeded } from "./seeded.js";
 
-/** Builds results of nodes that are alike, and judges them. */
+/** Builds results of similar nodes, and judges them. */
 
 export interface NodePart {
   gpus?: number;
-  /** Times as fast as its like: a GPU's, in a cell. */
+  /** A GPU's speed factor in a cell. */
   speed?: (gpu: number, cell: Cell) => number;
   device?: (gpu: number) => Partial<DeviceRecord>;
   document?: DocumentPart;
-  /** Of the node's figures; a node has its own by its name. */
+  /** Seed of a node's figures; by default from its name. */
   seed?: number;
 }
 
-/** Deviation of a figure, relative to it. */
+/** Relative deviation of a figure. */
 const noise: Readonly<Record<string, number>> = { pinned: 0.001, pageable: 0.02 };
 
-/** What a node of GPUs with 55 GB/s measured: pinned and pageable copies to the device, and the latency of small ones. */
+/** A node's result with GPUs of 55 GB/s: pinned and pageable copies to the device, and small copies' latency. */
 export function nodeResult(host: string, part: NodePart = {}): ResultDocument {
   const { gpus = 2, speed = () => 1, device = () => ({}), document = {} } = part;
   const { normal } = seeded(part.seed ?? [...host].reduce((sum, sign) => 31 * sum + sign.charCodeAt(0), 7));
@@ -53,7 +53,7 @@ export function nodeResult(host: string, part: NodePart = {}): ResultDocument {
   });
 }
 
-/** Results of this many nodes, n00 and on, some of them with parts of their own. */
+/** Results of this many nodes, n00 and on, some with their own parts. */
 export function nodeResults(count: number, parts: Readonly<Record<string, NodePart>> = {}): ResultDocument[] {
   return Array.from({ length: count }, (_, node) => {
     const host = `n${String(node).padStart(2, "0")}`;
@@ -61,7 +61,7 @@ export function nodeResults(count: number, parts: Readonly<Record<string, NodePa
   });
 }
 
-/** What is said of these results, by the usual rule unless `request` has another one. */
+/** The judgement of these results, by the usual rule unless `request` has another one. */
 export function judged(
   results: readonly ResultDocument[],
   request: Partial<FleetRequest> = {},
@@ -77,7 +77,7 @@ export function judged(
   });
 }
 
-/** A speed in pinned copies of 64 MiB alone, of one GPU or of all. */
+/** A speed only in pinned copies of 64 MiB, of one GPU or of all. */
 export function pinnedAt(times: number, of: number | "all" = "all"): (gpu: number, cell: Cell) => number {
   return (gpu, { memory, mode }) =>
     memory === "pinned" && mode === "throughput" && (of === "all" || of === gpu) ? times : 1;

@@ -7,24 +7,24 @@ import { startWarmPython } from "./warm-python.js";
 declare module "vitest" {
   interface ProvidedContext {
     testPython: string;
-    /** Why tests that need torch are skipped; null where there is a torch. */
+    /** Why tests that need torch are skipped; null if torch is there. */
     torchMissing: string | null;
     chromium: string;
-    /** Why tests that need a browser are skipped; null where there is one. */
+    /** Why tests that need a browser are skipped; null if there is one. */
     chromiumMissing: string | null;
-    /** Why tests that need Slurm are skipped; null where it is there. */
+    /** Why tests that need Slurm are skipped; null if it is there. */
     slurmMissing: string | null;
   }
 }
 
-/** The system's Python, for which Debian has a torch of the CPU in the package python3-torch. */
+/** The system's Python, for which Debian's python3-torch has a CPU torch. */
 const testPython = process.env.PINBENCH_TEST_PYTHON ?? "/usr/bin/python3";
-/** The browser that shows pages, as Debian's package chromium installs it. */
+/** The browser for pages, as installed by Debian's chromium. */
 const chromium = process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium";
 
 /**
- * Looks once, for all tests, for what they need and not every machine has. Without it its tests are skipped, and the
- * last lines of the run say how many; where a variable demands it with the value 1, that is an error.
+ * Looks once, for all tests, for optional programs. Tests of a missing program are skipped, and the
+ * last lines of the run say how many; it is an error if a variable with the value 1 demands the program.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const torchMissing = hasTorch() ? null : `${testPython} has no torch`;
@@ -52,7 +52,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       project,
       slurmMissing,
       "PINBENCH_REQUIRE_SLURM",
-      "On Debian `apt-get install slurm-wlm munge` brings it; nothing of it needs to run.",
+      "On Debian `apt-get install slurm-wlm munge` brings it; no daemon needs to run.",
     ),
   ];
   project.provide("warmPython", testPython);
@@ -63,7 +63,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** An error if something is missing that is demanded; else what says at the end how many tests were skipped for it. */
+/** Throws if a demanded program is missing; else returns a reporter of the number of skipped tests. */
 function sought(project: TestProject, missing: string | null, demand: string, advice: string): () => void {
   if (missing !== null && process.env[demand] === "1") {
     throw new Error(`${missing}, and ${demand}=1 demands it. ${advice}`);
@@ -73,7 +73,7 @@ function sought(project: TestProject, missing: string | null, demand: string, ad
   };
 }
 
-/** Says at the end how many tests were skipped with this note. */
+/** Prints at the end how many tests were skipped with this note. */
 export function saySkipped(project: TestProject, missing: string, advice: string): void {
   const tests = project.vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
   const skipped = tests.filter((test) => {
@@ -91,7 +91,7 @@ function missingOfSlurm(): string | null {
 }
 
 function hasTorch(): boolean {
-  // Looked up, as importing it takes a second; and without a sanitizer that test-asan.mjs has put into this process.
+  // Only looked up, because importing takes a second; without the sanitizer that test-asan.mjs has put into this process.
   const { LD_PRELOAD: _, ...env } = process.env;
   const program = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)";
   return spawnSync(testPython, ["-c", program], { env, stdio: "ignore" }).status === 0;

@@ -2,21 +2,21 @@ import { validateXML } from "xmllint-wasm";
 import type { Chart } from "../../src/draw/chart/chart.js";
 import { chartPicture } from "../../src/draw/chart/draw-chart.js";
 
-/** Reads what a picture shows out of its SVG. */
+/** Reads a picture's content from its SVG. */
 
 export interface Shape {
   name: string;
   attributes: Record<string, string>;
-  /** What stands right behind the tag, up to the next one. */
+  /** The text between the tag and the next one. */
   text: string;
 }
 
-/** A picture as it stands in a page. */
+/** A picture within a page. */
 export function pictureOf(chart: Chart): string {
   return chartPicture(chart).text;
 }
 
-/** The elements in their order. */
+/** The elements in order. */
 export function shapesIn(svg: string): Shape[] {
   return [...svg.matchAll(/<([a-z]+)((?: [\w:-]+="[^"]*")*)>([^<]*)/g)].map(([, name, attributes, text]) => ({
     name: name!,
@@ -27,17 +27,17 @@ export function shapesIn(svg: string): Shape[] {
   }));
 }
 
-/** Those of a class, such as "mark" or "grid". */
+/** Elements of a class, such as "mark" or "grid". */
 export function ofClass(svg: string, name: string): Shape[] {
   return shapesIn(svg).filter(({ attributes }) => attributes.class?.split(" ").includes(name));
 }
 
-/** A number of an attribute. */
+/** An attribute's number. */
 export function number({ attributes }: Shape, key: string): number {
   return Number(attributes[key]);
 }
 
-/** Where the marks of the curves are, in pixels: those of the legend lie on whole rows above and have no title. */
+/** Positions of the curves' marks in pixels; the legend's marks have no title. */
 export function marksIn(svg: string): { x: number; y: number; isOpen: boolean }[] {
   const curves = svg.slice(svg.indexOf('class="curve'));
   return ofClass(curves, "mark").map(({ attributes }) => {
@@ -52,7 +52,7 @@ export function cornersOf({ attributes }: Shape): { x: number; y: number }[] {
   return numbers.flatMap((x, index) => (index % 2 === 0 ? [{ x, y: numbers[index + 1]! }] : []));
 }
 
-/** Between which pixels the grid lies. */
+/** The grid's limits in pixels. */
 export function gridOf(svg: string): { left: number; right: number; top: number; bottom: number } {
   const lines = ofClass(svg, "grid");
   const all = (keys: readonly string[]) => lines.flatMap((line) => keys.map((key) => number(line, key)));
@@ -65,7 +65,7 @@ export function gridOf(svg: string): { left: number; right: number; top: number;
   };
 }
 
-/** What is wrong with these documents of XML; nothing where all are well formed. */
+/** Faults of these XML documents; empty if all are well formed. */
 export async function faultsOfXml(documents: readonly string[]): Promise<string[]> {
   if (documents.length === 0) return [];
   const xml = documents.map((contents, index) => ({ fileName: `${index}.svg`, contents }));

@@ -41,7 +41,7 @@ export function buildPool(
   };
 }
 
-/** One that has no figures. */
+/** A pool without figures. */
 export function buildUnmeasured(
   shape: PoolShape,
   outcome: "refused" | "omitted",
@@ -62,7 +62,7 @@ export function buildUnmeasured(
   };
 }
 
-/** What an H200 with 16 CPUs takes. */
+/** Times of an H200 with 16 CPUs. */
 export const h200Pools: PinnedPool[] = [
   buildPool({ way: "host-alloc", pieces: 1, threads: 1 }, [7.87]),
   buildPool({ way: "host-alloc", pieces: 16, threads: 16 }, [5.91]),

@@ -1,7 +1,7 @@
 import type { DeviceFigures, NodeFigures } from "../../src/fleet/node-figures.js";
 import { keyOf } from "../../src/fleet/node-figures.js";
 
-/** Nodes with figures that a test gives one by one, without any noise. */
+/** Nodes with a test's own figures, without noise. */
 
 const cellOf = (rest: string, moved: "h2d" | "d2h" = "h2d", unit: "GB/s" | "us" = "GB/s") =>
   keyOf({ cell: `${moved}/${rest}/cold`, moved, unit });
@@ -14,7 +14,7 @@ export const keys = {
   latency: cellOf("pinned/4096/w1/latency/wall", "h2d", "us"),
 };
 
-/** A GPU's figures: of pinned copies alone, or by `keys`; none where it has none. */
+/** A GPU's figures: only of pinned copies, or by `keys`; empty if it has none. */
 export type GpuFigures = number | Partial<Record<keyof typeof keys, number>>;
 
 export const facts = {
@@ -67,7 +67,7 @@ export function fleetNode(
 export const fleetNodes = (gpus: readonly (readonly GpuFigures[])[]): NodeFigures[] =>
   nodesOf(gpus.length, (node) => gpus[node]!);
 
-/** So many nodes, n00 and on. */
+/** This many nodes, n00 and on. */
 export const nodesOf = (
   count: number,
   gpusOf: (node: number) => readonly GpuFigures[],
@@ -77,5 +77,5 @@ export const nodesOf = (
 
 export const hostOf = (node: number) => `n${String(node).padStart(2, "0")}`;
 
-/** A hundredth of a per cent from node to node, so that the noise is that of the recorded machines. */
+/** Nodes differ by 0.01 %, so that the noise is that of the recorded machines. */
 export const wobble = (node: number) => 1 + 0.0001 * ((node % 3) - 1);

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What /proc tells of processes that a test has started. */
+/** Reads /proc on processes that a test has started. */
 
-/** A process that has ended stays in the list until it is reaped, which for an orphan may take a while. */
+/** An ended process stays in the list until it is reaped, which may take a while for an orphan. */
 export function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -12,12 +12,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Of Node alone, before a device is opened. */
+/** Threads of Node alone, before a device is opened. */
 const threadsOfNode = 12;
 
 /**
- * Waits until pinbench is in the middle of a copy that the emulated device makes slow: its threads are there, and none
- * of them has done anything for a while. Throws where the process ends first.
+ * Waits until pinbench is within a slow copy of the emulated device: its threads exist, and none
+ * has run for a while. Throws if the process ends first.
  */
 export async function untilInSlowCopy(pid: number): Promise<void> {
   for (let before = ""; ; ) {
@@ -30,7 +30,7 @@ export async function untilInSlowCopy(pid: number): Promise<void> {
   }
 }
 
-/** Each thread's state and the CPU time that it has had, such as "S 12 3"; nothing of one that ends meanwhile. */
+/** Each thread's state and CPU time, such as "S 12 3"; without threads that end meanwhile. */
 function activity(pid: number): string[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
     let stat: string;
@@ -45,12 +45,12 @@ function activity(pid: number): string[] {
   });
 }
 
-/** A variable of the environment, to find the processes by that an interrupted one may leave behind. */
+/** An environment variable that marks processes, to find those that an interrupted one leaves behind. */
 export const markName = "PINBENCH_TEST_MARK";
 let marks = 0;
 export const nextMark = () => `${process.pid}-${++marks}`;
 
-/** The ids of the processes with this mark that run this command; one that has ended has no arguments. */
+/** The ids of processes with this mark that run this command; an ended one has no arguments. */
 export function measuring(mark: string, command: "measure" | "worker" = "measure"): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -64,7 +64,7 @@ export function measuring(mark: string, command: "measure" | "worker" = "measure
     });
 }
 
-/** Whatever they run. */
+/** The ids of processes with this mark. */
 export function processesWith(mark: string): number[] {
   return readdirSync("/proc")
     .map(Number)
@@ -75,7 +75,7 @@ export function commandLine(pid: number): string {
   return readOf(pid, "cmdline").replaceAll("\0", " ");
 }
 
-/** Empty for what has ended. */
+/** Empty for an ended process. */
 function readOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

@@ -6,18 +6,18 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { seeded } from "./seeded.js";
 
-/** Results of many nodes, as files: each is a recorded one of an H200 under another name. */
+/** Results of many nodes as files: recorded results of an H200 under other names. */
 
 const recorded = fileURLToPath(new URL("../../results/nvidia-h200/quick.json", import.meta.url));
 
-/** What becomes of a cell's rates on a node. */
+/** Changes a cell's rates on a node. */
 export type Slowed = (host: string, cell: CellResult) => number;
 
 /** The names n01, n02 and so on. */
 export const nodeNames = (count: number) =>
   Array.from({ length: count }, (_, i) => `n${String(i + 1).padStart(2, "0")}`);
 
-/** Writes a result for each of a number of nodes into a new folder. Their rates differ by some tenths of a per cent. */
+/** Writes results of a number of nodes into a new folder. Their rates differ by some tenths of a per cent. */
 export function writeNodes(folder: string, count: number, slowed: Slowed = () => 1): void {
   mkdirSync(folder);
   const result = parseResult(readFileSync(recorded, "utf8"));

@@ -10,7 +10,7 @@ import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import type { ColdStart, DeviceRecord, HostRecord, ResultDocument } from "../../src/results/schema.js";
 
-/** Builds valid result documents by parts: each part has sensible defaults, a test gives what it is about. */
+/** Builds valid result documents by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
 export const KiB = 1024;
 export const MiB = 1024 ** 2;
@@ -80,7 +80,7 @@ export function buildDistribution(median: number, relativeHalfWidth: number | nu
 }
 
 export interface CellPart extends Partial<Cell> {
-  /** Median rates by direction; for h2d, d2h and d2d cells a number is that of the cell's own. */
+  /** Median rates by direction; a number is the rate of an h2d, d2h or d2d cell's own direction. */
   GBps?: number | Partial<Record<CellStats["direction"], number>>;
   /** Median and 99th percentile in microseconds, for latency cells. */
   latencyUs?: { median: number; p99: number };
@@ -128,7 +128,7 @@ export function buildCell(part: CellPart = {}): CellResult {
   };
 }
 
-/** The same figures as those of five processes: their intervals are between processes, and hold as they are. */
+/** The same figures from five processes: their intervals are between processes, and hold unchanged. */
 export function ofFiveProcesses(cell: CellResult): CellResult {
   const between = <D extends Distribution>(distribution: D): D => ({
     ...distribution,
@@ -151,7 +151,7 @@ export function buildFailed(part: CellPart, code: string, message: string): Cell
   return buildCell({ ...part, result: { outcome: "failed", error } });
 }
 
-/** A cell whose data came back wrong; it may carry figures all the same. */
+/** A cell with wrong data; it may have figures nevertheless. */
 export function buildMismatch(part: CellPart = {}): CellResult {
   const mismatches = [{ direction: "h2d" as const, worker: 2, offsetBytes: 4096, mismatchedBytes: 512 }];
   const verification = { checkedBytes: 64 * MiB, mismatches };
@@ -229,7 +229,7 @@ export function buildDocument(part: DocumentPart = {}): ResultDocument {
   };
 }
 
-/** What an emulated device looks like: no link, hence no share of it. */
+/** An emulated device: no link, so no share of it. */
 export function buildEmulatedDocument(part: DocumentPart = {}): ResultDocument {
   const device = buildDevice({
     name: "pinbench emulated device",
@@ -247,7 +247,7 @@ export function buildEmulatedDocument(part: DocumentPart = {}): ResultDocument {
 
 type Rates = readonly [pageable: number, staged: number, pinned: number];
 
-/** Rates of one worker at five sizes, as an H200 gives them. */
+/** Rates of one worker at five sizes on an H200. */
 const sweepRates: ReadonlyMap<number, { h2d: Rates; d2h: Rates }> = new Map([
   [64 * KiB, { h2d: [9.65, 7.1, 17.78], d2h: [4.67, 5.9, 24.04] }],
   [MiB, { h2d: [21.63, 9.8, 48.48], d2h: [12.5, 9.1, 50.42] }],

@@ -8,13 +8,13 @@ import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 
-/** Starts the command line as a user does: another process, its output and its exit code. */
+/** Starts the command line as a process and returns its output and exit code. */
 
 export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
 /**
- * What ends the commands that still run. At the end of a file: tests that run at the same time cannot be told apart here, and
- * one of them must not end another one's command.
+ * Ends commands that still run, only at the end of a file: concurrent tests are not distinguishable here, and
+ * one must not end another one's command.
  */
 const running = new Set<() => void>();
 afterAll(() => {
@@ -23,13 +23,13 @@ afterAll(() => {
 
 const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
 
-/** Arguments of a run that is over in a fraction of a second wherever it runs; `args` have the last word. */
+/** Arguments of a run that takes a fraction of a second on any machine; `args` override them. */
 export function small(...args: string[]): string[] {
   return ["run", ...smallSweep, ...(args.includes("--budget") ? [] : ["--samples", "6"]), ...args];
 }
 
 export interface Finished {
-  /** Null for a process that a signal ended. */
+  /** Null if a signal ended the process. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
@@ -44,19 +44,19 @@ export interface Started {
 interface SpawnOptions {
   env?: Record<string, string>;
   cwd?: string;
-  /** With a process group of its own, as a shell at a terminal gives each command. */
+  /** Its own process group, as a shell gives each command. */
   detached?: boolean;
-  /** How long it may run, for hooks that have more time than a test. */
+  /** Time limit, for hooks that have more time than a test. */
   limitMs?: number;
 }
 
-/** Twice what the longest plan of a test takes. */
+/** Twice the output of a test's longest plan. */
 const mostOutputCharacters = 16e6;
 
 /** A command that does not end is killed this long before its test would time out. */
 const beforeTimeoutMs = 3000;
 
-/** Of the output of a command that had to be killed. */
+/** Characters shown of a killed command's output. */
 const shownCharacters = 2000;
 
 /**
@@ -107,7 +107,7 @@ export function start(command: string, args: readonly string[], options: SpawnOp
   return { child, finished };
 }
 
-/** How long the test that is running may still take; outside of a test, what one may take. */
+/** Time left to the current test; outside of a test, a test's limit. */
 function untilTimeoutMs(): number {
   const test = TestRunner.getCurrentTest();
   if (test === undefined) return 60_000;
@@ -132,7 +132,7 @@ export function runSmall(args: readonly string[], options: SpawnOptions = {}): P
   return runCli(small(...args), options);
 }
 
-/** The same with --json; `document` is what stdout holds, checked as every reader checks it. */
+/** The same with --json; `document` is stdout's, checked like any read document. */
 export async function measureSmall(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -141,7 +141,7 @@ export async function measureSmall(
   return { ...finished, document: parseResult(finished.stdout) };
 }
 
-/** The one cell of a document that `part` describes. */
+/** The only cell of a document that matches `part`. */
 export function cellOf({ cells }: ResultDocument, part: Partial<CellResult>): CellResult {
   const found = cells.filter((cell) =>
     Object.entries(part).every(([key, value]) => cell[key as keyof CellResult] === value),
@@ -157,7 +157,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** What goes wrong on the emulated device, in the words of cuda/emulated/faults.hpp. */
+/** Faults of the emulated device, as in cuda/emulated/faults.hpp. */
 export function emulatedFaults(
   ...list: readonly Record<string, unknown>[]
 ): Record<"PINBENCH_EMULATED_FAULTS", string> {
@@ -173,8 +173,8 @@ export function copyFaults(
 }
 
 /**
- * Nothing of the caller's own settings, its locale and width among them, nor that it is a CI system (chalk draws no
- * colours in one that it does not know); PINBENCH_ADDON stays, which says what build is to be tested.
+ * An environment without the caller's settings, such as locale and width, and without signs of a CI system (chalk draws no
+ * colours in an unknown one). PINBENCH_ADDON stays, because it names the tested build.
  */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const foreign =
@@ -183,8 +183,8 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * What `attempt` returns for the first of ever longer deadlines, in seconds, for which that is not null: how much a
- * machine does before a deadline depends on who else keeps it busy.
+ * Calls `attempt` with longer and longer deadlines, in seconds, and returns its first result that is not null: how much a
+ * machine does before a deadline depends on its load.
  */
 export async function withTimeEnough<Found>(
   attempt: (seconds: number) => Promise<Found | null>,

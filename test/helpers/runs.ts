@@ -21,18 +21,18 @@ import { seeded } from "./seeded.js";
 /** Builds several runs of one machine, and compares them. */
 
 export interface RunsPart {
-  /** What every run measures; the figures given are those of the machine. */
+  /** The cells of each run; their figures are those of the machine. */
   cells?: readonly CellPart[];
   count?: number;
-  /** Standard deviation of a run's figure, relative to it, independent for each cell. */
+  /** Relative standard deviation of a run's figures, independent for each cell. */
   deviation?: number;
-  /** Every speed times this: of all runs, or of one after the other. */
+  /** A factor for all speeds: one for all runs, or one for each run. */
   speed?: number | readonly number[];
   seed?: number;
   document?: DocumentPart;
 }
 
-/** Runs of one machine that followed one another, a minute apart. The same part always gives the same runs. */
+/** Consecutive runs of one machine, a minute apart. The same part always gives the same runs. */
 export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   const { cells = [{ GBps: 50 }], deviation = 0.002, speed = 1, document = {} } = part;
   const count = part.count ?? (typeof speed === "number" ? 5 : speed.length);
@@ -48,7 +48,7 @@ export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   });
 }
 
-/** The document, samples and figures, that a machine `factor` times as fast, in some of its cells, would have given. */
+/** The document, with samples and figures, of a machine that is `factor` times as fast in some cells. */
 export function documentAtSpeed(
   document: ResultDocument,
   factor: number,

@@ -21,7 +21,7 @@ import { buildPinning, buildUnmeasured, h200Pools } from "./pinning.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "./result-document.js";
 import { buildTuning } from "./tuning.js";
 
-/** A document of each kind, with a text wherever its builders take one, keys too. */
+/** A document of each kind, with the text as each text and key that its builders take. */
 export const documents: { readonly [Name in DocumentName]: (text: string) => DocumentOf[Name] } = {
   result: (text) =>
     buildDocument({
@@ -78,7 +78,7 @@ export const documents: { readonly [Name in DocumentName]: (text: string) => Doc
   explanation: () => buildExplanation(),
 };
 
-/** The documents, and in them the text also in place of every other one that their schemas leave open. */
+/** The same documents, with the text as each other text that their schemas leave open. */
 async function hostileDocument(kind: DocumentName, text: string): Promise<KnownDocument> {
   const document: unknown = structuredClone(documents[kind](text));
   const { schema } = await loadKind(kind);
@@ -107,7 +107,7 @@ async function hostileDocument(kind: DocumentName, text: string): Promise<KnownD
   return { kind, document } as KnownDocument;
 }
 
-/** Everything that is drawn of documents with this text in them but JSON: of each kind in each of its formats. */
+/** Drawings of documents with this text, of each kind in each format except JSON. */
 export async function hostileTexts(
   text: string,
 ): Promise<[kind: DocumentName, format: string, drawn: string][]> {
@@ -130,7 +130,7 @@ export async function hostileTexts(
 /** The names of all kinds. */
 export const documentNames = Object.keys(documentFormats) as DocumentName[];
 
-/** A document of any kind in a format of it. */
+/** A document of any kind in one of its formats. */
 export async function drawnAs(found: FoundDocument, format: string): Promise<string> {
   if (format === "html") return pageOfDocuments([found]);
   const kind = (await loadKind(found.kind)) as DocumentKind<unknown>;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 
 /**
- * The commands of README's set-up, a line each. Those that install what is packed are run by the tests in test/package,
- * which have packed it; of the image, whose base would come from a network, they take the Dockerfile's steps one by one.
+ * The commands of README's set-up, a line each. The tests in test/package run those that install packages,
+ * which they have packed. For the image, whose base needs a network, they run the Dockerfile's steps one by one.
  */
 export const setUpCommands: readonly string[] = readSetUp();
 
@@ -15,7 +15,7 @@ function readSetUp(): string[] {
   );
 }
 
-/** The one command that begins so, as in "pip install". */
+/** The only command with this beginning, such as "pip install". */
 export function setUpCommand(beginning: string): string {
   const found = setUpCommands.filter((line) => line.startsWith(`${beginning} `));
   expect(found, `lines of README's set-up that begin with ${beginning}`).toHaveLength(1);

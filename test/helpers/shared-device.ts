@@ -5,26 +5,26 @@ import { emulatedFaults, type Started, small, startCli, temporaryFolder } from "
 
 /** Processes of pinbench that share an emulated device. */
 
-/** The environment of those who share one device, which no other test has. */
+/** The environment of processes that share one device, which no other test uses. */
 export function sharedDevice(): Record<string, string> {
   return { PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "device") };
 }
 
-/** Of one cell, to be quick. */
+/** A quick run of one cell. */
 export const oneCell = ["--memory", "pinned", "--direction", "h2d"];
 
-/** A run that has the device until it is ended, as it is at the end of the test. */
+/** A run that keeps the device until it is ended, at the latest with the test. */
 export async function startHolder(env: Record<string, string>, ...args: string[]): Promise<Started> {
-  // Never as narrow as that, and an hour to get there.
+  // A precision that is never reached, and an hour to try.
   const precise = ["--budget", "1h", "--precision", "0.00001%"];
-  // The emulated device sleeps through slow copies: the holder leaves the CPUs to the others.
+  // The emulated device sleeps during slow copies, so this run leaves the CPUs to others.
   const slow = emulatedFaults({ link: "h2d", slowdown: 1000 });
   const holder = startCli(small(...oneCell, ...precise, "--json", ...args), { env: { ...env, ...slow } });
   await untilAnnounced(holder, "measuring");
   return holder;
 }
 
-/** Waits until a process has announced itself; throws where it ends first. */
+/** Waits until a process has announced itself; throws if it ends first. */
 export async function untilAnnounced({ child }: Started, as: "measuring" | "waiting"): Promise<void> {
   const isThere = () =>
     listTickets()!.some(({ pid, isWaiting }) => pid === child.pid && isWaiting === (as === "waiting"));

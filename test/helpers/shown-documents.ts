@@ -27,7 +27,7 @@ import { buildDevice, buildDocument, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
 import { buildTried, buildTuning } from "./tuning.js";
 
-/** One document of each kind as people see it; sweeps are recorded ones of a GPU. */
+/** One document of each kind to look at; sweeps were recorded on a GPU. */
 
 function recorded(name: string): ResultDocument {
   return parseResult(
@@ -113,7 +113,7 @@ export const fleet = buildMixedFleet();
 
 const plan = planOf();
 
-/** The texts of people by what they are of. */
+/** The texts for people, by their subject. */
 export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>> = {
   run: (screen) => drawn(resultKind, sweep, "table", screen),
   beside: (screen) => drawn(resultKind, recorded("at-once-beside"), "table", screen),

@@ -4,32 +4,32 @@ import { startBatches } from "../../src/tune/live/joint-arrivals.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
-/** A training job made of numbers, whose loader is changed while it runs. */
+/** A simulated training job whose loader is changed while it runs. */
 export interface SimulatedJob {
-  /** Of the loop, beside next(): step, bookkeeping, and the copy of a batch, which is longer where it is not pinned. */
+  /** The loop's time outside next(): step, bookkeeping, and the copy of a batch, which is longer without pinning. */
   bodyMs: number;
   copyMs: number;
-  /** Making a batch, in a worker as in the training process. */
+  /** Time to make a batch, in a worker or in the training process. */
   makeMs: number;
-  /** Taking over a worker's batch in next(), where no pinning thread does that. */
+  /** Time to take over a worker's batch in next(), without a pinning thread. */
   handOverMs: number;
   cpus: number;
-  /** CPUs that the loop keeps busy itself; workers beyond the rest slow it down by 1 % each. */
+  /** CPUs that the loop itself uses; each worker beyond the other CPUs slows it down by 1 %. */
   loopCpus: number;
-  /** What the first batches take longer, each: the job's own, while its kernels are chosen. */
+  /** Extra time of each of the job's first batches, while kernels are chosen. */
   warmUp?: { batches: number; ms: number };
-  /** In this trial (the first is 1) something else holds up what the loop does beside next(). */
+  /** In this trial (the first is 1) something delays the loop outside next(). */
   heldUp?: { trial: number; factor: number };
-  /** So many trials, the first ones, see a machine that is faster than later by this factor. */
+  /** Number of first trials in which the machine is faster than later, and the factor. */
   fastStart?: { trials: number; factor: number };
-  /** So many batches each, so long between two of them, and so long to start each worker that does not persist. */
+  /** Epochs: their batches, the time between two of them, and the time to start each worker that does not persist. */
   epochs?: { batches: number; betweenMs: number; workerStartMs: number };
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
 }
 
-/** Where the loop waits under a setting, and how long each batch takes it, without noise. */
+/** The loop's waits under a setting, and its time for each batch, without noise. */
 function workOf(job: SimulatedJob, { numWorkers, pinMemory }: LoaderSetting) {
   const beyond = Math.max(0, numWorkers + job.loopCpus - job.cpus);
   const bodyMs = (job.bodyMs + (pinMemory ? 0 : job.copyMs)) * (1 + 0.01 * beyond);
@@ -97,7 +97,7 @@ export class SimulatedJobProbe implements Probe {
   readonly order: LoaderSetting[] = [];
   readonly facts: ProbeFacts;
   readonly #random: () => number;
-  /** Of all trials. */
+  /** Over all trials. */
   #batches = 0;
 
   constructor(

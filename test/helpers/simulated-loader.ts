@@ -2,43 +2,43 @@ import { batchesInFlight } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 
-/** A loader made of numbers: what the search does with it shows at once and is the same each time. */
+/** A simulated loader, for quick and repeatable searches. */
 export interface SimulatedLoader {
-  /** Making a batch, by one worker. */
+  /** A worker's time to make a batch. */
   makeMs: number;
-  /** Handing a worker's batch over and copying it, in the training process; the same pinned. */
+  /** The training process' time to receive a worker's batch and copy it; the same pinned. */
   handOverMs: number;
   handOverPinnedMs: number;
-  /** Copying a batch that the training process made itself; the same pinned. */
+  /** Time to copy a batch that the training process made itself; the same pinned. */
   copyMs: number;
   copyPinnedMs: number;
-  /** What each further worker adds to everybody's making, relative: memory bandwidth, caches, clocks. */
+  /** Relative time that each further worker adds to all making: memory bandwidth, caches, clocks. */
   contention?: number;
   startMsPerWorker?: number;
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
-  /** Workers beyond this many have to share CPUs. */
+  /** More workers than this share CPUs. */
   cpus?: number;
-  /** Of samples: one batch in this many takes ten times as long. */
+  /** One batch in this many takes ten times as long. */
   slowOneIn?: number;
-  /** In the first trial, making a batch takes this many times as long: its files are not in the page cache yet. */
+  /** Factor on the time to make a batch in the first trial, whose files are not in the page cache yet. */
   coldFactor?: number;
   /** In this trial (the first is 1) everything takes twice as long for half a second from there on. */
   disturbed?: { trial: number; fromMs: number };
-  /** False for a probe that does not time, where batches are made, what making one takes. */
+  /** False for a probe that does not time the making of batches. */
   timesMaking?: boolean;
   /** Relative standard deviation of making alone, lognormal; the mean stays `makeMs`. */
   makeSpread?: number;
   /** Making has the long tail of a Pareto distribution of this exponent instead; the mean stays. */
   makeTail?: number;
-  /** What the pinning thread, which takes one batch after the other, needs for each that is pinned. */
+  /** The pinning thread's time for each pinned batch; it takes one after the other. */
   pinningMs?: number;
-  /** A clock that changes: in every second period all takes `slower` times as long. */
+  /** A changing clock: in every second period everything takes `slower` times as long. */
   drift?: { periodMs: number; slower: number };
 }
 
-/** Probes tell arrivals in chunks of so much time; a trial can only end between two of them. */
+/** Probes report arrivals in chunks of this duration; a trial can only end between two of them. */
 const chunkNs = 20e6;
 
 export const simulatedFacts: ProbeFacts = {
@@ -79,7 +79,7 @@ export class SimulatedProbe implements Probe {
     let waitNs = 0;
     let tellNs = 0;
     for (const [arrivalNs, waitedNs] of this.#arrivals(setting)) {
-      // What came until then is told before the next one comes.
+      // Arrivals before that are reported before the next one.
       if (arrivalNs > tellNs) {
         if (arrivalsNs.length > 0 && control.enough(arrivalsNs)) break;
         tellNs = Math.max(tellNs + chunkNs, arrivalNs);
@@ -111,7 +111,7 @@ export class SimulatedProbe implements Probe {
     return this.order.length === 1 ? (this.loader.coldFactor ?? 1) : 1;
   }
 
-  /** When each batch arrives and how long it was waited for, without end: workers take turns, the loop takes in order. */
+  /** Endless arrivals with their waiting times: workers take turns, and the loop takes batches in order. */
   *#arrivals(setting: LoaderSetting): Generator<[number, number]> {
     const { loader } = this;
     const { numWorkers: workers, pinMemory } = setting;
@@ -164,7 +164,7 @@ export class SimulatedProbe implements Probe {
     }
   }
 
-  /** Of making one batch, relative to the mean. */
+  /** Time to make one batch, relative to the mean. */
   #unevenness(): number {
     const { makeSpread, makeTail } = this.loader;
     if (makeTail !== undefined) return ((makeTail - 1) / makeTail) * (1 - this.#random()) ** (-1 / makeTail);

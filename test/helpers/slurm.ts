@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * A Slurm of its own: one controller and several nodes, all on this machine, in a temporary folder. Nothing of it is in
- * /etc, and nothing is left when it is stopped.
+ * A separate Slurm: one controller and several nodes, all on this machine, in a temporary folder. It has no files in
+ * /etc and leaves none when it is stopped.
  */
 export class TestSlurm {
   readonly folder: string;
@@ -25,7 +25,7 @@ export class TestSlurm {
     const nodes = Array.from({ length: count }, (_, i) => `n${String(i + 1).padStart(2, "0")}`);
     // Paths of sockets must be short.
     const slurm = new TestSlurm(mkdtempSync(join(tmpdir(), "slurm-")), nodes);
-    // munged wants its socket to be within everybody's reach.
+    // munged requires a socket that all users can reach.
     chmodSync(slurm.folder, 0o755);
     try {
       await slurm.#start();
@@ -37,12 +37,12 @@ export class TestSlurm {
     }
   }
 
-  /** What programs need to find it. */
+  /** Environment variables for its programs. */
   get env(): Record<"SLURM_CONF", string> {
     return { SLURM_CONF: join(this.folder, "slurm.conf") };
   }
 
-  /** What one of its programs prints. */
+  /** The output of one of its programs. */
   call(program: string, ...args: string[]): string {
     return execFileSync(program, args, {
       env: { ...process.env, ...this.env },
@@ -51,12 +51,12 @@ export class TestSlurm {
     });
   }
 
-  /** Waits until no job is left, which takes a moment after the last one's end. */
+  /** Waits until no job is left, shortly after the last one's end. */
   async untilEmpty(): Promise<void> {
     await until(() => this.call("squeue", "--noheader") === "", "jobs are left");
   }
 
-  /** Ends a node's daemon as a crash of the node would. */
+  /** Kills a node's daemon, like a crash of the node. */
   async crashNode(name: string): Promise<void> {
     await end(this.#daemons.get(name), "SIGKILL");
   }
@@ -99,12 +99,12 @@ export class TestSlurm {
       stdio: ["ignore", log, log],
       env: { ...process.env, ...this.env },
     });
-    // Where it is not there, nothing becomes idle.
+    // Without it no node becomes idle.
     daemon.on("error", () => undefined);
     this.#daemons.set(name, daemon);
   }
 
-  /** The last that its daemons have said. */
+  /** The last lines of its daemons' logs. */
   #said(): string {
     return [...this.#daemons.keys()]
       .map((name) => `${name}:\n${readFileSync(join(this.folder, `${name}.out`), "utf8").slice(-1500)}`)
@@ -112,7 +112,7 @@ export class TestSlurm {
   }
 }
 
-/** As Slurm's manual has it for several nodes on one machine ("multiple slurmd support"); the rest keeps /etc out of it. */
+/** From Slurm's manual for several nodes on one machine ("multiple slurmd support"); the rest avoids files in /etc. */
 function configuration(folder: string, nodes: readonly string[], ports: readonly number[]): string {
   const host = hostname();
   const user = userInfo().username;
@@ -139,14 +139,14 @@ function configuration(folder: string, nodes: readonly string[], ports: readonly
     "JobAcctGatherType=jobacct_gather/none",
     "AccountingStorageType=accounting_storage/none",
     "ReturnToService=2",
-    // How long a node that does not answer is waited for.
+    // Time to wait for a node that does not answer.
     "MessageTimeout=4",
     "KillWait=1",
-    // A job whose nodes are just being freed is looked at again soon.
+    // Looks again soon at a job whose nodes are being freed.
     "SchedulerParameters=bf_interval=1,sched_interval=1",
     "PropagateResourceLimits=NONE",
     "SlurmdParameters=config_overrides",
-    // Jobs that ask for it run one after the other: all nodes share this machine's CPUs.
+    // Jobs that request it run one after the other, because all nodes share this machine's CPUs.
     "Licenses=turn:1",
     ...nodes.map(
       (name, i) => `NodeName=${name} NodeAddr=127.0.0.1 NodeHostname=${host} Port=${ofNodes[i]} CPUs=2`,
@@ -157,7 +157,7 @@ function configuration(folder: string, nodes: readonly string[], ports: readonly
   ].join("\n");
 }
 
-/** Ports that are free now, of this machine's. */
+/** Ports of this machine that are free now. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -186,7 +186,7 @@ async function until(isSo: () => boolean, complaint: string): Promise<void> {
     try {
       if (isSo()) return;
     } catch {
-      // The controller does not answer yet.
+      // The controller has not started yet.
     }
     if (performance.now() > untilMs) throw new Error(`Slurm: ${complaint} within 20 s`);
     await sleep(100);

@@ -2,8 +2,8 @@ import { appendFileSync } from "node:fs";
 import { onTestFinished } from "vitest";
 
 /**
- * How often the tests of test/faults try what they try, and the counts that docs/reliability.md is made of. `npm test`
- * tries little of everything, always the same; `npm run test:faults` tries all of it, and sets the variables below.
+ * Numbers of trials in test/faults, and the counts for docs/reliability.md. `npm test`
+ * makes a few fixed trials of each kind; `npm run test:faults` makes all, and sets the variables below.
  */
 
 /** "full" for every trial; else the short form. */
@@ -14,22 +14,22 @@ export function trials(few: number, full: number): number {
   return isFull ? full : few;
 }
 
-/** What random numbers begin with, and fast-check: the same in each short form; a full one says which it took. */
+/** Seed of random numbers and fast-check: fixed in the short form, printed in the full form. */
 export const trialSeed = Number(process.env.PINBENCH_TRIAL_SEED ?? 1);
 
-/** Where each line of `Trials` is appended; nowhere if it is not set. */
+/** The file to which each line of `Trials` is appended; none if it is not set. */
 const countsFile = process.env.PINBENCH_TRIAL_COUNTS;
 
-/** One line of the table: what was tried, how often, and how often it went as it must. */
+/** One line of the table: the trial, its number, and the number that passed. */
 export interface Trials {
-  /** Such as "driver calls that fail". Lines of one name are added up. */
+  /** Such as "driver calls that fail". Lines with the same name are added up. */
   what: string;
   tried: number;
   survived: number;
 }
 
 /**
- * Counts the trials of one test while it runs, and hands the counts over when it ends, however it ends: a test that
+ * Counts the trials of one test while it runs, and records the counts at its end, also after a failure: a test that
  * fails at its third trial of ten shows as 2 of 3.
  */
 export function countTrials(what: string): { tries(): void; survives(): void } {

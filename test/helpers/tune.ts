@@ -9,7 +9,7 @@ import { type StoppingRule, usualStopping } from "../../src/tune/search/stopping
 import { Trials, type TrialsOptions } from "../../src/tune/trials.js";
 import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "./simulated-loader.js";
 
-/** A node of 16 CPUs with memory for all that they can take. */
+/** A node of 16 CPUs with enough memory. */
 export function limitsOf(changes: Partial<MachineLimits> = {}): MachineLimits {
   return {
     usableCpus: 16,
@@ -36,7 +36,7 @@ export function trialsOf(probe: Probe, changes: Partial<TrialsOptions> = {}): Tr
   });
 }
 
-/** A signal that is aborted as soon as `isOver` says so. */
+/** A signal that is aborted as soon as `isOver` returns true. */
 export function signalWhen(isOver: () => boolean): AbortSignal {
   return Object.defineProperty(new AbortController().signal, "aborted", { get: isOver });
 }
@@ -68,7 +68,7 @@ export async function trueRate(loader: SimulatedLoader, setting: LoaderSetting):
   return rate;
 }
 
-/** The highest of all settings with this many workers. */
+/** The highest rate of all settings with this many workers. */
 export async function bestRate(loader: SimulatedLoader, maxWorkers = 16, leastWorkers = 0): Promise<number> {
   let best = 0;
   for (let workers = leastWorkers; workers <= maxWorkers; ++workers) {
@@ -79,14 +79,14 @@ export async function bestRate(loader: SimulatedLoader, maxWorkers = 16, leastWo
   return best;
 }
 
-/** For choices among rates as they are: no setting is preferred for what it does during a step. */
+/** For choices by rate alone: no setting is preferred for its work during a step. */
 export const plainRule: ChoiceRule = {
   tolerance: 0.02,
   overlapWorth: 1,
   spread: { relative: 0.01, degreesOfFreedom: 10 },
 };
 
-/** A setting with these rates, one a trial. */
+/** A setting with these rates, one for each trial. */
 export function measuredAt(
   setting: LoaderSetting,
   batchesPerSecond: number,
@@ -95,7 +95,7 @@ export function measuredAt(
   return { setting, score: scoreAt(batchesPerSecond, spread), trials };
 }
 
-/** With an interval of `spread` to each side, relatively. */
+/** With a relative interval of `spread` to each side. */
 export function scoreAt(batchesPerSecond: number, spread = 0.01): Score {
   return {
     batchesPerSecond,
@@ -116,7 +116,7 @@ export function failureOf(fault: Fault, changes: Partial<TrialFailure> = {}): Tr
   };
 }
 
-/** So many arrivals, evenly from `firstNs` on. */
+/** This many arrivals, at even distances from `firstNs` on. */
 export function evenly(batches: number, gapNs: number, firstNs = gapNs): number[] {
   return Array.from({ length: batches }, (_, batch) => firstNs + batch * gapNs);
 }
@@ -138,7 +138,7 @@ export function trialOf(setting: LoaderSetting, arrivalsNs: number[], changes: P
   };
 }
 
-/** A probe whose trials a test makes up, one setting after the other. */
+/** A probe with a test's own trials, one setting after the other. */
 export class ScriptedProbe implements Probe {
   readonly order: LoaderSetting[] = [];
 

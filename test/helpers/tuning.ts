@@ -45,7 +45,7 @@ export function buildTrial(changes: Partial<TrialRecord> = {}): TrialRecord {
   };
 }
 
-/** A setting that was tried once and brought so much; null for nothing. */
+/** A setting that was tried once, with its rate; null for none. */
 export function buildTried(
   setting: LoaderSetting,
   batchesPerSecond: number | null,
@@ -66,7 +66,7 @@ export function buildFailure(changes: Partial<Failure> = {}): Failure {
   };
 }
 
-/** A search on 16 CPUs that found 8 workers, not pinned, to be 3.6 times as fast as none. */
+/** A search on 16 CPUs: 8 workers, not pinned, are 3.6 times as fast as none. */
 export function buildTuning(part: TuningPart = {}): Tuning {
   const tried = part.tried ?? [
     buildTried(usualSetting(0, false), 20),

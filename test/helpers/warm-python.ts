@@ -8,19 +8,19 @@ import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Runs programs as testPython does, from one process that has imported torch already. */
+    /** Runs programs like testPython, from one process that has already imported torch. */
     warmPython: string;
   }
 }
 
 const programs = fileURLToPath(new URL("../fixtures/warm_python/", import.meta.url));
 
-/** Room for the environments of what is forked, where /proc shows them; one string of an environment takes no more. */
+/** Space for forked processes' environments in /proc; one string of an environment is at most this long. */
 const environmentBytes = 120_000;
 
 /**
- * Starts that process for all tests; it imports torch when the first of them needs it, and ends with this one. Where it
- * cannot be, tests run `python` itself.
+ * Starts that process for all tests; it imports torch when the first of them needs it, and ends with this one. If it
+ * cannot start, tests run `python` itself.
  */
 export async function startWarmPython(project: TestProject, python: string): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-warm-"));

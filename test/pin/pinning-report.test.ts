@@ -116,7 +116,9 @@ const watched = (() => {
 it("the effect on another process, huge pages and what torch would pin are reported", async () => {
   await expect(withoutCode(watched, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
   const all = { ...watched, pools: watched.pools.map((pool) => ({ ...pool, hugePageShare: 1 })) };
-  expect(withoutCode(all, 200)).toContain("Huge pages for 20 GiB: all of those asked for; during one pool");
+  expect(withoutCode(all, 200)).toContain(
+    "Huge pages for 20 GiB: all of the requested ones; during one pool",
+  );
   const bearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 320) };
   expect(withoutCode(bearable, 200)).toContain("=> Calls of another process wait up to 3.4 ms meanwhile");
   const unbearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 1) };
@@ -138,7 +140,7 @@ it("limits are reported for memory in one piece and in several", () => {
   ];
   const text = withoutCode(buildPinning([h200Pools[0]!, ...refused.slice(1)], { limits }), 200);
   expect(text.replaceAll(/\s+/g, " ")).toContain(
-    "Not all can be had: less than 32.2 GiB by host-alloc in 4 pieces, less than 8.13 GiB by host-alloc in one piece and none by register.",
+    "Not all can be obtained: less than 32.2 GiB by host-alloc in 4 pieces, less than 8.13 GiB by host-alloc in one piece and none by register.",
   );
 });
 

@@ -18,7 +18,7 @@ import {
 /** Of one process, whose figures other processes find in wider intervals than its own. */
 const textOf = (cells: CellResult[]) => findings(buildDocument({ cells })).map(({ text }) => text);
 
-/** The same figures as those of five processes: their intervals are between processes, and hold as they are. */
+/** The same figures from five processes: their intervals are between processes, and hold unchanged. */
 const textOfProcesses = (cells: CellResult[]) => textOf(cells.map(ofFiveProcesses));
 
 function pair(sizeBytes: number, pageable: number, pinned: number, part: CellPart = {}): CellResult[] {

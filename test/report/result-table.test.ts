@@ -210,7 +210,7 @@ describe("the emulated device", () => {
     const text = drawn(resultKind, buildEmulatedDocument(), "table", plain);
     expect(text.split("\n")[1]).toBe("! emulated device: figures describe this machine's memory, not a GPU");
     expect(text).not.toMatch(/\/\n.*link/);
-    expect(lineWith(text, "Link")).toContain("no share of a link is given");
+    expect(lineWith(text, "Link")).toContain("no share of a link is shown");
   });
 
   it("has the link that its NVML tells of", () => {
@@ -354,7 +354,7 @@ describe("what went wrong", () => {
   });
 
   it("marks what is unfinished or has no interval", () => {
-    expect(text.split("\n")[1]).toBe("! interrupted: these are the figures measured until then");
+    expect(text.split("\n")[1]).toBe("! interrupted: these figures were measured before that");
     expect(lineWith(text, "1 MiB", "30.0")).toContain("30.0 ±? †");
     expect(text).toContain("† not finished");
     expect(text).toContain("±? too few samples for an interval");

@@ -38,7 +38,7 @@ describe("the software bill of materials", () => {
     expect(sbomProblems({ components: [] }, one, needed)).toEqual([
       "one@1.0.0 is needed at run time and not listed.",
     ]);
-    expect(sbomProblems(sbom, one, [])).toEqual(["one@1.0.0 is listed, and nothing needs it at run time."]);
+    expect(sbomProblems(sbom, one, [])).toEqual(["one@1.0.0 is listed, but nothing needs it at run time."]);
     expect(
       sbomProblems(...build({ component: { licenses: [{ license: { id: "AGPL-3.0-only" } }] } })),
     ).toEqual(["one@1.0.0 has a licence that is not known to fit: AGPL-3.0-only."]);
@@ -49,7 +49,7 @@ describe("the software bill of materials", () => {
     expect(sbomProblems(...build({ entry }))).toEqual([
       "one@1.0.0 does not come from https://registry.npmjs.org/.",
       "one@1.0.0 has no SHA-512 in package-lock.json.",
-      "one@1.0.0 runs a script as it is installed.",
+      "one@1.0.0 runs a script during installation.",
     ]);
   });
 });

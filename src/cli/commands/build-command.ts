@@ -63,7 +63,7 @@ export async function buildCommand(flags: CommandSettings<"build">): Promise<Exi
 }
 
 function report({ path, addon }: LoadedAddon): string {
-  const kernels = addon.build.kernels ? "with kernels" : "without kernels, as no nvcc was found";
+  const kernels = addon.build.kernels ? "with kernels" : "without kernels, because nvcc was not found";
   return `${printableText(`Compiled by ${addon.build.compiler}, ${kernels}: ${path}`)}\n`;
 }
 

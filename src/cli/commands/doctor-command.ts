@@ -70,7 +70,7 @@ async function writeBundle(
       yield archive;
     })(),
   );
-  noter(flags)(`${path} is for the vendor. Private in it: ${privateParts}.`);
+  noter(flags)(`${path} is for the vendor. It contains private data: ${privateParts}.`);
 }
 
 const exitCodes = {

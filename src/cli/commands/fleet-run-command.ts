@@ -79,7 +79,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   try {
     await launch({ folder, plan, order, untilMs }, watched, "");
     if (interruption.exitCode !== null) {
-      note(`interrupted: ${folder} has what was measured until then.`);
+      note(`interrupted: ${folder} has the figures measured before that.`);
       return interruption.exitCode;
     }
     let fleet = (await judgeResults([folder], flags)).document;

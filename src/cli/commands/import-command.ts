@@ -58,7 +58,7 @@ function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Im
   if (isBufferSizeAssumed) {
     const size = formatSize(bufferSizeBytes);
     notes.push(
-      `the buffer size is taken to be ${size}, nvbandwidth's default: its file records none. Give another with --buffer-size.`,
+      `the buffer size is assumed to be ${size}, nvbandwidth's default: its file records none. Give another with --buffer-size.`,
     );
   }
   if (leftOut.length > 0) {

@@ -56,7 +56,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   try {
     // Only then is the whole time estimated: otherwise the run itself soon shows the time left.
     const isTimed = flags.dryRun || settings.budgetNs !== null;
-    // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
+    // Checks all settings before the first note, so that an error is the only line on stderr.
     const prepared = await interruption.unlessAborted(
       isTimed ? prepareTimedRun(settings) : prepareRun(settings),
     );

@@ -79,7 +79,7 @@ export async function deliverFleet(
   // A list of nodes has no room for comments, so a missing node is reported on stderr.
   const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
   for (const { host, reason } of unlisted)
-    noter(flags)(`left out of the list of nodes, as ${reason}: ${host}`);
+    noter(flags)(`left out of the list of nodes, because ${reason}: ${host}`);
   return fleetExitCode(document);
 }
 

@@ -42,7 +42,7 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
     const index = kept.findIndex((input) => path === input || path.startsWith(input + sep));
     if (index < 0) continue;
     const where = path === kept[index] ? "is an input" : `lies in the input ${inputs[index]}`;
-    throw new PinbenchError("output", `${output} ${where}, which writing would spoil.`, {
+    throw new PinbenchError("output", `${output} ${where}, which the output would overwrite.`, {
       hint: "Choose another path to write to.",
     });
   }

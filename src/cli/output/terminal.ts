@@ -18,7 +18,7 @@ export function surviveStreamErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
-/** Those of stdin, stdout and stderr that were terminals at the start. */
+/** The standard streams that were terminals at the start. */
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /**

@@ -176,7 +176,7 @@ function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): H
     from: newest.check,
     to: newest.check,
     startedAt: null,
-    place: `the newest check differs from the median of the ${newest.checksBefore} before by more than these vary`,
+    place: `the newest check differs from the median of the ${newest.checksBefore} before by more than their noise`,
     cause: "",
     size:
       changeText(newest.change, course) +

@@ -55,8 +55,8 @@ export interface FasterNode {
 }
 
 /**
- * The node that gains most over the device's own, of which the first copies were too, or over where the system placed
- * these; null where none gains more than chance.
+ * The node with the largest gain over the first copies, and over the device's own node if that was measured; null if no
+ * gain is larger than chance.
  */
 export function findFasterNode({
   measured,

@@ -59,15 +59,15 @@ export function wakesSlowly({ machine, devices }: Examination): Suspect[] {
 
 function wakingFix(cpuSleeps: boolean, linkSleeps: boolean): string {
   if (cpuSleeps || !linkSleeps) {
-    return `Where small copies count, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`;
+    return `If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`;
   }
-  return "Where small copies count, keep the links awake: start the kernel with pcie_aspm.policy=performance.";
+  return "If small copies matter, keep the links awake: start the kernel with pcie_aspm.policy=performance.";
 }
 
 function settingsText({ host, platform }: MachineFacts): string[] {
   const settings = [
     host.governor === null ? [] : [`frequency governor: ${host.governor}`],
-    platform.aspmPolicy === null ? [] : [`policy of links: ${platform.aspmPolicy}`],
+    platform.aspmPolicy === null ? [] : [`link power policy: ${platform.aspmPolicy}`],
   ].flat();
   return settings.length === 0 ? [] : [settings.join("; ")];
 }
@@ -117,7 +117,7 @@ export function coresShared({ machine }: Examination): Suspect[] {
       cause: "cores-shared",
       device: null,
       weight: "risk",
-      summary: `The ${cpusAllowed.length} CPUs that this process may use are ${allowedCores === 1 ? "one core" : `${allowedCores} cores`}: threads that copy share them.`,
+      summary: `The ${cpusAllowed.length} CPUs that this process may use are on ${allowedCores === 1 ? "one core" : `${allowedCores} cores`}, so copying threads share a core.`,
       evidence: [`CPUs allowed: ${cpusAllowed.join(", ")}, of ${online} (thread_siblings_list)`],
       cost: null,
       fix: "Give the job whole cores (Slurm: --hint=nomultithread; else one CPU of each core in taskset or cpuset).",
@@ -138,7 +138,7 @@ export function cpuQuotaLow({ machine: { host } }: Examination): Suspect[] {
       device: null,
       weight: "risk",
       summary: "The control group limits this process's CPU time, so copying threads are stopped.",
-      evidence: [`quota of the cgroup, in CPUs: ${host.cpuQuota}`],
+      evidence: [`cgroup quota: ${host.cpuQuota} CPUs`],
       cost: null,
       fix: "Raise the container's or job's CPU limit (docker run --cpus, Kubernetes resources.limits.cpu).",
       sureness: "likely",

@@ -8,7 +8,7 @@ import { type Claim, claimOf, type Suspect } from "./share-loss.js";
 /** Utilisation below which a device counts as idle: NVML's own sampling causes some. */
 const idleComputePercent = 5;
 const idleLinkShare = 0.01;
-/** Where the link is not known: of generation 4 x16. */
+/** Used if the link is unknown: a link of generation 4 x16. */
 const usualLimitGBps = 31.5;
 
 /** Another process uses the device or its link. One that only has it open costs nothing. */
@@ -31,7 +31,7 @@ export function deviceShared({ devices }: Examination): Suspect[] {
           ...others.slice(0, mostProcesses).map(describeOther),
           ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more programs`] : []),
           ...busy,
-          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
+          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
         ],
         cost: null,
         ...(slow && { claim: claimOfOthers(device, others.length) }),
@@ -43,8 +43,8 @@ export function deviceShared({ devices }: Examination): Suspect[] {
 }
 
 /**
- * Others that copy can take whatever is missing, and their kernels no more than the time that these run, where NVML tells
- * that nothing went over the link. One that was not seen at work takes its turn at most.
+ * Copies of other processes may cost all that is missing. If NVML reports no traffic on the link, kernels of others cost
+ * at most the share of time that they run. A process that was not seen at work costs at most its turn.
  */
 function claimOfOthers(device: DeviceExamination, others: number): Claim {
   if (busyText(device).length === 0) return claimOf(1 / (1 + others), "open");
@@ -55,7 +55,7 @@ function claimOfOthers(device: DeviceExamination, others: number): Claim {
     : claimOf(0, "open");
 }
 
-/** Copies were slow, and no longer when they were measured again: no fault of the device, but something disturbs the machine. */
+/** Copies were slow, but not when measured again: something disturbs the machine, and the device is not at fault. */
 export function slowAtFirst({ devices }: Examination): Suspect[] {
   return devices.flatMap((device): Suspect[] => {
     const { facts, measured } = device;
@@ -148,8 +148,8 @@ export function clocksHeld({ devices }: Examination): Suspect[] {
         cost: null,
         ...(slow && { claim: claimOf(left, "at most") }),
         fix: isPower
-          ? "Look at power supplies and cables, and at the limit (nvidia-smi -q -d POWER)."
-          : "Look at fans, air flow and heat sink of this device.",
+          ? "Check power supplies, cables and the power limit (nvidia-smi -q -d POWER)."
+          : "Check this device's fans, air flow and heat sink.",
         sureness: slow ? "likely" : "certain",
       },
     ];
@@ -179,7 +179,7 @@ export function memoryClockLow({ devices }: Examination): Suspect[] {
         evidence: [`memory clock under load: ${clock} of ${most} MHz`],
         cost: null,
         ...(slow && { claim: claimOf(clock / most, "at most") }),
-        fix: `Give the clock back: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
+        fix: `Unlock the clock: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
         sureness: "likely",
       },
     ];
@@ -203,7 +203,7 @@ export function memoryErrors({ devices }: Examination): Suspect[] {
           : "The device's memory had uncorrectable errors.",
         evidence: [
           ...(errors > 0 ? [`${errors} uncorrected errors since the driver was loaded (ECC)`] : []),
-          ...(pending ? ["pages or rows wait for a reset to be retired or remapped"] : []),
+          ...(pending ? ["a reset is pending, to retire pages or to remap rows"] : []),
         ],
         cost: null,
         fix: `Drain the node and reset the device: nvidia-smi --gpu-reset -i ${facts.ordinal}.`,
@@ -256,7 +256,7 @@ export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] 
       summary: `The driver is configured to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
       evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
       cost: null,
-      fix: "If that is not meant, take NVreg_ExcludedGpus out of the driver's options (/etc/modprobe.d).",
+      fix: "If this is not intended, remove NVreg_ExcludedGpus from the driver's options (/etc/modprobe.d).",
       sureness: "certain",
     },
   ];
@@ -279,7 +279,7 @@ export function dividedDevice({ devices }: Examination): Suspect[] {
         evidence: [
           isSaid ? "MIG is enabled" : `its name: ${device.facts.name}`,
           ...(slow
-            ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what the whole device reaches`]
+            ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the whole device's rate`]
             : []),
         ],
         cost: null,
@@ -291,7 +291,7 @@ export function dividedDevice({ devices }: Examination): Suspect[] {
   });
 }
 
-/** What a hypervisor gives to a guest of a device: others have the rest of its copy engines and its link. */
+/** A hypervisor gives the guest a part of a device; other guests use the rest of its copy engines and its link. */
 export function virtualGpu({ devices }: Examination): Suspect[] {
   return devices
     .filter(({ facts: { name } }) => isVirtualGpu(name))

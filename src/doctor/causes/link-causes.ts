@@ -26,7 +26,7 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           device: device.facts.ordinal,
           weight: "costs",
           summary: slowest.isDevices
-            ? `The device's PCIe link runs at ${now} while copies are made; ${isGuest ? "the card supports" : "card and slot support"} ${best}.`
+            ? `The device's PCIe link runs at ${now} during copies; ${isGuest ? "the card supports" : "card and slot support"} ${best}.`
             : `A link between the device and the CPU runs at ${now}; both its ends support ${best}.`,
           evidence: narrow.map(({ below, above, now, best }) =>
             above === null
@@ -35,13 +35,13 @@ export function linkNarrow({ devices, machine }: Examination): Suspect[] {
           ),
           cost: null,
           claim: claimOf(1 / gain, "limit"),
-          // Of kinds that nobody recorded it may be how the host's maker wired them.
+          // Without a recording of this kind of GPU, the host's maker may have wired it like this.
           ...(isGuest && device.reference?.isOfKind === false && { action: "monitor" as const }),
           fix: isGuest
-            ? "On the host, find out whether the slot is the limit, or the link came up slower than it can; or ask its maintainer."
+            ? "Find out on the host, or from its maintainer, whether the slot is the limit or the link trained down."
             : slowest.isDevices
-              ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
-              : "Have the board between card and CPU checked (riser, backplane or switch): its link came up slower than it can.",
+              ? "Power the machine off, reseat the card or its riser, and check the link again; if it is still slow, try another slot."
+              : "Have the board between card and CPU checked (riser, backplane or switch): its link trained down.",
           sureness: isGuest ? "likely" : "certain",
         },
       ];
@@ -84,7 +84,7 @@ export function slotNarrow({ devices }: Examination): Suspect[] {
             ? { claim: claimOf(best / card, "limit") }
             : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
           fix: hasFewerLanes
-            ? `Move the card to a slot with ${cardSpeed.width} lanes, or see in the firmware's settings whether this one's are split (bifurcation).`
+            ? `Move the card to a slot with ${cardSpeed.width} lanes, or check in the firmware's settings whether this slot's lanes are split (bifurcation).`
             : null,
           sureness: "certain",
         },
@@ -124,12 +124,12 @@ export function linkErrors({ devices }: Examination): Suspect[] {
         evidence: [
           ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
-          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
-          ...(left === null ? [] : [`so many errors take ${percentText(1 - left)} of the time at most`]),
+          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
+          ...(left === null ? [] : [`these errors take at most ${percentText(1 - left)} of the time`]),
         ],
         cost: null,
         ...(left !== null && { claim: claimOf(left, "at most") }),
-        fix: "Reseat the card and its riser or cable; if errors come again, replace them, and the card last.",
+        fix: "Reseat the card and its riser or cable; if errors come back, replace these first and the card last.",
         sureness: "certain",
       },
     ];
@@ -155,16 +155,16 @@ function replaysOf(device: DeviceExamination): number {
   return areReplaysRefuted(device) ? 0 : toldReplays(device);
 }
 
-/** By how much NVML's counter rose while copies ran. */
+/** Increase of NVML's replay counter during copies. */
 export function toldReplays({ health: { before, after } }: DeviceExamination): number {
   if (before?.replays == null || after?.replays == null) return 0;
   return Math.max(0, after.replays - before.replays);
 }
 
-/** The least that a packet of a copy carries: a completion, by the Read Completion Boundary of 64 bytes. */
+/** Smallest payload of a copy's packets: a completion of 64 bytes, the Read Completion Boundary. */
 const leastPacketBytes = 64;
 
-/** Whether more packets are said to have been sent again than there were: of each there is a request at most, too. */
+/** Whether the counter rose by more than the number of packets, with at most one request for each. */
 export function areReplaysRefuted(device: DeviceExamination): boolean {
   const { copied } = device;
   return copied !== undefined && toldReplays(device) > (2 * copied.bytes) / leastPacketBytes;
@@ -187,7 +187,7 @@ export function linkUncorrected({ devices }: Examination): Suspect[] {
         summary: "The device's path to the CPU had uncorrectable errors since boot.",
         evidence,
         cost: null,
-        fix: "Look for what happened in the kernel's log (dmesg | grep -i AER), and reseat the card if it is not explained there.",
+        fix: "Look for the cause in the kernel's log (dmesg | grep -i AER); if none is logged, reseat the card.",
         sureness: "certain",
       },
     ];

@@ -17,7 +17,7 @@ export function registeredLosses({ pinned, registered }: DeviceMeasurements): Co
   return costOf(Object.fromEntries(losses), "measured", "registered");
 }
 
-/** Memory that programs allocate themselves has only small pages, and copies from it are slower for that. */
+/** Memory that programs allocate themselves has only small pages, which makes copies from it slower. */
 export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
   if (machine.host.transparentHugePages !== "never") return [];
   return devices.flatMap(({ facts, measured }): Suspect[] => {
@@ -35,7 +35,7 @@ export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
           `from pinned memory: ${ratesText(measured.pinned)}`,
         ],
         cost,
-        fix: "Turn them on for programs that ask: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+        fix: "Turn huge pages on for programs that request them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
         sureness: "likely",
       },
     ];
@@ -67,12 +67,12 @@ export function registeringRefused({ machine, devices }: Examination): Suspect[]
             ? []
             : [`limit of locked memory (ulimit -l): ${formatSize(host.memlockLimitBytes)}`]),
           ...(memory.strictOvercommit === true
-            ? ["the kernel gives no more memory than it has (vm.overcommit_memory=2)"]
+            ? ["the kernel does not overcommit memory (vm.overcommit_memory=2)"]
             : []),
         ],
         cost: null,
         fix: !isLimited
-          ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin says how large a pool is refused."
+          ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin shows which pool sizes are refused."
           : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
         sureness: isLimited ? "likely" : "possible",
       },
@@ -156,7 +156,7 @@ export function memoryShort({ machine: { activity, host, memory } }: Examination
         `swap in use: ${inUse}; memory available: ${formatSizeRounded(host.memoryAvailableBytes, Math.floor)}`,
       ],
       cost: null,
-      fix: "End what takes the memory, or give the job a machine with more (ps aux --sort=-rss shows what does).",
+      fix: "End the programs that use most memory (ps aux --sort=-rss lists them), or give the job a machine with more.",
       sureness: "certain",
     },
   ];
@@ -175,9 +175,9 @@ export function hugePoolLarge({ machine: { host, memory } }: Examination): Suspe
       cause: "huge-pool-large",
       device: null,
       weight: "risk",
-      summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory are reserved for unused huge pages, so pinned buffers cannot use it.`,
+      summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory is reserved for unused huge pages, so pinned buffers cannot use it.`,
       evidence: [
-        `pool of huge pages: ${formatSizeRounded(hugePoolBytes, Math.floor)}, free of it: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
+        `huge pages reserved: ${formatSizeRounded(hugePoolBytes, Math.floor)}, unused: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
       ],
       cost: null,
       fix: "Give it back: sysctl vm.nr_hugepages=0.",

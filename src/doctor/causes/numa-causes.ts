@@ -27,9 +27,9 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Suspect |
     summary:
       path.numaNode === null
         ? `NUMA node ${node} is nearer to the device than the node that the system chose.`
-        : `Memory and CPUs of NUMA node ${node} are nearer to the device than those of node ${path.numaNode}, which the firmware says it is attached to.`,
+        : `Memory and CPUs of NUMA node ${node} are nearer to the device than those of node ${path.numaNode}, its own node according to the firmware.`,
     evidence: [
-      `as the system places it: ${ratesText(measured.pinned)}`,
+      `where the system places memory: ${ratesText(measured.pinned)}`,
       ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
       ...allowedText(machine, node),
     ],
@@ -58,10 +58,10 @@ function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Suspe
     cause: "numa-far",
     device: device.facts.ordinal,
     weight: slow ? "costs" : "risk",
-    summary: `The device is attached to NUMA node ${node}, none of whose CPUs this process may use.`,
+    summary: `The device is attached to NUMA node ${node}, and this process may use none of its CPUs.`,
     evidence: [
-      `node ${node} has ${own.cpus.length} CPUs; the affinity mask or cpuset of this process leaves none of them`,
-      ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
+      `node ${node} has ${own.cpus.length} CPUs; this process's affinity mask or cpuset allows none of them`,
+      ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
     ],
     cost: null,
     ...(slow && { claim: claimOf(0, "open") }),
@@ -80,7 +80,7 @@ export function subNuma({ machine }: Examination): Suspect[] {
       cause: "sub-numa",
       device: null,
       weight: "explains",
-      summary: `Each processor is divided into ${perPackage} NUMA nodes (sub-NUMA clustering, NPS): copies of pageable memory have a part of its memory channels.`,
+      summary: `Each processor is divided into ${perPackage} NUMA nodes (sub-NUMA clustering, NPS): pageable copies use only a part of its memory channels.`,
       evidence: machine.nodes.map(
         ({ node, cpus, physicalPackage }) =>
           `node ${node}: ${cpus.length} CPUs${physicalPackage === null ? "" : `, processor ${physicalPackage}`}`,

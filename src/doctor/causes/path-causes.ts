@@ -32,7 +32,7 @@ export function payloadSmall({ devices }: Examination): Suspect[] {
         cause: "payload-small",
         device: device.facts.ordinal,
         weight: slow ? "costs" : "risk",
-        summary: `Packets carry at most ${maxPayloadBytes} bytes, and all ports of the path support ${supported}.`,
+        summary: `Packets carry at most ${maxPayloadBytes} bytes, but all ports of the path support ${supported}.`,
         evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
         cost: null,
         ...(slow && { claim: claimOf(1 / gain, "limit") }),
@@ -99,7 +99,7 @@ export function iommuTranslates({ devices, machine }: Examination): Suspect[] {
               .map((argument) => `kernel argument: ${argument}`),
           ],
           cost: null,
-          fix: "Start the kernel with iommu=pt, which leaves the addresses of the host's own devices as they are.",
+          fix: "Start the kernel with iommu=pt, which turns translation off for the host's own devices.",
           sureness: "possible",
         },
   );

@@ -55,7 +55,7 @@ export function wsl({ machine, devices }: Examination): Suspect[] {
         ...refused.map((reason) => `registering memory: ${reason}`),
       ],
       cost: null,
-      fix: "Keep pinned pools below 512 MiB, or ask pinbench pin --sizes which amount is refused here.",
+      fix: "Keep pinned pools below 512 MiB, or find with pinbench pin --sizes which amounts are refused here.",
       sureness: "certain",
     },
   ];
@@ -88,7 +88,7 @@ export function confidentialComputing({ machine, devices }: Examination): Suspec
         device: facts.ordinal,
         weight: "explains",
         summary:
-          "Confidential computing: copies are encrypted and go through bounce buffers, so that pinned ones are hardly faster than pageable ones.",
+          "Confidential computing: copies are encrypted and go through bounce buffers, so pinned copies are hardly faster than pageable ones.",
         evidence: [
           ...(saysDriver ? ["NVML: confidential computing is on"] : []),
           ...(guest === null ? [] : [`this is a confidential virtual machine (${guest})`]),
@@ -135,10 +135,10 @@ export function copiesWait({ machine, devices }: Examination): Suspect[] {
           isExplained ? ", as with confidential computing" : ""
         }.`,
         evidence: [
-          `of a pinned copy's time, the call takes ${shares.map((share) => `${Math.round(share * 100)} %`).join(" to the device and ")} back`,
+          `share of a pinned copy's time spent in its call: ${shares.map((share) => `${Math.round(share * 100)} %`).join(" to the device and ")} back`,
         ],
         cost: null,
-        fix: "Let another thread copy: on the thread that computes, copies and kernels do not overlap.",
+        fix: "Copy in another thread: on the thread that computes, copies and kernels do not overlap.",
         sureness: "certain",
       },
     ];
@@ -201,7 +201,7 @@ export function driverOld({ machine: { platform }, devices }: Examination): Susp
         cause: "driver-old",
         device: facts.ordinal,
         weight: "risk",
-        summary: `The driver is older than the device: ${driverVersion}, where the first one for it was ${first.driver}.`,
+        summary: `The driver, ${driverVersion}, is older than the device: the first driver for it was ${first.driver}.`,
         evidence: [
           `driver ${driverVersion}; compute capability ${facts.computeCapability} came with driver ${first.driver}`,
         ],
@@ -219,13 +219,13 @@ function isOlder(version: string, than: string): boolean {
   return major < thanMajor || (major === thanMajor && minor < thanMinor);
 }
 
-/** A device that keeps less of its own rate than this while all copy shares its way to the CPU. */
+/** A device shares its way to the CPU if it keeps less than this share of its own rate while all devices copy. */
 const sharedShare = 0.9;
 
-/** Of its own rate, what a direction keeps while the other one copies too: all, on a link that has a way for each. */
+/** Share of its rate that a direction keeps at least while the other copies: PCIe has lanes for each direction. */
 const leastKeptBothWays = 0.6;
 
-/** The direction that keeps least of its rate while the other one copies too; null where both keep enough. */
+/** The direction that keeps less of its rate while the other one copies too; null if both keep enough. */
 export function lostBothWays({
   bothWays,
   pinned,
@@ -291,7 +291,7 @@ export function uplinkShared({ devices }: Examination): Suspect[] {
         cause: "uplink-shared",
         device: device.facts.ordinal,
         weight: "explains",
-        summary: `The device shares a way to the CPU with device ${others.map(({ facts }) => facts.ordinal).join(", ")}, and is slower while all copy than alone.`,
+        summary: `The device shares a way to the CPU with device ${others.map(({ facts }) => facts.ordinal).join(", ")}, and is slower when all copy at once.`,
         evidence: [
           `alone: ${ratesText(pinned)}`,
           `all devices together: ${ratesText(together)}`,

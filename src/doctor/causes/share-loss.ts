@@ -26,12 +26,12 @@ export interface Suspect extends Found {
   claim?: Claim;
 }
 
-/** What is lost of a rate that would be `wanted`, and what causes explain of it, in GB/s. */
+/** The loss, from the rate `wanted` to the rate `found`, and the part that causes explain, in GB/s. */
 interface Loss {
   wanted: number;
   found: number;
   explained: number;
-  /** Of the rate with which these causes leave copies, the share that was found: less than 1 where something else is slow. */
+  /** The rate that was found over the rate that these causes leave: less than 1 if something else is slow too. */
   keptShare: number;
 }
 
@@ -132,7 +132,7 @@ export function unexplainedOf(
     const loss = losses.get(facts.ordinal)?.[direction] ?? null;
     if (loss === null || expected[direction] === null) return null;
     const { wanted, found, explained, keptShare } = loss;
-    // Costs are of medians too: beside what is explained, a tenth may be missing.
+    // Costs come from medians too, so an unexplained tenth may be chance.
     const chance = explained > 0 ? (reference?.tolerance ?? 0) + 0.1 : 0;
     return 1 - keptShare > chance ? wanted - found - explained : null;
   };

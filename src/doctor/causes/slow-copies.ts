@@ -30,7 +30,7 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
           `${directionName[way]}: the average is ${gigabytes(rate - lost)}, the median ${gigabytes(rate)}`,
       ),
       cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
-      fix: "See whether another program copies at times, whether the link is retrained (replay counters) and whether the CPU is taken away (steal time); `pinbench run` shows which copies are slow.",
+      fix: "Check whether another program copies at times, the link retrains (replay counters) or the hypervisor takes CPU time (steal time); `pinbench run` shows which copies are slow.",
       sureness: "certain",
     },
   ];
@@ -38,7 +38,7 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
 
 /**
  * Slow copies of a device that another process used are a cost of that process: copies wait for its copies. `rest` are
- * those of devices that nobody else used.
+ * those of devices without other users.
  */
 export function blameSharing(
   findings: readonly Found[],

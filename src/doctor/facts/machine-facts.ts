@@ -131,7 +131,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
   );
   notSeen(
     known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
-    "payload and read request sizes, relaxed ordering, ACS: the kernel shows them to root alone, outside of containers",
+    "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
   );
   notSeen(
     known.some(({ ports }) => ports.every(({ errors }) => errors === null)),

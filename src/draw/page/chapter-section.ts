@@ -174,7 +174,7 @@ function drawBlock(block: Block, level: number): Markup[] {
       return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
       return [codeSection(block.text.trimEnd())];
-    // Its tables fold themselves away; what they are called tells them from those that are shown at once.
+    // Its tables are folded; their names distinguish them from tables that are shown at once.
     case "fold":
       return drawBlocks(
         block.blocks.map((inner) => (inner.type === "table" ? withName(inner, block.title) : inner)),

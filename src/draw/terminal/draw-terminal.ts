@@ -21,7 +21,7 @@ export function drawTerminal(report: Report, screen: Screen): string {
   return screen.isVerbose ? drawWhole(report, screen) : drawBrief(report, screen);
 }
 
-/** Of a screen that a report's bound on its lines is for. */
+/** Columns of the narrowest screen for which a report limits its lines. */
 const leastColumns = 80;
 
 function drawBrief(report: Report, screen: Screen): string {

@@ -56,7 +56,7 @@ export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
             : ""
       }.`,
       `The first use of CUDA takes ${figureText(start)}, whatever is copied then.`,
-      `Timed with the pageable copy but not with the pinned one, it makes pinned memory look ${figureText(asTimed)} as fast: ${digits(startShare * 100)} % of that time is the start's.`,
+      `If this start is timed with the pageable copy but not with the pinned one, pinned memory looks ${figureText(asTimed)} as fast: ${digits(startShare * 100)} % of that time is the start.`,
       holds === true
         ? "The difference comes from the copies."
         : "To compare two kinds of memory, copy once before the clock starts, in each process.",

@@ -110,7 +110,7 @@ function copiesOf(name: string, cost: MeasuredFigure, saving: MeasuredFigure): M
   return { name, value: after(cost.value, saving.value), unit: "count", interval, samples: 0 };
 }
 
-/** By the upper end of its interval. */
+/** Uses the upper end of its interval. */
 function mostCopies({ value, interval }: MeasuredFigure): number {
   return interval?.high ?? value;
 }

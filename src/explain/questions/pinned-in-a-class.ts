@@ -48,7 +48,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
   const gainThere = ratioFigure("receiver: pinned over pageable, in objects", inObject, sentPageable);
   const registered =
     sent.registerRefused === null ? rates("receiver: registered", sent.childRegistered) : null;
-  const rise = registered && ratioFigure("receiver: registered over as it came", registered, inObject);
+  const rise = registered && ratioFigure("receiver: registered over unregistered", registered, inObject);
   const isGained = isAtLeast(gain, faster);
   const isLost = isSpeedUpLost(gain, gainThere);
   return {
@@ -61,7 +61,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
       `In the process that pinned it, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
         isGained === false ? ": pinning gains nothing here, so nothing can be lost" : ""
       }.`,
-      `In a process that it was sent to, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${
+      `In a receiving process, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${
         isLost === null
           ? "the intervals leave open whether the speed-up is lost"
           : isLost

@@ -42,7 +42,7 @@ export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): 
       ...(rule === undefined || rule === best
         ? rule === undefined
           ? []
-          : ["The best is as many workers as there are CPUs, as the rule of thumb has it."]
+          : ["The best number of workers is the number of CPUs, as in the rule of thumb."]
         : [
             `As many workers as CPUs, ${cpus}, reach ${figureText({ value: rule.batchesPerSecond / best.batchesPerSecond, unit: "share" })} of that.`,
           ]),

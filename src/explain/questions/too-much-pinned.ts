@@ -68,7 +68,7 @@ export function concludeTooMuch(figures: PinnedPoolFigures): Conclusion {
 
 function impossibleText(impossible: PinnedPoolFigures["impossible"]): string {
   if (impossible === null) {
-    return "Asking the driver for more than there is was not tried: the kernel is set to promise any amount (vm.overcommit_memory is 1).";
+    return "A request for more memory than there is was not tried: the kernel is set to promise any amount (vm.overcommit_memory is 1).";
   }
   const { refusal, ns, worksAfter } = impossible;
   if (refusal === null) return "A request for 64 TiB was granted: a failure would show only in use.";

@@ -59,9 +59,9 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
             : "; these intervals show no difference"
       }.`,
       matters === true
-        ? `That is more than ${bound}: even so small a batch gains.`
+        ? `That is more than ${bound}: even such a small batch gains.`
         : matters === false
-          ? `That is below ${bound}, and a smaller share still of a longer one: such a batch is too small to matter.`
+          ? `That is below ${bound}, and less of a longer step: such a batch is too small to matter.`
           : `The interval leaves open whether that is ${bound}.`,
       least === undefined
         ? `Even a batch of ${formatSize(told.at(-1)!.sizeBytes)} does not save that much for certain.`

@@ -51,7 +51,7 @@ export function concludeWhyPinned(figures: StagingFigures): Conclusion {
     sentences: [
       `A pageable copy reaches ${figureText(pageable)}; the CPU by itself copies into pinned memory at ${figureText(byCpu)}.`,
       isLikeCpu === true
-        ? `That is what staging looks like${isFaster === true ? ": the CPU's copy is the slow part, and the link waits for it" : ""}.`
+        ? `This fits staging${isFaster === true ? ": the CPU's copy is the slow part, and the link waits for it" : ""}.`
         : isLikeCpu === false
           ? "The CPU copy is not the bottleneck here."
           : "The intervals leave open whether the CPU copy is the bottleneck.",

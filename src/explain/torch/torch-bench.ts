@@ -146,7 +146,7 @@ export class TorchBench {
       return this.#isMissing(cannotBeStarted(this.python, exit.error).message, pythonHint);
     }
     const lastWords = process.stderrTail?.split("\n").at(-1);
-    const said = lastWords === undefined ? "" : ` Its last words: ${lastWords}`;
+    const said = lastWords === undefined ? "" : ` Its last output: ${lastWords}`;
     return new PinbenchError("measurement", `${this.python} ${describeExit(exit)}.${said}`);
   }
 }

@@ -72,7 +72,9 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
           comment("these are the slower of two parts of their group"),
           `# ${drainLine(parts, "slower part of its group")}`,
         ]),
-    ...unlistedHosts(document, known).map(({ host, reason }) => comment(`left out, as ${reason}: ${host}`)),
+    ...unlistedHosts(document, known).map(({ host, reason }) =>
+      comment(`left out, because ${reason}: ${host}`),
+    ),
     ...(bad.length + parts.length === 0 ? [comment("no node needs to be drained")] : []),
   ]
     .map((line) => `${line}\n`)

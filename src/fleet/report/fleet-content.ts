@@ -101,7 +101,7 @@ function noneSlow(document: FleetDocument, judged: number): string {
     ({ slowAsAWhole, slowPart, slowPlaces }) =>
       slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,
   );
-  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than those like it" : "slow"}`;
+  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than similar ones" : "slow"}`;
 }
 
 function lackingNotes(document: FleetDocument): Note[] {
@@ -160,7 +160,7 @@ export function fleetFacts(document: FleetDocument): Fact[] {
   const [first, last] = [times[0], times.at(-1)];
   return [
     ["Nodes", `${nodes.length}: ${listed(states)}`],
-    ["GPUs", `${countGpus(document)} in ${counted(groups.length, "group")} of like nodes`],
+    ["GPUs", `${countGpus(document)} in ${counted(groups.length, "group")} of similar nodes`],
     ...(first === undefined || last === undefined ? [] : [["Measured", period(first, last)] as const]),
     ...groups.slice(0, mostNamed).flatMap((group, index) => foundFact(group, index, groups)),
     [
@@ -207,7 +207,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
   const isConfirming = outliers.some(({ confirmed }) => confirmed !== null);
   return [
     {
-      caption: "Slower than nodes like it",
+      caption: "Slower than similar nodes",
       columns: [
         wordColumn("node"),
         wordColumn("GPU"),

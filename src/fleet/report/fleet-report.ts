@@ -181,7 +181,7 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_outlier",
-      help: "1 if a GPU, or its whole node, is slower than those like it.",
+      help: "1 if a GPU, or its whole node, is slower than similar ones.",
       samples: nodes.flatMap(({ host, group, devices }) =>
         group === null
           ? []
@@ -206,7 +206,7 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_groups",
-      help: "Number of groups of like nodes.",
+      help: "Number of groups of similar nodes.",
       samples: [{ labels: {}, value: groups.length }],
     },
     {

@@ -187,7 +187,7 @@ function shareOfCpu(best: CellResult, loop: CellResult): string {
   const [bestNs, loopNs] = [best, loop].map(({ hostNsPerBlock }) => hostNsPerBlock?.median);
   if (bestNs === undefined || loopNs === undefined || loopNs <= 0) return "";
   const percent = (bestNs / loopNs) * 100;
-  if (percent >= 95) return ", and takes no less of a CPU";
+  if (percent >= 95) return ", without saving CPU time";
   const share = percent < 1 ? "less than 1 %" : `about ${Number(percent.toPrecision(1))} %`;
   return `, for ${share} of the CPU time that a loop takes`;
 }

@@ -228,7 +228,7 @@ const mostSizes = 3;
 function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[]): string {
   const directions = ways.flatMap(({ direction, main }) => (main?.order === "above" ? [direction] : []));
   if (costs === undefined || costs.pinning.length === 0 || directions.length === 0) return "";
-  // What goes the other way gains nothing.
+  // A copy in the other direction gains nothing.
   const goes = directions.length === ways.length ? "" : ` whose bytes go ${way[directions[0]!]}`;
   const pinning = `Pinning a buffer${goes}`;
   const known = costs.pinning
@@ -305,7 +305,7 @@ function limited(rate: IntervalEstimate, limitGBps: number): IntervalEstimate {
   return { median: Math.min(1, median), low: Math.min(1, low), high: Math.min(1, high) };
 }
 
-/** Those with usable intervals. */
+/** Estimates with usable intervals. */
 function telling(observations: readonly Observation[]): Observation[] {
   return observations.filter(({ estimate }) => saysAnything(relativeHalfWidth(estimate, estimate.median)));
 }
@@ -372,7 +372,7 @@ function latencies({ cells, kind, width }: Terms): Sentence[] {
   });
 }
 
-/** Of at least one. */
+/** Takes at least one value. */
 function quickestOf(observed: readonly Observation[]): Observation {
   return observed.toSorted((a, b) => a.estimate.median - b.estimate.median)[0]!;
 }

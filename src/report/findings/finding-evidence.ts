@@ -31,13 +31,13 @@ export function isEvidence(cell: CellResult): boolean {
   return isMeasured(cell) && cell.outcome !== null && cell.memory !== "host";
 }
 
-/** Those of the device with the lowest ordinal. */
+/** Cells of the device with the lowest ordinal. */
 export function ofFirstDevice(cells: readonly CellResult[]): CellResult[] {
   const first = Math.min(...cells.map(({ device }) => device));
   return cells.filter(({ device }) => device === first);
 }
 
-/** Those of one timer and one cache state, preferably the wall clock and the cold cache. */
+/** Cells of one timer and one cache state, preferably the wall clock and the cold cache. */
 export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
   const timer = cells.some((cell) => cell.timer === "wall") ? "wall" : "event";
   const cache = cells.some((cell) => cell.timer === timer && cell.cache === "cold") ? "cold" : "warm";

@@ -75,7 +75,7 @@ function byDirection(clauseOf: (direction: (typeof bothWaysDirections)[number]) 
   return [...(oneWay === null ? [] : [oneWay]), ...(bidir == null ? [] : [`${bidir} (both directions)`])];
 }
 
-/** What may be claimed of a cell's rate; null without an interval. */
+/** A cell's rate with its interval, for claims; null without an interval. */
 function rateOf(cell: CellResult, moved = wholeOf(cell.direction)): IntervalEstimate | null {
   return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
 }
@@ -196,7 +196,7 @@ interface LoadFinding extends VariantFinding {
   leastKept: number;
 }
 
-/** What each kind of memory loses during each load, and what the load loses. */
+/** The loss of each kind of memory during each load, and the loss of the load. */
 function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): LoadFinding[] {
   return besides.flatMap((beside) => {
     if (beside === "none") return [];

@@ -48,7 +48,7 @@ function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
     {
       kind: "curves",
       name: nameOf(document, costs, "cost-of-pinning-by-size"),
-      title: `${devicePrefix(document, costs.device)}What memory costs once: obtaining it and giving it back, ms by size`,
+      title: `${devicePrefix(document, costs.device)}One-time cost of memory: obtaining it and giving it back, ms by size`,
       description: describeCurves(curves, "ms", (ms) => formatMilliseconds(ms * 1e6), formatSize),
       x: sizeAxis([...sizes], "size of the memory"),
       y: { label: "ms", scale: "log", format: formatTick },
@@ -76,7 +76,7 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
   if (sizes.size < 2) return [];
   // Older results count pageable memory as free, and have only the cheaper way.
   const isOld = costs.pinning.some(({ reuses }) => reuses != null);
-  const more = isOld ? "" : " more than pageable memory";
+  const more = isOld ? "" : " beyond pageable memory";
   const missing = costs.pinning.length - sizes.size;
   const unknown =
     missing === 0
@@ -88,7 +88,7 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
       kind: "curves",
       isFolded: true,
       name: nameOf(document, costs, `${direction}-pinning-pays-off-by-size`),
-      title: `${devicePrefix(document, costs.device)}After how many copies (${directionName[direction]}) pinned memory has saved what it cost${more}, by size, 1 worker`,
+      title: `${devicePrefix(document, costs.device)}Copies (${directionName[direction]}) until pinned memory has saved its cost${more}, by size, 1 worker`,
       description: describeCurves(curves, "", inCopies, formatSize) + unknown,
       x: sizeAxis([...sizes]),
       y: { label: "copies (0: at once)", scale: "linear", includes: [0], isWhole: true, format: formatTick },
@@ -152,7 +152,7 @@ function chartOf(
     {
       kind: "curves",
       name: chartName(document, first, { before: [], shows: "pinned-over-pageable-by-size" }),
-      title: `${devicePrefix(document, first.device)}Pinned over pageable memory: how many times as fast by size, ${counted(workers, "worker")}${clockSuffix(first)}`,
+      title: `${devicePrefix(document, first.device)}Speed of pinned over pageable memory by size, ${counted(workers, "worker")}${clockSuffix(first)}`,
       description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}${otherWorkers(workers, all)}`,
       x: sizeAxis(sizes, "size of a copy (shade: in other processes too)"),
       y: {

@@ -87,7 +87,7 @@ function distributionChart(series: readonly SampleSeries[]): CurveChart {
     kind: "curves",
     name: sampleChartNames.distribution,
     isFolded: true,
-    title: `How often one cell was how fast: ${nameOfCell(name, series)}`,
+    title: `Distribution of samples of one cell: ${nameOfCell(name, series)}`,
     description: describe(series),
     x,
     y: {

@@ -117,7 +117,7 @@ function rowsOf({ rows, memories }: CellGroup): BlockRow[] {
     });
 }
 
-/** Those that the plan has, in their order. A kernel on few multiprocessors is a way of its own. */
+/** The ways of the plan, in order. A kernel on few multiprocessors is a separate way. */
 function waysOf(rows: readonly BlockRow[]): BlockWayRecord[] {
   const ways = rows.flatMap((row) => row.members).flatMap((cell) => blockWayOf(cell) ?? []);
   return [...new Map(ways.map((way) => [blockWayText(way), way])).values()].sort(compareBlockWays);

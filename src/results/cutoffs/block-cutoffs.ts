@@ -145,7 +145,7 @@ export function findBlockCutoffs(cells: readonly BlockCell[]): BlockCutoffs[] {
   });
 }
 
-/** What of a cell tells how fast a way copies blocks. */
+/** The fields of a cell that determine how fast a way copies blocks. */
 export type BlockCell = Pick<
   CellResult,
   | "device"

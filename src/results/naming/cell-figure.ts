@@ -26,7 +26,7 @@ export function isMeasured(cell: CellResult): boolean {
   );
 }
 
-/** What a cell moves in all: for both directions at once, their sum. */
+/** A cell's total rate: for both directions at once, their sum. */
 export function wholeOf(direction: CellResult["direction"]): CellStats["direction"] {
   return direction === "bidir" ? "sum" : direction;
 }

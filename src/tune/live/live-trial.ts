@@ -10,7 +10,7 @@ import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
 
 /** A rank of the job: its process, and its records of the tuned loader. */
 export interface Rank {
-  /** Of the whole job. */
+  /** Its number in the whole job. */
   rank: number;
   pid: number;
   loader: LoaderRecord;

@@ -32,7 +32,7 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
     }
     if (files.length > limit) {
       throw new PinbenchError("usage", `There are more than ${limit} files in ${path}.`, {
-        hint: "Name one of its folders: a part of the files is enough.",
+        hint: "Give one of its subfolders: a part of the files is enough.",
       });
     }
   }

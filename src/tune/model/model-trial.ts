@@ -135,7 +135,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   OUT_OF_SHARED_MEMORY: { fault: "shared-memory-full", hint: memoryHint },
   SHARED_MEMORY_REFUSED: {
     fault: "shared-memory-full",
-    hint: "Workers need shared memory (memfd_create), which this system does not give.",
+    hint: "Workers need shared memory (memfd_create), which this system does not provide.",
   },
   OUT_OF_HOST_MEMORY: { fault: "out-of-memory", hint: memoryHint },
   TOO_MANY_THREADS: {
@@ -159,7 +159,7 @@ function trialFailure(error: NativeError, setting: LoaderSetting): TrialFailure 
 function cudaFault({ code, call, sticky }: NativeError): FaultKind | null {
   if (!code.startsWith("CUDA_ERROR")) return null;
   if (code === "CUDA_ERROR_OUT_OF_MEMORY" && call === "cuMemHostAlloc") {
-    return { fault: "out-of-memory", hint: `Batches are pinned as they come. ${memoryHint}` };
+    return { fault: "out-of-memory", hint: `Each batch is pinned when it arrives. ${memoryHint}` };
   }
   return {
     fault: "device-error",

@@ -164,7 +164,7 @@ function withoutRate({ tried, skipped }: Tuning): Curve[] {
   const failed = tried.flatMap(({ setting, score, trials }) => {
     if (score !== null) return [];
     const failure = trials.find((one) => one.failure !== null)?.failure;
-    return [onAxis(setting, failure?.message ?? "too few batches came for a rate")];
+    return [onAxis(setting, failure?.message ?? "too few batches arrived for a rate")];
   });
   const left = skipped.map(({ setting, reason }) => onAxis(setting, `not tried: ${reason}`));
   return [

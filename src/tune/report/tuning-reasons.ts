@@ -1,4 +1,4 @@
-import { formatGBps, roundUp } from "../../draw/numbers.js";
+import { formatBandwidth, roundUp } from "../../draw/numbers.js";
 import { capital, counted } from "../../draw/words.js";
 import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
@@ -37,7 +37,7 @@ function bestOfLoaders({ probe, tried }: Tuning): string | null {
 /** Share of the storage rate from which storage is the limit. */
 const fullStorageShare = 0.85;
 
-/** "Storage gives 1.9 GB/s at most, the loader takes 1.7: more workers gain nothing." */
+/** "Storage gives at most 1.9 GB/s, the loader takes 1.7 GB/s: more workers gain nothing." */
 function storageLimit(
   { storage, tried, probe, machine }: Tuning,
   { setting, score }: Recommendation,
@@ -52,10 +52,9 @@ function storageLimit(
   });
   if (storage === undefined || taken.length === 0) return [];
   const takes = median(taken) * score.batchesPerSecond * machine.ranks;
-  const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
   const verdict = takes < fullStorageShare * storage.bytesPerSecond ? "" : ": more workers gain nothing";
   return [
-    `Storage gives ${gbps(storage.bytesPerSecond)} GB/s at most (${counted(storage.threads, "thread")} that only read), the loader takes ${gbps(takes)}${verdict}.`,
+    `Storage gives at most ${formatBandwidth(storage.bytesPerSecond / 1e9)} (${counted(storage.threads, "thread")} that only read), the loader takes ${formatBandwidth(takes / 1e9)}${verdict}.`,
   ];
 }
 
@@ -67,7 +66,7 @@ interface WorkerTime {
   handOver: number;
 }
 
-/** Those of the recommended setting, or of the nearest number of workers; null if no worker was timed. */
+/** The times of the recommended setting, or of the nearest number of workers; null if no worker was timed. */
 function workerTimeOf({ tried }: Tuning, { setting }: Recommendation): WorkerTime | null {
   const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
     const timed = trials.filter(
@@ -130,7 +129,7 @@ function slowRank({ tried }: Tuning, { setting, score }: Recommendation): string
   if (share(longest.waitNs) < notableWaiting || longest.waitNs < longerByFactor * others) return [];
   const percent = (of: number) => `${roundUp(100 * share(of), 0)} %`;
   return [
-    `Rank ${longest.rank} holds the others up: it waits ${percent(longest.waitNs)} of the time for its data, they ${percent(others)}.`,
+    `Rank ${longest.rank} delays the others: it waits ${percent(longest.waitNs)} of the time for its data, the others ${percent(others)}.`,
   ];
 }
 
@@ -144,9 +143,11 @@ function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
   }
   const { epochs } = recommendation;
   if (recommendation.limit === "epochs" && epochs !== null) return betweenEpochs(epochs, recommendation);
-  const gives = `the loader gives ${formatGBps(recommendation.loaderGBps)} GB/s`;
+  const gives = `the loader gives ${formatBandwidth(recommendation.loaderGBps)}`;
   const takes =
-    probe.link === null ? "" : `, the link takes ${formatGBps(linkRate(probe.link, recommendation) / 1e9)}`;
+    probe.link === null
+      ? ""
+      : `, the link takes ${formatBandwidth(linkRate(probe.link, recommendation) / 1e9)}`;
   return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
 }
 
@@ -175,7 +176,7 @@ function besideStep(stepNs: number | null, batchesPerSecond: number): string {
     : `the data add ${formatMs(addedNs / 1e6)} to ${step}`;
 }
 
-/** What limits the loader, if it is not the step. */
+/** The loader's limit, if it is not the step. */
 function culprit(tuning: Tuning, recommendation: Recommendation): string {
   const { limit, setting, score } = recommendation;
   const { numWorkers } = setting;
@@ -237,7 +238,7 @@ function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: 
   const workers = counted(numWorkers, "worker");
   const isHidden = limit === "step" && !setting.pinMemory;
   if (savedNsLow === null || savedNsHigh === null) {
-    return `; too few batches came to show what pin_memory does with ${workers}`;
+    return `; too few batches arrived to show what pin_memory does with ${workers}`;
   }
   const ends = [savedNsLow / 1e6, savedNsHigh / 1e6] as const;
   const mostMs = Math.max(...ends.map(Math.abs));

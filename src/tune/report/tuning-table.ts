@@ -1,5 +1,5 @@
 import type { Show } from "../../draw/document-kind.js";
-import { formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
+import { bandwidthUnit, formatBandwidth, formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
 import {
   type Block,
   type Column,
@@ -60,10 +60,11 @@ function alerts(tuning: Tuning): Note[] {
 }
 
 function endings({ run, method }: Tuning): Note[] {
-  if (run.status === "aborted") return [note("interrupted: these are the results until then", "warning")];
-  if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
+  if (run.status === "aborted")
+    return [note("interrupted: these results were measured before that", "warning")];
+  if (run.error !== null) return [note(`${run.error} These results were found before that.`, "failure")];
   if (run.status === "ended") {
-    return [note("the job ended before the search: these are the results until then", "warning")];
+    return [note("the job ended before the search: these results were measured before that", "warning")];
   }
   if (run.status === "budget") {
     const what = method.search === "grid" ? "grid" : "search";
@@ -75,14 +76,14 @@ function endings({ run, method }: Tuning): Note[] {
 function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[] {
   const { batch, link, stepNs } = probe;
   const ranks = machine.ranks === 1 ? "" : `, ${machine.ranks} ranks share them`;
-  const gbps = (bytesPerSecond: number) => formatGBps(bytesPerSecond / 1e9);
+  const rate = (bytesPerSecond: number) => formatBandwidth(bytesPerSecond / 1e9);
   const copies = (rates: NonNullable<typeof link>): Fact => [
     "Copies",
-    `${gbps(rates.pinnedBytesPerSecond)} GB/s pinned, ${gbps(rates.pageableBytesPerSecond)} not pinned, one batch, measured alone`,
+    `${rate(rates.pinnedBytesPerSecond)} pinned, ${rate(rates.pageableBytesPerSecond)} not pinned, one batch, measured alone`,
   ];
   const { epochs } = recommendation ?? {};
   const measured = epochs
-    ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, with what lies between two of them`
+    ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, including the time between epochs`
     : method.epochBatches === null
       ? "batches arriving in the steady state"
       : `an epoch of ${counted(method.epochBatches, "batch", "batches")} with its start`;
@@ -104,12 +105,12 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
   ];
 }
 
-const columns: readonly Column[] = [
+const columnsFor = (unit: string): readonly Column[] => [
   numberColumn("workers"),
   wordColumn("pinned"),
   numberColumn("prefetch"),
   numberColumn("batches/s"),
-  spared(numberColumn("GB/s"), 4),
+  spared(numberColumn(unit), 4),
   spared(numberColumn("first", "batch, s"), 3),
   spared(numberColumn("/dev/shm"), 1),
   spared(numberColumn("pinned", "memory"), 2),
@@ -118,6 +119,10 @@ const columns: readonly Column[] = [
 
 function grid({ tried, probe, recommendation }: Tuning): Grid {
   const isOfInterest = tellsPersistence({ tried });
+  const gbps = ({ batchesPerSecond }: TuningScore) => (batchesPerSecond * probe.batch.bytes) / 1e9;
+  const { unit, perGB } = bandwidthUnit(
+    Math.max(0, ...tried.flatMap(({ score }) => (score === null ? [] : gbps(score)))),
+  );
   const rows = tried.map((one) => {
     const { setting, score, trials } = one;
     const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
@@ -133,14 +138,14 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       figure(pinMemory ? "yes" : "no"),
       figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
       rateFigure(score, fault),
-      figure(score === null ? "" : formatGBps((score.batchesPerSecond * probe.batch.bytes) / 1e9)),
+      figure(score === null ? "" : formatGBps(gbps(score) * perGB)),
       figure(firstNs === undefined ? "" : roundUp(firstNs / 1e9, 2)),
       peak("sharedMemoryBytes"),
       peak("pinnedBytes"),
       figure(isChosen ? "<=" : ""),
     ];
   });
-  return { name: "Settings that were tried", columns, rows, labels: 3, keepsRepeats: true };
+  return { name: "Settings that were tried", columns: columnsFor(unit), rows, labels: 3, keepsRepeats: true };
 }
 
 /**
@@ -177,7 +182,7 @@ function recommendationOf({ recommendation, probe }: Tuning, gain: string | unde
 function tuningNotes(tuning: Tuning): Note[] {
   const { tried, probe } = tuning;
   const isRough = tried.some(({ score }) => score?.isSettled === false);
-  const rough = "* a rough figure: the trial ended before all batches made ahead of its start had come";
+  const rough = "* a rough figure: the trial ended before all batches made before its start had arrived";
   return [
     ...failures(tuning),
     ...withoutRate(tuning),
@@ -248,7 +253,7 @@ function withoutRate({ tried }: Tuning): Note[] {
   );
   if (none.length === 0) return [];
   const settings = listed(none.map(({ setting }) => describeSetting(setting)));
-  return [note(`${settings}: too few batches came for a rate`, "warning")];
+  return [note(`${settings}: too few batches arrived for a rate`, "warning")];
 }
 
 /** One note for all settings with the same reason. */

@@ -51,7 +51,7 @@ export function nextSetting(knowledge: Knowledge): Candidate | null {
 /** Workers of the first trial with any, if the machine allows more than one and a half times as many. */
 const firstWorkers = 16;
 
-/** As many as allowed; with a training step, those that make batches as fast as it takes them. */
+/** The allowed number of workers; with a training step, enough to make batches as fast as it takes them. */
 function firstOf(knowledge: Knowledge): Candidate | null {
   const { unpinned } = knowledge;
   const most = unpinned.open.at(-1);

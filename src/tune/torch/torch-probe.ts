@@ -216,9 +216,9 @@ function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: st
     const message = `${python} ${describeExit(exit)} instead of running the probe.${said("It said")}`;
     return new PinbenchError("usage", message, { hint: pythonHint, cause });
   }
-  const message = `Python ${describeExit(exit)} while ${phase}.${said("Its last words")}`;
+  const message = `Python ${describeExit(exit)} while ${phase}.${said("Its last output")}`;
   return new PinbenchError("measurement", message, {
-    hint: exitHint(exit) ?? "The same must happen in a script that makes one batch without workers.",
+    hint: exitHint(exit) ?? "To reproduce it, make one batch without workers in a script.",
     cause,
   });
 }

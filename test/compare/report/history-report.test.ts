@@ -90,7 +90,7 @@ describe("findings other than steps and drifts", () => {
     [
       "the newest two checks at half",
       noise.slice(0, 30).map((one, day) => one * (day < 28 ? 1 : 0.5)),
-      /1 step at the end, the last at check 29 .* the last 2 checks, from check 29 \(2026-01-29 05:00 UTC\) on, are slower: h2d pinned −(49|50)\.\d %;.* the newest check differs from the median of the 29 before by more than these vary: h2d pinned −(49|50)\.\d %, (24|25)\.\d GB\/s/,
+      /1 step at the end, the last at check 29 .* the last 2 checks, from check 29 \(2026-01-29 05:00 UTC\) on, are slower: h2d pinned −(49|50)\.\d %;.* the newest check differs from the median of the 29 before by more than their noise: h2d pinned −(49|50)\.\d %, (24|25)\.\d GB\/s/,
     ],
     [
       "an outage of three checks",

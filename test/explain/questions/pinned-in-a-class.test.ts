@@ -34,7 +34,7 @@ describe("that a pinned tensor is no faster in another process is", () => {
     expect(told()).toEqual({
       verdict: "true",
       text: `In the process that pinned it, a tensor of 64 MiB is copied to the GPU at 54.4 GB/s, 3.68 times the rate of a pageable one.
-In a process that it was sent to, inside an object, it is copied at 14.6 GB/s, 1.01 times the rate of a pageable one: the speed-up is lost.
+In a receiving process, inside an object, it is copied at 14.6 GB/s, 1.01 times the rate of a pageable one: the speed-up is lost.
 The cause: is_pinned() is False there, with an object around the tensor and without one. torch sends a tensor by moving it into shared memory, which is not pinned; in the sender, too, is_pinned() is False from then on.
 Registering that memory in the process that received it, with torch.cuda.cudart().cudaHostRegister(), brings it to 54.4 GB/s, 3.73 times the rate; is_pinned() is True again.`,
     });
@@ -85,7 +85,7 @@ it("the figures are the rates on both sides, and those of registered memory if i
     "receiver: pageable, in an object",
     "receiver: pinned over pageable, in objects",
     "receiver: registered",
-    "receiver: registered over as it came",
+    "receiver: registered over unregistered",
   ]);
   const refused = concludePinnedInAClass({ ...usual, registerRefused: 801, childRegistered: [] });
   expect(refused.figures).toEqual(figures.slice(0, -2));

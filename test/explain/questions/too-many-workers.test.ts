@@ -24,7 +24,7 @@ describe("that too many workers compete is", () => {
       verdict: "true",
       text: `A DataLoader whose samples take some milliseconds of CPU each delivered most with 16 workers: 520 batches/s.
 With 32 workers on 16 CPUs the rate is 0.827 times that of the best with fewer: they compete.
-The best is as many workers as there are CPUs, as the rule of thumb has it.
+The best number of workers is the number of CPUs, as in the rule of thumb.
 For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds them.`,
     });
   });

@@ -61,7 +61,7 @@ describe("a name that Slurm does not know as a node's", () => {
   it("is drained by no line, and one says so", () => {
     expect(text("drain").split("\n")).toEqual([
       expect.stringMatching(/^scontrol update nodename="n05" /),
-      "# left out, as Slurm knows no node of this name: gpus",
+      "# left out, because Slurm knows no node of this name: gpus",
       "",
     ]);
   });
@@ -142,7 +142,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
       outliers: hostile.map((host) => buildOutlier(host)),
     });
     expect(text.match(/^scontrol/gm)).toBeNull();
-    expect(text).toContain("# left out, as it is not the name of one host: n1\\nscontrol shutdown\n");
+    expect(text).toContain("# left out, because it is not the name of one host: n1\\nscontrol shutdown\n");
     expect(text.split("\n").filter((line) => line !== "" && !line.startsWith("# "))).toEqual([]);
   });
 

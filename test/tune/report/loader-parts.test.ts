@@ -60,11 +60,11 @@ describe("what storage gives", () => {
 
   it("is the limit if the loader takes nearly all of it", () => {
     expect(lineOf(1.7e9 / 72)).toBe(
-      "Storage gives 1.90 GB/s at most (4 threads that only read), the loader takes 1.70: more workers gain nothing.",
+      "Storage gives at most 1.90 GB/s (4 threads that only read), the loader takes 1.70 GB/s: more workers gain nothing.",
     );
-    expect(lineOf(1.6e9 / 72)).toMatch(/the loader takes 1\.60\.$/);
+    expect(lineOf(1.6e9 / 72)).toMatch(/the loader takes 1\.60 GB\/s\.$/);
     expect(lineOf(0.85e9 / 72, {}, { machine: { ranks: 2 } })).toMatch(
-      /takes 1\.70: more workers gain nothing\.$/,
+      /takes 1\.70 GB\/s: more workers gain nothing\.$/,
     );
   });
 

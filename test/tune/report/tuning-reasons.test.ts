@@ -157,7 +157,7 @@ describe("a third reason gives the assumption of a choice without a step", () =>
 describe("the second reason says what the limit is", () => {
   const limit = (part: TuningPart = {}, recommendation: TuningPart["recommendation"] = {}) =>
     reasons({ ...part, recommendation: { pinning: null, ...recommendation } })[1];
-  const given = "The loader gives 2.77 GB/s, the link takes 55.3";
+  const given = "The loader gives 2.77 GB/s, the link takes 55.3 GB/s";
   const tried = [buildTried(none, 20), buildTried(eight, 72)];
 
   it("the step", () => {
@@ -174,7 +174,7 @@ describe("the second reason says what the limit is", () => {
     const setting = usualSetting(8, true);
     expect(limit({}, { limit: "link", setting })).toBe(`${given}: the transfer itself is the limit.`);
     expect(limit({}, { limit: "link" })).toBe(
-      "The loader gives 2.77 GB/s, the link takes 11.2: the transfer of batches that are not pinned is the limit.",
+      "The loader gives 2.77 GB/s, the link takes 11.2 GB/s: the transfer of batches that are not pinned is the limit.",
     );
   });
 
@@ -300,7 +300,7 @@ describe("the second reason's clause on pinning", () => {
   it("that it is undecided, with too few batches for an interval", () => {
     const open = { ...saved(10, 10), savedNsLow: null, savedNsHigh: null };
     expect(pinning({}, { pinning: open })).toBe(
-      "; too few batches came to show what pin_memory does with 16 workers.",
+      "; too few batches arrived to show what pin_memory does with 16 workers.",
     );
   });
 
@@ -358,7 +358,7 @@ describe("of a running job", () => {
     const tried = (waits: typeof rankWaits) => [buildTried(own, 72, { rankWaits: waits })];
     const part = { probe: { ...live, startingPoint: null }, recommendation: { setting: own, gain: null } };
     expect(reasons({ ...part, tried: tried(rankWaits) })).toContain(
-      "Rank 1 holds the others up: it waits 44 % of the time for its data, they 8 %.",
+      "Rank 1 delays the others: it waits 44 % of the time for its data, the others 8 %.",
     );
     const alike = rankWaits.map((one) => ({ ...one, waitNs: 5e6 }));
     const short = rankWaits.map((one) => ({ ...one, waitNs: one.waitNs / 20 }));

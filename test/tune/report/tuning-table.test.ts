@@ -46,7 +46,7 @@ describe("the header", () => {
     expect(columnsOf(text, "Data ")?.[1]).toBe("train_data.py:make_dataset");
     expect(flat(text)).toContain("Batch 64 samples, 36.8 MiB: float32 [64, 3, 224, 224] + int64 [64]");
     expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200; torch 2.11.0, Python 3.12.3");
-    expect(flat(text)).toContain("Copies 55.3 GB/s pinned, 11.2 not pinned, one batch, measured alone");
+    expect(flat(text)).toContain("Copies 55.3 GB/s pinned, 11.2 GB/s not pinned, one batch, measured alone");
     expect(columnsOf(text, "Host ")?.[1]).toBe("A CPU, 16 CPUs, at most 16 workers");
     expect(columnsOf(text, "Measured ")?.[1]).toBe("batches arriving in the steady state, a search of 9.4 s");
     expect(text).not.toContain("Step ");
@@ -69,7 +69,7 @@ describe("the header", () => {
 
   it.each([
     ["complete", "adaptive", undefined],
-    ["aborted", "adaptive", "! interrupted: these are the results until then"],
+    ["aborted", "adaptive", "! interrupted: these results were measured before that"],
     ["budget", "adaptive", "! the budget ended before the search was done: raise --budget"],
     ["budget", "grid", "! the budget ended before the grid was done: raise --budget"],
   ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
@@ -92,6 +92,12 @@ describe("a row of the table", () => {
       "1.22 GiB",
       "1.31 GiB",
     ]);
+  });
+
+  it("has its bandwidth in a smaller unit if all are small", () => {
+    const text = render({ probe: { batch: { samples: 1, bytes: 3850, description: "int64 [481]" } } });
+    expect(text).toMatch(/batches\/s +MB\/s/);
+    expect(rowOf(text, 16, true)?.[4]).toBe("0.26");
   });
 
   it("has a mark if the setting is recommended", () => {
@@ -139,7 +145,7 @@ describe("a row of the table", () => {
       tried: [buildTried(sixteen, null, { arrivalsNs: [1e9] }), buildTried(usualSetting(0, false), 20)],
     });
     expect(rowOf(text, 16, false)?.[3]).toBe("-");
-    expect(flat(text)).toContain("16 workers, not pinned: too few batches came for a rate");
+    expect(flat(text)).toContain("16 workers, not pinned: too few batches arrived for a rate");
   });
 
   it("has the name of a fault for its rate", () => {
@@ -309,7 +315,9 @@ describe("the outcome", () => {
     expect(flat(render())).toContain(
       "=> num_workers=8 pin_memory=False prefetch_factor=2 persistent_workers=True non_blocking=False => 8 workers, not pinned: ",
     );
-    expect(flat(render()).trimEnd()).toMatch(/=> The loader gives 2\.77 GB\/s, the link takes 55\.3: .*\.$/);
+    expect(flat(render()).trimEnd()).toMatch(
+      /=> The loader gives 2\.77 GB\/s, the link takes 55\.3 GB\/s: .*\.$/,
+    );
   });
 
   it("says nothing of how a running job copies, which is not seen", () => {

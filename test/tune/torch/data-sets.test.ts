@@ -128,7 +128,7 @@ describe("an IterableDataset", () => {
   it("ends the trial if it is empty the second time", () => {
     expect(once().trials[0]?.failure).toMatchObject({
       fault: "data-ended",
-      message: "The data ended after 5 batches, and gave nothing when it was begun anew.",
+      message: "The data ended after 5 batches, and gave nothing when it was restarted.",
     });
   });
 

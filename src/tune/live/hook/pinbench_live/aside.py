@@ -90,7 +90,7 @@ class Aside:
         return watched.asked is not None or not watched.is_target
 
     def _lists(self, seen):
-        """Endless index lists: of epochs that nobody trains on, or of `seen`."""
+        """Endless index lists: of epochs without training, or of `seen`."""
         while not is_stream(self._loader):
             if is_harmless(self._loader._index_sampler):
                 yield from iter(self._loader._index_sampler)
@@ -101,7 +101,7 @@ class Aside:
 
 
 def _generators_of(sampler):
-    """Random generators of a harmless sampler, which is asked for epochs that nobody trains on."""
+    """Random generators of a harmless sampler, which is asked for epochs without training."""
     if type(sampler) is BatchSampler:
         return _generators_of(sampler.sampler)
     own = sampler.generator if type(sampler) in _HARMLESS and hasattr(sampler, "generator") else None

@@ -5,7 +5,7 @@ from .probe import probe_module
 
 _TOLD = ("fault", "message", "hint", "traceback")
 _HANG = "No batch came from the workers within %.3g s, many times what the script's own batches take."
-_HANG_HINT = "A forked worker waits for ever for a lock that another thread held then, or for a thread that it does not have."
+_HANG_HINT = "A forked worker waits forever for a lock that another thread held at the fork, or for a thread that it does not have."
 
 
 def describe(error, inner, has_started):
@@ -40,5 +40,5 @@ class _Workers:
         return names.describe(pid, exit_code, self, self._inner.folder or "")
 
     def oom_killed(self):
-        """Whether the kernel killed one for want of memory: unknown, because nobody counted before."""
+        """Whether the kernel killed one because memory was short: unknown, because there is no earlier count."""
         return None

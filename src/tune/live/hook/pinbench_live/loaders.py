@@ -77,7 +77,7 @@ class _Watch:
         try:
             return Session(os.environ["PINBENCH_TUNE_SOCKET"])
         except (OSError, KeyError):
-            return None  # pinbench has gone, or somebody has cleared the environment
+            return None  # pinbench has ended, or the environment was cleared
 
     def _iterate(self, loader, watched):
         from .live_iterator import LiveIterator

@@ -47,7 +47,7 @@ class Reachable:
             try:
                 waiting.extend(self._enter(*waiting.popleft()))
             except Exception:
-                pass  # the user's own type, which may not want to be looked into
+                pass  # the user's own type, which may forbid inspection
         self._seen = [_looked_at(value, look) for _, value, look in self._nodes]
 
     def changed(self):
@@ -292,7 +292,7 @@ def _cells(function):
         try:
             found[name] = cell.cell_contents
         except ValueError:
-            pass  # empty as yet
+            pass  # still empty
     return found
 
 

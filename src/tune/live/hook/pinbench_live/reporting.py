@@ -54,7 +54,7 @@ class Reporting:
         elif watched.delivered == 1:
             watched.contents = facts.contents(batch), drawn
         elif watched.contents is not None:
-            # By now the script has shown the device of its batches.
+            # By now the device of the script's batches is known.
             watched.tell("batch", **facts.batch(*watched.contents))
             watched.contents = None
         if now_ns - self._told_ns >= _TELL_NS:

@@ -64,7 +64,7 @@ class Contents:
             elif not is_plain_list(value):
                 self._visit_all(value, pins, copies, depth)
         except Exception:
-            pass  # the user's own type, which may not want to be looked into
+            pass  # the user's own type, which may forbid inspection
 
     def _visit_all(self, values, pins, copies, depth):
         for item in values:

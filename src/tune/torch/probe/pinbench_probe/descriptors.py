@@ -12,7 +12,7 @@ CLOSED = 84
 
 
 def move_high(fd):
-    """Moves the file to a number that nobody uses by chance; other programs do not inherit it."""
+    """Moves the file to a number that no code uses by chance; other programs do not inherit it."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     least = _HIGHEST if soft == resource.RLIM_INFINITY else min(_HIGHEST, soft // 2)
     high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, least)

@@ -50,7 +50,7 @@ def _of_batch(error, doing, setting, batches):
             said = "The data set gives no batch %s." % ("in a worker" if setting["numWorkers"] > 0 else "a second time")
             hint = "Have __iter__ begin at the start each time that it is called, in workers as well."
             return failure("data-ended", said, hint)
-        said = "The data ended after %d batches, and gave nothing when it was begun anew." % batches
+        said = "The data ended after %d batches, and gave nothing when it was restarted." % batches
         return failure("data-ended", said, "Have __iter__ begin at the start each time that it is called.")
     found = UserTraceback(error)
     system = of_system(found.error, getattr(error, "errno", None))
