@@ -162,7 +162,6 @@ const recommendationSchema = z.object({
    * batch is computed from other settings. `share` is that of the job's whole time.
    */
   epochs: epochTurnSchema
-    .omit({ start: true })
     .extend({ isMeasured: z.boolean(), share: z.number().nonnegative() })
     .nullable()
     .default(null),

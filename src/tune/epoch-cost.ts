@@ -1,3 +1,4 @@
+import { settingKey } from "../results/loader-setting.js";
 import type { EpochTurn, LoaderSetting, TrialRecord } from "../results/tuning.js";
 import { median } from "../stats/order-statistics.js";
 import type { Score } from "./score.js";
@@ -38,9 +39,14 @@ export function epochCost(
   const own = alike.flatMap((one) => (one.setting.numWorkers === setting.numWorkers ? one.turns : []));
   const common = { batches: Math.round(middle(turns, "batches")), betweenNs: middle(turns, "betweenNs") };
   if (own.length > 0) {
+    // Steps of a start and of an epoch's end differ where batches are pinned, or more are made ahead.
+    const key = settingKey(setting);
+    const same = known.flatMap((one) => (settingKey(one.setting) === key ? one.turns : []));
+    const seen = same.length > 0 ? same : own;
     // Workers that are not persistent also end between two epochs.
-    const [betweenNs, firstBatchNs] = [middle(own, "betweenNs"), middle(own, "firstBatchNs")];
-    return { ...common, betweenNs, firstBatchNs, start: middleStart(own), isMeasured: true };
+    const [betweenNs, firstBatchNs] = [middle(seen, "betweenNs"), middle(seen, "firstBatchNs")];
+    const start = same.length > 0 ? middleStart(same) : { batches: 1, ns: firstBatchNs };
+    return { ...common, betweenNs, firstBatchNs, start, isMeasured: true };
   }
   const computed = (firstBatchNs: number) => {
     const start = { batches: 1, ns: firstBatchNs };

@@ -35,9 +35,9 @@ export const jobEnded = "the job has ended";
 export interface TrialControl {
   /**
    * Called with all arrivals so far whenever more have come; true ends the trial. Steady clock, from the loader's
-   * start.
+   * start. `elapsedNs`: the trial's time if the arrivals leave some of it out.
    */
-  enough: (arrivalsNs: readonly number[]) => boolean;
+  enough: (arrivalsNs: readonly number[], elapsedNs?: number) => boolean;
   /**
    * For a running job: this many epochs must have begun as well, unless that takes longer than this from the trial's
    * start.

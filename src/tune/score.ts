@@ -17,9 +17,10 @@ export function scoreOf(
   setting: LoaderSetting,
   epochBatches: number | null,
   ended: boolean,
+  dropped = droppedBatches(setting),
 ): Score | null {
   const cycle = cycleBatches(setting);
-  const settled = steadyState(arrivalsNs, droppedBatches(setting), cycle);
+  const settled = steadyState(arrivalsNs, dropped, cycle);
   const isSettled = settled !== null && Number.isFinite(settled.high);
   const steady = isSettled || !ended ? settled : roughState(arrivalsNs, cycle);
   if (epochBatches !== null && arrivalsNs.length >= epochBatches) {
@@ -191,10 +192,12 @@ interface SteadyState {
 /**
  * Batches made ahead before the clock starts arrive as fast as they can be copied. Twice as many as may be in flight
  * are dropped, because they make many workers look fast in a short run. At least four cycles are dropped: workers that
- * started together wait for the slowest until they have fallen out of step.
+ * started together wait for the slowest until they have fallen out of step. At most half of an epoch of a running job,
+ * because a short one has no batches beyond its start.
  */
-export function droppedBatches(setting: LoaderSetting): number {
-  return Math.max(2 * batchesInFlight(setting), 4 * setting.numWorkers);
+export function droppedBatches(setting: LoaderSetting, jobEpochBatches: number | null = null): number {
+  const half = Math.max(1, Math.floor((jobEpochBatches ?? Number.POSITIVE_INFINITY) / 2));
+  return Math.min(half, Math.max(2 * batchesInFlight(setting), 4 * setting.numWorkers));
 }
 
 /**

@@ -76,8 +76,8 @@ export class Trials {
   #isStorageBound = false;
   /** Most memory that a worker comes to own. */
   #workerBytes = 0;
-  /** Whether further settings of a running job have workers that persist although the script's do not. */
-  persists = false;
+  /** Whether workers that persist have proved faster than those of the script, which do not. */
+  havePersistentWon = false;
 
   constructor(
     readonly probe: Probe,
@@ -87,8 +87,10 @@ export class Trials {
   /** In the order in which they were first tried. */
   get tried(): TriedSetting[] {
     const { spread } = this.rule;
+    const { arePersistentRefused } = this;
     return [...this.#tried.values()].map(({ setting, trials, scores }) => {
-      const steady = trials.some(isBroken) ? null : pooledScore(scores, spread);
+      const isOut = (arePersistentRefused && setting.persistentWorkers) || trials.some(isBroken);
+      const steady = isOut ? null : pooledScore(scores, spread);
       const cost = this.epochCost(setting);
       if (steady === null || cost === null) return { setting, score: steady, epochs: null, trials };
       const score = jobScore(steady, cost);
@@ -116,6 +118,18 @@ export class Trials {
 
   get skipped(): Tuning["skipped"] {
     return [...this.#skipped].filter(([key]) => !this.#tried.has(key)).map(([, skipped]) => skipped);
+  }
+
+  /**
+   * Whether the hook refused persistent workers to a script that has none, because they would not see what it changes
+   * between two epochs: then none of them is to be recommended, however fast it was.
+   */
+  get arePersistentRefused(): boolean {
+    if (this.startingPoint.persistentWorkers) return false;
+    const isRefused = ({ failure }: TrialRecord) => failure?.fault === "unsafe";
+    return [...this.#tried.values()].some(
+      ({ setting, trials }) => setting.persistentWorkers && trials.some(isRefused),
+    );
   }
 
   get measured(): Measured[] {
@@ -175,7 +189,8 @@ export class Trials {
     if (kind !== "live" || own === null) return usualSetting(numWorkers, pinMemory, prefetchFactor);
     return {
       ...usualSetting(numWorkers, pinMemory, prefetchFactor ?? own.prefetchFactor ?? defaultPrefetchFactor),
-      persistentWorkers: numWorkers > 0 && (own.persistentWorkers || this.persists),
+      persistentWorkers:
+        numWorkers > 0 && (own.persistentWorkers || (this.havePersistentWon && !this.arePersistentRefused)),
       nonBlocking: own.nonBlocking,
     };
   }
@@ -225,18 +240,19 @@ export class Trials {
     const best = bestOf(this.measured, this.rule);
     options.onTrial(setting, best);
     const rule = { ...options.stopping, ...stopping };
+    const { kind, epochBatches } = probe.facts;
+    const first = droppedBatches(setting, kind === "live" ? epochBatches : null);
     const measured = await probe.measure(setting, {
-      enough: enoughFor(setting, rule, best === null ? null : this.#toBeat(best, setting)),
+      enough: enoughFor(setting, rule, best === null ? null : this.#toBeat(best, setting), first),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
       ...(epochTurns === undefined ? {} : { epochTurns }),
     });
     const { setting: _, ...trial } = withOpenWait(measured);
     const isNoResult = trial.aborted && trial.failure !== null;
-    const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true, first);
     const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
-    const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
-    const record = { ...trial, droppedBatches: dropped };
+    const record = { ...trial, droppedBatches: Math.min(first, trial.arrivalsNs.length) };
     const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [], areCold: false };
     this.#tried.set(settingKey(setting), kept);
     kept.trials.push(record);

@@ -1,7 +1,7 @@
 import { batchesInFlight } from "../../src/results/loader-setting.js";
 import type { EpochTurn, LoaderSetting } from "../../src/results/tuning.js";
-import { startBatches } from "../../src/tune/live/joint-arrivals.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
+import { droppedBatches } from "../../src/tune/score.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
 /** A simulated training job whose loader is changed while it runs. */
@@ -119,7 +119,7 @@ export class SimulatedJobProbe implements Probe {
     const ns = (ms: number) => (ms * 1e6 * Math.max(0.1, 1 + (job.noise ?? 0) * this.#normal())) / speed;
     const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
     const epochBatches = job.epochs?.batches ?? Number.POSITIVE_INFINITY;
-    const ofStart = startBatches(setting, job.epochs?.batches ?? null);
+    const ofStart = droppedBatches(setting, job.epochs?.batches ?? null);
     const arrivalsNs: number[] = [];
     const waits: number[] = [];
     const turns: EpochTurn[] = [];
@@ -141,16 +141,19 @@ export class SimulatedJobProbe implements Probe {
       if (job.heldUp?.trial === this.order.length) epoch.nowNs += (job.heldUp.factor - 1) * ns(bodyMs);
       if (this.order.length === 1 && batch < (job.warmUp?.batches ?? 0)) epoch.nowNs += ns(job.warmUp!.ms);
       const turn = turns.at(-1);
+      const isLeftOut = turn !== undefined && ofEpoch < ofStart && arrivalsNs.length > 0;
       if (turn !== undefined && ofEpoch < ofStart) {
         turn.start = { batches: ofEpoch + 1, ns: epoch.takenNs - beganNs };
         if (ofEpoch === 0) turn.firstBatchNs = turn.start.ns;
-        leftOutNs = epoch.takenNs - (arrivalsNs.at(-1) ?? 0);
-        continue;
       }
-      arrivalsNs.push(epoch.takenNs - leftOutNs);
-      // What follows the change counts for nothing.
-      if (batch >= 2 * batchesInFlight(setting)) waits.push(epoch.waitNs);
-      if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs)) {
+      if (isLeftOut) {
+        leftOutNs = epoch.takenNs - arrivalsNs.at(-1)!;
+      } else {
+        arrivalsNs.push(epoch.takenNs - leftOutNs);
+        // What follows the change counts for nothing.
+        if (batch >= 2 * batchesInFlight(setting)) waits.push(epoch.waitNs);
+      }
+      if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs, epoch.takenNs)) {
         const { least, withinNs } = control.epochTurns ?? { least: 0, withinNs: 0 };
         if (turns.length >= least || epoch.nowNs >= withinNs) {
           this.#batches += batch + 1;

@@ -196,7 +196,7 @@ describe("in a job of short epochs", () => {
     const kinds = [20, 38, 60, 120].flatMap((makeMs) =>
       [32, 64, 100].flatMap((batches) =>
         [10, 80].flatMap((workerStartMs) =>
-          [script(4, false), script(0, false), script(8, true)].map((start) => ({
+          [script(4, false), script(0, false), script(8, true), script(1, false)].map((start) => ({
             start,
             of: { ...job, ...noise, bodyMs: 18.5, copyMs: 0.3, handOverMs: 1, makeMs },
             epochs: { batches, betweenMs: 5, workerStartMs },

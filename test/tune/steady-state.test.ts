@@ -11,6 +11,10 @@ it("drops twice what may be in flight, and four cycles at least", () => {
   expect(droppedBatches(usualSetting(8, false))).toBe(32);
   expect(droppedBatches(usualSetting(8, true, 4))).toBe(64);
   expect(droppedBatches(usualSetting(8, true, 1))).toBe(32);
+  // At most half of an epoch.
+  expect([null, 1000, 64, 20, 1].map((length) => droppedBatches(usualSetting(8, false), length))).toEqual([
+    32, 32, 32, 10, 1,
+  ]);
 });
 
 it("counts one batch of each worker as a cycle, or each batch without workers", () => {

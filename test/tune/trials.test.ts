@@ -178,6 +178,30 @@ it("reports before each trial the setting and the best so far, and stops trials 
   expect(enough).toEqual([false, true, false]);
 });
 
+describe("workers that persist although the script's do not", () => {
+  const own = { ...four, persistentWorkers: false };
+  const facts = { ...simulatedFacts, kind: "live" as const, startingPoint: own };
+
+  it.each([
+    ["unsafe", "are never recommended once the hook has refused them", false],
+    ["shared-memory-full", "may still be if more of them failed for want of memory", true],
+  ] as const)("if one fails by %s, %s", async (fault, _, mayBe) => {
+    const probe = new ScriptedProbe((setting) =>
+      setting.numWorkers === 6
+        ? { ...steady(setting, 10), arrivalsNs: [], failure: failureOf(fault) }
+        : steady(setting, setting.persistentWorkers ? 10 : 20),
+    );
+    const trials = trialsOf(Object.assign(probe, { facts }));
+    trials.havePersistentWon = true;
+    await trials.run(own);
+    await trials.run({ ...four, persistentWorkers: true });
+    expect(trials.settingOf(6, false).persistentWorkers).toBe(true);
+    await trials.run(trials.settingOf(6, false));
+    expect(trials.settingOf(8, false).persistentWorkers).toBe(mayBe);
+    expect(trials.measured.some(({ setting }) => setting.persistentWorkers)).toBe(mayBe);
+  });
+});
+
 describe("what making a batch takes", () => {
   const timed = (makeMs: Record<number, number | null>, waitMs = 7) =>
     new ScriptedProbe((setting, time) => ({

@@ -1,19 +1,9 @@
-import type { LoaderSetting } from "../../results/tuning.js";
-import { droppedBatches } from "../score.js";
 import { type ChangeRecord, firstSteps } from "./loader-record.js";
-
-/**
- * Number of an epoch's first batches that are not of its steady state: those that came without the usual wait, but at
- * most half of a short epoch.
- */
-export function startBatches(setting: LoaderSetting, epochBatches: number | null): number {
-  return Math.min(droppedBatches(setting), Math.max(1, Math.floor((epochBatches ?? Infinity) / 2)));
-}
 
 /** The part of the ranks' records that counts. */
 export interface JointOptions {
-  /** Number of an epoch's first batches that are left out. */
-  startBatches: number;
+  /** Number of an epoch's first batches that are left out; asked whenever an epoch begins. */
+  startBatches: () => number;
   /** False for a setting in force, which needs no start: the last `startBatches` stand for it. */
   isNew: boolean;
   /** Whether it is the script's own setting from the job's beginning: its first steps do not count, and are over. */
@@ -30,13 +20,15 @@ export class JointArrivals {
   /** For each batch, the longest wait of any rank's loop. */
   readonly waitNs: number[] = [];
   readonly #ranks: readonly ChangeRecord[];
-  readonly #startBatches: number;
+  readonly #startBatches: () => number;
   /** Index of the next batch in the records. */
   #next: number;
   /** The zero of the arrivals on the ranks' clock. */
   #zeroNs: number;
   #lastNs: number;
+  /** Batches of an epoch's start that are still to be left out, and the time of all that were. */
   #leftOut = 0;
+  #leftOutNs = 0;
 
   /** A record for each rank. */
   constructor(ranks: readonly ChangeRecord[], { startBatches, isNew, isOfStart }: JointOptions) {
@@ -45,16 +37,21 @@ export class JointArrivals {
     const epochs = ranks.flatMap(({ epochStarts }) => [...epochStarts.keys()]);
     const begun = epochs.filter((index) => index <= this.#available);
     const first = isOfStart ? firstSteps : 0;
-    this.#next = isNew ? 0 : Math.max(first, this.#available - startBatches, ...begun);
+    this.#next = isNew ? 0 : Math.max(first, this.#available - startBatches(), ...begun);
     this.#zeroNs = this.#lastNs =
       this.#next === 0 ? Math.max(...ranks.map(({ startNs }) => startNs)) : this.#at(this.#next - 1);
   }
 
-  /** Reads new records of the ranks; true if a batch was added. */
+  /** Reads new records of the ranks; true if there were any. */
   update(): boolean {
-    const before = this.arrivalsNs.length;
-    for (const end = this.#available; this.#next < end; ++this.#next) this.#add(this.#next);
-    return this.arrivalsNs.length > before;
+    const [before, end] = [this.#next, this.#available];
+    for (; this.#next < end; ++this.#next) this.#add(this.#next);
+    return end > before;
+  }
+
+  /** Time of all batches, those that are left out included, without the time between two epochs. */
+  get elapsedNs(): number {
+    return (this.arrivalsNs.at(-1) ?? 0) + this.#leftOutNs;
   }
 
   /** Converts a time from the ranks' clock to that of the arrivals. */
@@ -66,11 +63,12 @@ export class JointArrivals {
     const begins = this.#ranks.flatMap(({ epochStarts }) => epochStarts.get(index) ?? []);
     if (begins.length > 0) {
       this.#pass(Math.max(this.#lastNs, ...begins));
-      this.#leftOut = this.arrivalsNs.length > 0 ? this.#startBatches : 0;
+      this.#leftOut = this.arrivalsNs.length > 0 ? this.#startBatches() : 0;
     }
     const at = Math.max(this.#lastNs, this.#at(index));
     if (this.#leftOut > 0) {
       this.#leftOut -= 1;
+      this.#leftOutNs += at - this.#lastNs;
       this.#pass(at);
       return;
     }

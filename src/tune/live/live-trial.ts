@@ -3,7 +3,7 @@ import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tunin
 import { mean } from "../../stats/variance.js";
 import { jobEnded, type Trial, type TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../score.js";
-import { JointArrivals, startBatches } from "./joint-arrivals.js";
+import { JointArrivals } from "./joint-arrivals.js";
 import { type Makers, steadyNowNs, TrialUsage } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
@@ -59,10 +59,10 @@ export class LiveTrial {
     if (this.#joint === null && !this.#join()) return;
     const joint = this.#joint!;
     const isFirst = joint.arrivalsNs.length === 0;
-    if (!joint.update()) return;
+    if (!joint.update() || joint.arrivalsNs.length === 0) return;
     if (isFirst) this.#usage.begin(this.#makers(), this.#isNew);
     try {
-      if (this.control.enough(joint.arrivalsNs) && this.#hasTurns(joint)) this.#settle();
+      if (this.control.enough(joint.arrivalsNs, joint.elapsedNs) && this.#hasTurns(joint)) this.#settle();
     } catch (error) {
       this.#close();
       this.#reject(error);
@@ -71,8 +71,9 @@ export class LiveTrial {
 
   #hasTurns(joint: JointArrivals): boolean {
     const { epochTurns: asked } = this.control;
-    if (asked === undefined || joint.since(steadyNowNs()) > asked.withinNs) return true;
-    return this.#records().every(({ turns }) => turns.length >= asked.least);
+    if (asked === undefined || joint.elapsedNs > asked.withinNs) return true;
+    // No epoch begins with batches that are discarded.
+    return this.#records().every(({ turns, isDiscarded }) => isDiscarded || turns.length >= asked.least);
   }
 
   /** Mean over the last batches, as many as count. */
@@ -88,9 +89,10 @@ export class LiveTrial {
   #takeTurns(): EpochTurn[] {
     const lostNs = (turns: readonly EpochTurn[]) =>
       turns.reduce((sum, { betweenNs, firstBatchNs }) => sum + betweenNs + firstBatchNs, 0);
-    const ofRanks = this.#records().map(({ turns, ns }) =>
+    const ofRanks = this.#records().map(({ turns, ns, epochStarts }) =>
       turns.splice(0).map(({ turn, index }) => {
-        const batches = Math.min(this.#startBatches, ns.length - index);
+        const next = [...epochStarts.keys()].find((start) => start > index) ?? ns.length;
+        const batches = Math.min(this.#startBatches, next - index);
         const beganNs = ns[index]! - turn.firstBatchNs;
         return { ...turn, start: { batches, ns: ns[index + batches - 1]! - beganNs } };
       }),
@@ -100,7 +102,7 @@ export class LiveTrial {
 
   get #startBatches(): number {
     const { setting, ranks } = this.subject;
-    return startBatches(setting, ranks[0]?.loader.epochBatches ?? null);
+    return droppedBatches(setting, ranks[0]?.loader.epochBatches ?? null);
   }
 
   /** The change failed in a rank. */
@@ -127,7 +129,7 @@ export class LiveTrial {
     const records = this.#records();
     if (records.length < ranks.length) return false;
     this.#joint = new JointArrivals(records, {
-      startBatches: this.#startBatches,
+      startBatches: () => this.#startBatches,
       isNew: this.#isNew,
       isOfStart: this.subject.change === 0,
     });
@@ -162,7 +164,7 @@ export class LiveTrial {
     this.#close();
     const { setting } = this.subject;
     const { arrivalsNs, waitNs } = this.#joint ?? { arrivalsNs: [], waitNs: [] };
-    const dropped = droppedBatches(setting);
+    const dropped = this.#startBatches;
     const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
     const records = this.#records();
     const collateNs = meanOf(records, "collateNs", "collated");

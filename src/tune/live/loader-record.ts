@@ -25,6 +25,8 @@ export interface ChangeRecord {
   handedOver: number;
   handOverNs: number;
   workers: number[];
+  /** Whether its batches never reach the loop. */
+  isDiscarded: boolean;
 }
 
 /** One process' record of one of its loaders. */
@@ -39,7 +41,7 @@ export class LoaderRecord {
    * steps are left out.
    */
   readonly loop = { training: { ns: 0, waitNs: 0 }, other: { ns: 0, waitNs: 0 } };
-  /** Batches of the last complete epoch; before any, the loader's own number. */
+  /** Batches of the last epoch that is over; before any, the loader's own number. */
   epochBatches: number | null;
   readonly #changes = new Map<number, ChangeRecord>();
   #lastNs: number | null = null;
@@ -91,7 +93,11 @@ export class LoaderRecord {
       this.#isOpen = false;
     } else {
       const batches = this.delivered - (this.#epochBegan?.delivered ?? 0);
-      this.#ended = batches === 0 ? null : { batches, betweenNs: Math.max(0, ns - this.#deliveredNs) };
+      // A loop that left the epoch before its end may do so in each; a script that looks at a batch does not.
+      const isLook = this.#isOpen && batches === 1;
+      if (this.#isOpen && !isLook) this.epochBatches = batches;
+      this.#ended =
+        batches === 0 || isLook ? null : { batches, betweenNs: Math.max(0, ns - this.#deliveredNs) };
       this.#isOpen = true;
       this.#epochBegan = { ns, delivered: this.delivered };
     }
@@ -128,12 +134,22 @@ export class LoaderRecord {
       this.#deliveredNs = ns.at(-1) ?? this.#deliveredNs;
     }
     Object.assign(record, { made, makeNs, collated, collateNs, handedOver, handOverNs, workers });
+    record.isDiscarded = discarded;
   }
 
   #open(change: number, startNs: number): ChangeRecord {
     const [ns, waitNs, turns, workers] = [[], [], [], []];
     const figures = { made: 0, makeNs: 0, collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0 };
-    const record = { startNs, ns, waitNs, epochStarts: new Map(), turns, ...figures, workers };
+    const record = {
+      startNs,
+      ns,
+      waitNs,
+      epochStarts: new Map(),
+      turns,
+      ...figures,
+      workers,
+      isDiscarded: false,
+    };
     this.#changes.set(change, record);
     return record;
   }

@@ -155,14 +155,14 @@ function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
 const linkRate = (link: NonNullable<Tuning["probe"]["link"]>, { setting, limit }: Recommendation) =>
   setting.pinMemory || limit !== "link" ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
 
-/** "each epoch of 80 batches begins with 0.25 s without a batch: 20 % of this job's time". */
+/** "each epoch of 80 batches loses 0.25 s at its start: 20 % of this job's time". */
 function betweenEpochs(epochs: NonNullable<Recommendation["epochs"]>, { score }: Recommendation): string {
   const { batches, betweenNs, firstBatchNs, isMeasured, share } = epochs;
   const seconds = (ns: number) => `${roundUp(ns / 1e9, 2)} s`;
   const lostNs = (share * batches * 1e9) / score.batchesPerSecond;
   const parts = `its first batch takes ${seconds(firstBatchNs)}${isMeasured ? "" : " (computed, not measured)"}`;
   const own = `and the script ${seconds(betweenNs)} between two epochs`;
-  return `each epoch of ${counted(batches, "batch", "batches")} begins with ${seconds(lostNs)} without a batch: ${roundUp(100 * share, 0)} % of this job's time (${parts}, ${own})`;
+  return `each epoch of ${counted(batches, "batch", "batches")} loses ${seconds(lostNs)} at its start: ${roundUp(100 * share, 0)} % of this job's time (${parts}, ${own})`;
 }
 
 /** "the data add 1.2 ms to a 70 ms step"; empty without a step. */

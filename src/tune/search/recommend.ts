@@ -10,7 +10,6 @@ export function recommend(trials: Trials): Recommendation | null {
   const chosen = cheapestWithin(trials.measured, trials.rule);
   if (chosen === null) return null;
   const { setting, score } = chosen;
-  const { start: _, ...epochs } = trials.find(setting)?.epochs ?? { start: null };
   return {
     setting,
     score: toDocument(score),
@@ -19,7 +18,7 @@ export function recommend(trials: Trials): Recommendation | null {
     gain: gainOf(trials, chosen),
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
-    epochs: "share" in epochs ? epochs : null,
+    epochs: trials.find(setting)?.epochs ?? null,
   };
 }
 
@@ -101,6 +100,7 @@ function pinningAt({ measured, rule }: Trials, workers: number): Recommendation[
       (one) =>
         !one.pinMemory &&
         one.numWorkers === pinned.numWorkers &&
+        one.persistentWorkers === pinned.persistentWorkers &&
         one.prefetchFactor === pinned.prefetchFactor,
     );
     return pinned.pinMemory && twin !== undefined ? [{ pinned, twin }] : [];

@@ -17,7 +17,7 @@ const budgetShares = { prefetch: 0.2, exploring: 0.65 };
  * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then the
  * choices of nextSetting(). If the loop waits for workers with spare time, it tries a longer prefetch. At the end it
  * repeats doubtful settings in turns. In a running job it begins with the script's setting, and ends as soon as the
- * loop hardly waits. The trials are in `trials`. False if the budget was too small for all that might have been better.
+ * loop hardly waits, at the start of an epoch either. The trials are in `trials`. False if the budget was too small for all that might have been better.
  */
 export async function search(trials: Trials, spentShare: SpentShare): Promise<boolean> {
   const { facts } = trials.probe;
@@ -221,18 +221,21 @@ async function tryPrefetch(trials: Trials): Promise<void> {
   await trials.run(trials.settingOf(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
 }
 
-/** Number of epochs to begin with persistent workers, within this share of the budget. */
+/** Number of epochs to begin with persistent workers. */
 const persistentTurns = 2;
 
 /**
- * If persistent workers would save a notable part of a job whose epochs start workers: tried once, until epochs have
- * begun with them, if these come in time; else an epoch's wait is computed. If they are faster, the search goes on with
- * them: where each epoch starts workers, fewer of them look better than they are once they persist.
+ * If persistent workers would save a notable part of a job whose epochs start workers: as many are tried, until epochs
+ * have begun with them, if these come in time; else an epoch's wait is computed. If they are faster, the search goes on
+ * with them: where each epoch starts workers, fewer of them look better than they are once they persist. Once more if
+ * more workers are chosen later, whose starts take longer.
  */
 async function tryPersistence(trials: Trials): Promise<void> {
   const chosen = cheapestWithin(trials.measured, trials.rule);
   if (trials.isOver || chosen === null || chosen.setting.numWorkers === 0) return;
-  if (trials.tried.some(({ setting }) => setting.persistentWorkers)) return;
+  if (chosen.setting.persistentWorkers || trials.arePersistentRefused) return;
+  const tried = trials.tried.flatMap(({ setting }) => (setting.persistentWorkers ? setting.numWorkers : []));
+  if (Math.max(0, ...tried) >= chosen.setting.numWorkers) return;
   await meetEpoch(trials, chosen);
   const setting = { ...chosen.setting, persistentWorkers: true };
   const [now, then] = [chosen.setting, setting].map((one) => trials.epochCost(one));
@@ -244,7 +247,7 @@ async function tryPersistence(trials: Trials): Promise<void> {
     tolerance: neverRuledOut,
     ...turnsWithin(trials, persistentTurns, epochNs),
   });
-  trials.persists = cheapestWithin(trials.measured, trials.rule)?.setting.persistentWorkers ?? false;
+  trials.havePersistentWon = cheapestWithin(trials.measured, trials.rule)?.setting.persistentWorkers ?? false;
 }
 
 /**

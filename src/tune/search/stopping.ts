@@ -1,4 +1,5 @@
 import type { LoaderSetting } from "../../results/tuning.js";
+import type { TrialControl } from "../loader-probe.js";
 import { cycleBatches, droppedBatches, type Score, scoreOf, steadyState } from "../score.js";
 
 /** The rule for ending trials, without the part that depends on the request. */
@@ -45,18 +46,21 @@ export type StoppingRule = typeof usualStopping & {
  */
 const leastCyclesForNarrow = 8;
 
-/** The `enough` of a TrialControl for this setting; `best` is the best score of earlier trials. */
+/**
+ * The `enough` of a TrialControl for this setting; `best` is the best score of earlier trials, and `dropped` the number
+ * of first batches that count for nothing.
+ */
 export function enoughFor(
   setting: LoaderSetting,
   rule: StoppingRule,
   best: Score | null,
-): (arrivalsNs: readonly number[]) => boolean {
-  return (arrivalsNs) => {
-    const elapsedNs = arrivalsNs.at(-1)!;
+  dropped = droppedBatches(setting),
+): TrialControl["enough"] {
+  return (arrivalsNs, elapsedNs = arrivalsNs.at(-1)!) => {
     if (elapsedNs >= rule.mostNs) return true;
     if (rule.epochBatches !== null && arrivalsNs.length >= rule.epochBatches) return true;
-    const steady = steadyState(arrivalsNs, droppedBatches(setting), cycleBatches(setting));
-    const score = scoreOf(arrivalsNs, setting, rule.epochBatches, false);
+    const steady = steadyState(arrivalsNs, dropped, cycleBatches(setting));
+    const score = scoreOf(arrivalsNs, setting, rule.epochBatches, false, dropped);
     if (steady === null || score === null) return false;
     if (cannotWin(score, best, rule.tolerance)) return steady.durationNs >= rule.leastRuledOutNs;
     if (steady.durationNs < rule.leastTimedNs) return false;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { usualSetting } from "../../../src/results/loader-setting.js";
-import { JointArrivals, type JointOptions, startBatches } from "../../../src/tune/live/joint-arrivals.js";
+import { JointArrivals, type JointOptions } from "../../../src/tune/live/joint-arrivals.js";
 import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
 import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
 
@@ -14,7 +13,7 @@ function rankThat(change: number, ...told: Told[]) {
 }
 
 const options = (changes: Partial<JointOptions> = {}): JointOptions => ({
-  startBatches: 0,
+  startBatches: () => 0,
   isNew: true,
   isOfStart: false,
   ...changes,
@@ -51,15 +50,17 @@ describe("between two epochs", () => {
   it("no time passes, and the batches of the next one's start are left out", () => {
     // A second of validating; then three batches at once, which were made meanwhile.
     const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, [1080, 1081, 1082, 1092, 1102]));
-    const joint = new JointArrivals([record], options({ startBatches: 3 }));
+    const joint = new JointArrivals([record], options({ startBatches: () => 3 }));
     expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  it("of short epochs half belongs to the start at most", () => {
-    const setting = { ...usualSetting(4, false) };
-    expect([null, 1000, 32, 20, 1].map((length) => startBatches(setting, length))).toEqual([
-      16, 16, 16, 10, 1,
-    ]);
+  it("no batch counts that belongs to an epoch's start, but its time does, and so a trial ends", () => {
+    const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, [1080, 1090]));
+    const joint = new JointArrivals([record], options({ startBatches: () => 3 }));
+    expect(joint.update()).toBe(true);
+    expect(joint.arrivalsNs).toHaveLength(5);
+    expect(joint.elapsedNs).toBe(ms(50 + 90));
+    expect(joint.update()).toBe(false);
   });
 
   it.each([
@@ -87,7 +88,7 @@ describe("between two epochs", () => {
 
 it("a setting that is in force begins with the batches that it has delivered last", () => {
   const record = rankThat(0, epoch("begin", 0), batches(0, every(10, 10, 100)));
-  const joint = new JointArrivals([record], options({ startBatches: 4, isNew: false }));
+  const joint = new JointArrivals([record], options({ startBatches: () => 4, isNew: false }));
   expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40]);
   record.ns.push(ms(1015));
   record.waitNs.push(0);
@@ -101,7 +102,7 @@ it("a setting in force whose epoch has just begun in one of the ranks begins wit
   for (const loader of loaders) for (const message of told) loader.add(message);
   loaders[0]!.add(batches(0, [505]));
   const ranks = loaders.map((loader) => loader.change(0)!);
-  const joint = new JointArrivals(ranks, options({ startBatches: 3, isNew: false }));
+  const joint = new JointArrivals(ranks, options({ startBatches: () => 3, isNew: false }));
   loaders[0]!.add(batches(0, every(10, 515, 4)));
   loaders[1]!.add(batches(0, every(10, 510, 5)));
   expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50]);
@@ -110,7 +111,10 @@ it("a setting in force whose epoch has just begun in one of the ranks begins wit
 it("the first steps of a job count for nothing", () => {
   // CUDA is started, and kernels are compiled in the second step.
   const record = rankThat(0, epoch("begin", 0), batches(0, [3000, 16_700, 16_710, 16_720, 16_730, 16_740]));
-  const joint = new JointArrivals([record], options({ startBatches: 32, isNew: false, isOfStart: true }));
+  const joint = new JointArrivals(
+    [record],
+    options({ startBatches: () => 32, isNew: false, isOfStart: true }),
+  );
   expect(arrivalsMs(joint)).toEqual([10]);
 });
 
@@ -123,5 +127,5 @@ it("what the change before has still delivered is not of this one", () => {
     batches(0, [30, 40]),
     batches(1, [50, 60]),
   );
-  expect(arrivalsMs(new JointArrivals([record], options({ startBatches: 2 })))).toEqual([25, 35]);
+  expect(arrivalsMs(new JointArrivals([record], options({ startBatches: () => 2 })))).toEqual([25, 35]);
 });

@@ -93,7 +93,7 @@ describe("a trial in two ranks", () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
     tell(0, epoch("begin", 40), batches(1, [50, 60]));
-    expect((await done).epochTurns).toEqual([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(50) }]);
+    expect((await done).epochTurns).toMatchObject([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(50) }]);
   });
 
   it("knows no open wait, and is not over for want of batches, while one of them is between two epochs", async () => {
@@ -128,17 +128,46 @@ describe("a trial in two ranks", () => {
   });
 });
 
+describe("the start of an epoch", () => {
+  const told = every(10, 10, 40);
+
+  it("is what its trial saw of it, and never reaches into the next epoch", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, { ...until(1), epochTurns: { least: 2, withinNs: 1e18 } });
+    tell(0, changed(1, 0), batches(1, told), epoch("begin", 500));
+    tell(0, batches(1, every(10, 530, 4)), epoch("begin", 600), batches(1, [650, 660]));
+    const starts = (await done).epochTurns!.map(({ batches, start }) => ({ batches, start }));
+    // A loop that left one epoch after four batches: two of them are a start.
+    expect(starts).toEqual([
+      { batches: 40, start: { batches: 2, ns: ms(40) } },
+      { batches: 4, start: { batches: 2, ns: ms(60) } },
+    ]);
+  });
+
+  it("is not counted for a script that looks at one batch before its loop", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, { ...until(1), epochTurns: { least: 1, withinNs: 1e18 } });
+    tell(0, changed(1, 0), batches(1, told), epoch("begin", 500), batches(1, [520]));
+    const turns = (await done).epochTurns!;
+    expect(turns.map(({ batches }) => batches)).toEqual([40]);
+  });
+
+  it("is not waited for with batches that are discarded, which begin no epoch", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, { ...until(3), epochTurns: { least: 1, withinNs: 1e18 } });
+    tell(0, changed(1, 0), { ...batches(1, every(10, 10, 3)), discarded: true });
+    expect((await done).epochTurns).toEqual([]);
+  });
+});
+
 describe("a second trial of a setting in force", () => {
   it("has its own epochs alone, and not those of the first one", async () => {
     const { done, again, tell } = trialIn(1, twoWorkers, until(1));
     tell(0, changed(1, 0), batches(1, [10, 20]), epoch("begin", 120), batches(1, [150, 160]));
-    const [first] = (await done).epochTurns!;
-    // The trial ended after two batches of the epoch, of which more would be its start.
-    const start = { batches: 2, ns: ms(40) };
-    expect(first).toEqual({ batches: 2, betweenNs: ms(100), firstBatchNs: ms(30), start });
+    // Half of an epoch of two batches is its start.
+    const start = { batches: 1, ns: ms(30) };
+    const first = { batches: 2, betweenNs: ms(100), firstBatchNs: ms(30), start };
+    expect((await done).epochTurns).toEqual([first]);
     const second = again(until(1));
     tell(0, epoch("begin", 200), batches(1, [290, 300, 310]));
-    const turn = { batches: 2, betweenNs: ms(40), firstBatchNs: ms(90), start: { batches: 3, ns: ms(110) } };
+    const turn = { batches: 2, betweenNs: ms(40), firstBatchNs: ms(90), start: { batches: 1, ns: ms(90) } };
     expect((await second).epochTurns).toEqual([turn]);
   });
 });

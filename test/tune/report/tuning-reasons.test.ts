@@ -373,7 +373,7 @@ describe("of a running job", () => {
       recommendation: { setting: own, limit: "epochs" as const, epochs, pinning: null },
     };
     expect(reasons(part)[1]).toBe(
-      "Each epoch of 80 batches begins with 0.23 s without a batch: 20 % of this job's time (its first batch takes 0.25 s, and the script 0.04 s between two epochs).",
+      "Each epoch of 80 batches loses 0.23 s at its start: 20 % of this job's time (its first batch takes 0.25 s, and the script 0.04 s between two epochs).",
     );
     const reckoned = {
       ...part,
