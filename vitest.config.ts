@@ -1,32 +1,8 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { testGroups } from "./test/helpers/test-groups.js";
 
-/**
- * Tests of functions, which start nothing, change nothing of their process and replace no module: their files share
- * processes, in which what they import is loaded once. To load it anew for each takes longer than most of their tests.
- */
-const pure = [
-  "test/{docs-fleet,imports}.test.ts",
-  "test/{compare,draw,fleet/report,kinds,plan,report,stats}/**/*.test.ts",
-  "test/doctor/diagnosis-report.test.ts",
-  "test/explain/{run-figures,verdicts,questions/*,torch/worker-trials}.test.ts",
-  "test/faults/messages.test.ts",
-  "test/fleet/{cell-levels,cells-in-blocks,figure-noise,judge-fleet,launch-plan,levels,node-groups}.test.ts",
-  "test/fleet/{not-heard-of,read-fleet,shared-traits,simulated-fleets,site-reference,slow-since}.test.ts",
-  "test/fleet/{*-by-hand,joined-results,node-figures,outlier-evidence,references}.test.ts",
-  "test/measure/{beside-load,cell-progress,cold-start,joined-result,merge-processes,remaining-time}.test.ts",
-  "test/measure/{rotation,series-time}.test.ts",
-  "test/pin/{largest-amount,pinning-report,pool-observations,pool-shapes,recommend-pool,refusal-reason}.test.ts",
-  "test/results/{cell-id,claimed-interval,device-facts,fingerprint,import-nvbandwidth,json-schema}.test.ts",
-  "test/results/{over-time,parse,parse-figures,run-settings,tuning,cutoffs/*,naming/*}.test.ts",
-  "test/settings/{choices,config-json-schema,config-refusals,kinds,labels,settings}.test.ts",
-  "test/settings/{sizes,thresholds,units}.test.ts",
-  "test/tune/{choice,confirmation,epoch-cost,estimator,grid,live-search,machine-limits}.test.ts",
-  "test/tune/{next-setting,open-wait,report/{loader,tuning-charts,tuning-reasons,tuning-table}*}.test.ts",
-  "test/tune/{pooled-score,rate-bounds,recommend,score,search,steady-state,stopping,storage-reads}.test.ts",
-  "test/tune/{search-by-hand,search-steps,waiting}.test.ts",
-  "test/tune/{trials,tune-loader,live/{joint-arrivals,live-trial,target-loader},model/data-folder}.test.ts",
-];
+const { shared, commands, alone } = testGroups(["gpu/", "package/"], ["browser/", "docs.test.ts"]);
 
 /** What takes longest, and mostly waits: it is begun first, so that not one of these is left alone at the end. */
 const longest = [
@@ -56,7 +32,11 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** Hooks measure too, and take as long on a busy machine. */
-const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
+const common = {
+  setupFiles: ["test/helpers/after-each-file.ts"],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+};
 
 export default defineConfig({
   test: {
@@ -66,15 +46,9 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        test: {
-          name: "own process",
-          include: ["test/**/*.test.ts"],
-          exclude: ["test/gpu/**", "test/package/**", ...pure],
-          ...limits,
-        },
-      },
-      { test: { name: "shared process", include: pure, isolate: false, ...limits } },
+      { test: { name: "own process", include: alone, ...common } },
+      { test: { name: "commands", include: commands, isolate: false, ...common } },
+      { test: { name: "shared process", include: shared, isolate: false, ...common } },
     ],
   },
 });

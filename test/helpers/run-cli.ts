@@ -3,23 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, onTestFinished, TestRunner } from "vitest";
+import { onTestFinished, TestRunner } from "vitest";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { afterFile } from "./after-file.js";
 
 /** Starts the command line as a user does: another process, its output and its exit code. */
 
 export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
-
-/**
- * What ends the commands that still run. At the end of a file: tests that run at the same time cannot be told apart here, and
- * one of them must not end another one's command.
- */
-const running = new Set<() => void>();
-afterAll(() => {
-  for (const end of running) end();
-});
 
 const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
 
@@ -60,7 +52,7 @@ const beforeTimeoutMs = 3000;
 const shownCharacters = 2000;
 
 /**
- * Starts a command, which ends with its test. `finished` rejects with the end of its output if the command prints
+ * Starts a command, which ends with its file of tests at the latest. `finished` rejects with the end of its output if the command prints
  * without end, or still runs when its test is about to time out: it is killed then.
  */
 export function start(command: string, args: readonly string[], options: SpawnOptions = {}): Started {
@@ -70,9 +62,11 @@ export function start(command: string, args: readonly string[], options: SpawnOp
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const end = () => kill(child, options);
-  running.add(end);
-  child.once("close", () => running.delete(end));
+  // After the file, as tests that run at the same time cannot be told apart here.
+  child.once(
+    "close",
+    afterFile(() => kill(child, options)),
+  );
   const limitMs = options.limitMs ?? untilTimeoutMs() - beforeTimeoutMs;
   const finished = new Promise<Finished>((resolve, reject) => {
     let stdout = "";

@@ -1,17 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
-
-const roots: string[] = [];
-afterAll(() => {
-  for (const root of roots) rmSync(root, { recursive: true, force: true });
-});
+import { afterFile } from "../helpers/after-file.js";
 
 /** A directory that stands in for "/", with these files: path below it to contents. Removed after the tests. */
 export function fixtureRoot(files: Record<string, string> = {}): string {
   const root = mkdtempSync(join(tmpdir(), "pinbench-host-"));
-  roots.push(root);
+  afterFile(() => rmSync(root, { recursive: true, force: true }));
   for (const [path, contents] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), `${contents}\n`);
