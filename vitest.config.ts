@@ -11,7 +11,6 @@ const longest = [
   "tune/live/jobs",
   "docs",
   "tune/live/live-probe",
-  "tune/against-grid",
   "tune/live/hook",
   "cli/deadline",
   "cli/health-checks",
@@ -21,22 +20,25 @@ const longest = [
   "cli/interruption",
 ].map((name) => `/test/${name}.test.ts`);
 
+const projects = ["own process", "commands", "shared process"] as const;
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rankOf = ({ moduleId }: TestSpecification) => {
+    const rankOf = ({ moduleId, project }: TestSpecification) => {
       const rank = longest.findIndex((name) => moduleId.endsWith(name));
-      return rank < 0 ? longest.length : rank;
+      // A process ends if the next file is of another project.
+      return rank < 0 ? longest.length + projects.findIndex((name) => name === project.name) : rank;
     };
     return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
   }
 }
 
+const setup = "test/helpers/after-each-file.ts";
+
 /** Hooks measure too, and take as long on a busy machine. */
-const common = {
-  setupFiles: ["test/helpers/after-each-file.ts"],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-};
+const common = { setupFiles: [setup], testTimeout: 60_000, hookTimeout: 60_000 };
+
+const ofCommands = { ...common, setupFiles: [setup, "test/helpers/commands-setup.ts"] };
 
 export default defineConfig({
   test: {
@@ -46,9 +48,9 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: "own process", include: alone, ...common } },
-      { test: { name: "commands", include: commands, isolate: false, ...common } },
-      { test: { name: "shared process", include: shared, isolate: false, ...common } },
+      { test: { name: projects[0], include: alone, ...common } },
+      { test: { name: projects[1], include: commands, isolate: false, ...ofCommands } },
+      { test: { name: projects[2], include: shared, isolate: false, ...common } },
     ],
   },
 });
