@@ -27,7 +27,7 @@ class LongestFirst extends BaseSequencer {
     const rankOf = ({ moduleId, project }: TestSpecification) => {
       const rank = longest.findIndex((name) => moduleId.endsWith(name));
       // A process ends if the next file is of another project.
-      return rank < 0 ? longest.length + projects.findIndex((name) => name === project.name) : rank;
+      return rank < 0 ? longest.length + (projects as readonly string[]).indexOf(project.name) : rank;
     };
     return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
   }
