@@ -1,2 +1,4 @@
-/** For `setupFiles`: modules are replaced before a file of tests can import them. */
-import "./in-process.js";
+import { replaceModules } from "./in-process.js";
+
+/** For `setupFiles`: is loaded anew for each file of tests. */
+replaceModules();

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished, vi } from "vitest";
-import { main } from "../../src/cli/main.js";
 import type { SeriesEvent } from "../../src/measure/fresh-process.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -18,36 +17,11 @@ import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 const printed: string[] = [];
 
-vi.mock("../../src/results/files/output-stream.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/results/files/output-stream.js")>();
-  return {
-    ...original,
-    writeToStream: async (path: string, text: string) => {
-      if (path === "/dev/stdout") printed.push(text);
-      else await original.writeToStream(path, text);
-    },
-  };
-});
-
 /**
  * The emulated driver reads its variables once for each copy of its library that is loaded: a call that has some gets a
  * copy of its own, and so does each process that measures for it.
  */
 let drivers: { folder: string; path: string | null } | null = null;
-
-vi.mock("../../src/native/load.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/native/load.js")>();
-  const loadAddon: typeof original.loadAddon = (...environment) => {
-    const loaded = original.loadAddon(...environment);
-    if (drivers === null) return loaded;
-    if (drivers.path === null) {
-      drivers.path = join(drivers.folder, `${randomUUID()}.so`);
-      copyFileSync(loaded.emulatedLibraryPath, drivers.path);
-    }
-    return { ...loaded, emulatedLibraryPath: drivers.path };
-  };
-  return { ...original, loadAddon };
-});
 
 /** Whether this process takes the part of those that measure for a command. */
 let measuresHere = false;
@@ -64,16 +38,46 @@ export function playRuns(runs: PlayedRuns): void {
   });
 }
 
-vi.mock("../../src/measure/fresh-process.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/measure/fresh-process.js")>();
-  const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
-    playedRuns !== null
-      ? playedRuns(settings, runs)
-      : measuresHere
-        ? measureHere(settings, runs, options)
-        : original.measureInFreshProcesses(settings, runs, options);
-  return { ...original, measureInFreshProcesses };
-});
+/**
+ * Replaces modules for the file of tests that runs. Where files share a process, commands-setup.ts calls this for each of
+ * them, before they import anything.
+ */
+export function replaceModules(): void {
+  vi.doMock("../../src/results/files/output-stream.js", async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../src/results/files/output-stream.js")>();
+    return {
+      ...original,
+      writeToStream: async (path: string, text: string) => {
+        if (path === "/dev/stdout") printed.push(text);
+        else await original.writeToStream(path, text);
+      },
+    };
+  });
+  vi.doMock("../../src/native/load.js", async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../src/native/load.js")>();
+    const loadAddon: typeof original.loadAddon = (...environment) => {
+      const loaded = original.loadAddon(...environment);
+      if (drivers === null) return loaded;
+      if (drivers.path === null) {
+        drivers.path = join(drivers.folder, `${randomUUID()}.so`);
+        copyFileSync(loaded.emulatedLibraryPath, drivers.path);
+      }
+      return { ...loaded, emulatedLibraryPath: drivers.path };
+    };
+    return { ...original, loadAddon };
+  });
+  vi.doMock("../../src/measure/fresh-process.js", async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../src/measure/fresh-process.js")>();
+    const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
+      playedRuns !== null
+        ? playedRuns(settings, runs)
+        : measuresHere
+          ? measureHere(settings, runs, options)
+          : original.measureInFreshProcesses(settings, runs, options);
+    return { ...original, measureInFreshProcesses };
+  });
+}
+replaceModules();
 
 /** What `pinbench measure` does with settings. The document goes through its text, as between two processes. */
 async function* measureHere(
@@ -136,6 +140,8 @@ export async function callCli(
     process.chdir(cwd);
     process.env = { ...cleanEnvironment(), ...env };
     process.argv = [...process.argv.slice(0, 2), ...args];
+    // Not before its modules are replaced.
+    const { main } = await import("../../src/cli/main.js");
     await main([...args]);
     const exitCode = Number(process.exitCode ?? 0);
     return { exitCode, signal: null, stdout: printed.join(""), stderr: errors.join("") };
