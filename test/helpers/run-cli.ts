@@ -15,9 +15,16 @@ export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.me
 
 const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
 
-/** Arguments of a run that is over in a fraction of a second wherever it runs; `args` have the last word. */
+/** What says by itself which memory is copied. */
+const saysMemory = ["--memory", "--preset", "--cells", "--blocks", "--config"];
+
+/**
+ * Arguments of a run that is over in a fraction of a second wherever it runs: of pinned and pageable memory alone, if
+ * `args` do not say. They have the last word.
+ */
 export function small(...args: string[]): string[] {
-  return ["run", ...smallSweep, ...(args.includes("--budget") ? [] : ["--samples", "6"]), ...args];
+  const memory = args.some((arg) => saysMemory.includes(arg)) ? [] : ["--memory", "pageable,pinned"];
+  return ["run", ...smallSweep, ...(args.includes("--budget") ? [] : ["--samples", "6"]), ...memory, ...args];
 }
 
 export interface Finished {
