@@ -15,8 +15,8 @@ export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.me
 
 const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
 
-/** What says by itself which memory is copied. */
-const saysMemory = ["--memory", "--preset", "--cells", "--blocks", "--config"];
+/** Words that say by themselves which memory is copied. */
+const saysMemory = ["--memory", "--preset", "--cells", "--blocks", "--config", "p2p", "d2d"];
 
 /**
  * Arguments of a run that is over in a fraction of a second wherever it runs: of pinned and pageable memory alone, if
