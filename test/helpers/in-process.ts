@@ -113,12 +113,16 @@ export async function callCliAlone(...call: Parameters<typeof callCli>): Promise
 /** Whether a call has not ended: what it still prints would be taken for what the next one prints. */
 let isCalling = false;
 
-/** As runCli() does, one call at a time: one that an earlier test has given up ends first. */
+/** How long this process still waits for calls that tests gave up, all together: one may never end. */
+let patienceMs = 40_000;
+
+/** As runCli() does, one call at a time. */
 export async function callCli(
   args: readonly string[],
   { cwd = tmpdir(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Finished> {
-  while (isCalling) await sleep(50);
+  for (; isCalling && patienceMs > 0; patienceMs -= 50) await sleep(50);
+  if (isCalling) throw new Error("a command that an earlier test gave up still runs in this process");
   isCalling = true;
   const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
   const streams = [process.stdout, process.stderr] as const;
