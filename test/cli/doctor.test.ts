@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import { allowedCpus } from "../../src/host/cpus.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -148,33 +147,6 @@ describe("pinbench doctor of an emulated device", () => {
     const known = diagnosis.findings.map(({ cause }) => cause);
     for (const cause of ["both-ways-shared", "copies-wait"]) expect(known).not.toContain(cause);
   });
-
-  // Two rates are told apart: what else the machine does meanwhile can hide it once, not three times.
-  it.skipIf(allowedCpus().length < 2)(
-    "finds that another NUMA node is nearer, by measuring it",
-    {
-      retry: 2,
-    },
-    async () => {
-      const [far, near] = allowedCpus() as [number, number];
-      const root = fixtureRoot({
-        "proc/self/status": `Cpus_allowed_list:\t${far},${near}`,
-        "sys/devices/system/node/online": "0-1",
-        "sys/devices/system/node/node0/cpulist": String(far),
-        "sys/devices/system/node/node1/cpulist": String(near),
-        "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
-      });
-      const slow = emulatedFaults({ link: "all", slowdown: 2, cpus: String(far) });
-      // As slow as it can be within some seconds: a busy machine must keep up with the near CPU too.
-      const narrow = { ...healthyLink, width: 2, maxWidth: 2 };
-      const { exitCode, diagnosis } = await examined(
-        machine(narrow, { ...slow, PINBENCH_EMULATED_ROOT: root }),
-      );
-      expect(exitCode).toBe(1);
-      expect(costly(diagnosis)[0]).toBe("numa-far");
-      expect(diagnosis.findings[0]).toMatchObject({ cost: { basis: "measured" }, sureness: "certain" });
-    },
-  );
 
   it("ends with 4 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(

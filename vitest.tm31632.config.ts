@@ -1,0 +1,50 @@
+import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { testGroups } from "./test/helpers/test-groups.js";
+
+const { shared, commands, alone } = testGroups(["gpu/", "package/"], ["docs.test.ts"]);
+
+/** What takes longest, and mostly waits: it is begun first, so that not one of these is left alone at the end. */
+const longest = [
+  ...["docs", "cli/live-tune", "cli/live-tune-end", "faults/kills", "faults/long-runs"],
+  ...["cli/doctor", "cli/health-checks", "cli/tune", "cli/run-block-search", "cli/run-processes"],
+  ...["cli/baseline-update", "cli/worker-processes", "cli/interruption", "cli/device-in-use"],
+  ...["fleet/slurm", "browser/hostile-page", "tune/live/hook", "browser/look", "tune/live/jobs"],
+  ...["cli/deadline", "tune/live/live-probe", "browser/reading", "browser/samples"],
+].map((name) => `/test/${name}.test.ts`);
+
+const projects = ["own process", "commands", "shared process"] as const;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId, project }: TestSpecification) => {
+      const rank = longest.findIndex((name) => moduleId.endsWith(name));
+      // Those of a project follow each other, as a process ends if the next file is of another one.
+      const before = (projects as readonly string[]).indexOf(project.name) * (longest.length + 1);
+      return before + (rank < 0 ? longest.length : rank);
+    };
+    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+const setup = "test/helpers/after-each-file.ts", tm = process.env.TMSETUP!;
+
+/** Hooks measure too, and take as long on a busy machine. */
+const common = { setupFiles: [setup, tm], testTimeout: 60_000, hookTimeout: 60_000 };
+
+const ofCommands = { ...common, setupFiles: [setup, tm, "test/helpers/commands-setup.ts"] };
+
+export default defineConfig({
+  test: {
+    globalSetup: ["test/helpers/optional-programs.ts"],
+    // Few at once, as tests start processes that copy memory with several threads of their own; but twice the CPUs that the
+    // least machine has, as half of their time is waiting.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { test: { name: projects[0], include: alone, ...common } },
+      { test: { name: projects[1], include: commands, isolate: false, ...ofCommands } },
+      { test: { name: projects[2], include: shared, isolate: false, ...common } },
+    ],
+  },
+});
