@@ -6,8 +6,7 @@ import { dirname, join, resolve } from "node:path";
  */
 
 /** Replaced modules stay replaced, and a driver reads its variables once: such files have a process of their own. */
-const changesItsProcess =
-  /\bvi\.(mock|doMock|stubEnv)\(|\bprocess\.env(\.\w+|\[\w+\])? = |\(process\.env, |^process\.on\(/m;
+const changesItsProcess = /\bvi\.(mock|doMock|stubEnv)\(|\bprocess\.env(\.\w+|\[\w+\])? = |\(process\.env, /;
 
 const inProcess = resolve("test/helpers/in-process.ts");
 
