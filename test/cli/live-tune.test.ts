@@ -25,7 +25,8 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
 
   it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
     const file = join(folder(), "tuning.json");
-    const run = await tune(coldTraining("--length", "100000"), "--output", file);
+    // What a worker costs is little of a sample, however busy the machine is.
+    const run = await tune(coldTraining("--length", "100000", "--cost", "0.004"), "--output", file);
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "" });
     const lines = stderr.split("\n");
@@ -49,8 +50,8 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     const byWorkers = tuning.tried.find(({ setting }) => setting.numWorkers === 2)!;
     const [trial] = byWorkers.trials;
     expect(trial).toMatchObject({ failure: null, copyNsPerBatch: null, pinnedBytes: null });
-    // A batch is four samples of a millisecond each, wherever it is made.
-    expect(trial!.makeNsPerBatch).toBeGreaterThan(4e6);
+    // A batch is four samples of 4 ms each, wherever it is made.
+    expect(trial!.makeNsPerBatch).toBeGreaterThan(16e6);
     expect(trial!.collateNsPerBatch).toBeGreaterThan(0);
     expect(trial!.collateNsPerBatch).toBeLessThan(trial!.makeNsPerBatch!);
     expect(trial!.handOverNsPerBatch).toBeGreaterThan(0);
@@ -98,16 +99,15 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   it("does not count what lies between two epochs", async () => {
     const file = join(folder(), "tuning.json");
     const { exitCode, stderr } = await tune(
-      training("--length", "400", "--cost", "0.0005", "--validate", "0.5"),
+      training("--length", "80", "--cost", "0.0005", "--validate", "0.5"),
       ...["--output", file, "--max-workers", "0"],
     );
     expect(exitCode, stderr).toBe(0);
     const [own] = saved(file).tried;
-    // 100 batches of at least 2 ms, and then half a second of validating.
+    // 20 batches of at least 2 ms, and then half a second of validating.
     const { arrivalsNs } = own!.trials[0]!;
-    expect(arrivalsNs.length).toBeGreaterThan(100);
+    expect(arrivalsNs.length).toBeGreaterThan(20);
     const gaps = arrivalsNs.slice(1).map((ns, index) => ns - arrivalsNs[index]!);
-    expect(gaps.sort((a, b) => a - b)[Math.floor(0.97 * gaps.length)]).toBeLessThan(0.4e9);
     expect(gaps.filter((gap) => gap > 0.4e9)).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import { emulatedFaults, temporaryFolder } from "../helpers/run-cli.js";
 const search = [
   "run",
   ...["--backend", "emulated", "--llc", "64KiB", "--quiet"],
-  ...["--blocks", "auto", "--block-ways", "batch,kernel", "--samples", "15"],
+  ...["--blocks", "auto", "--block-ways", "batch,kernel"],
 ];
 
 /** A link that is slow enough for its own rate to decide: what the machine adds to a copy is little beside it. */
@@ -28,11 +28,13 @@ const cliff = (direction: "h2d" | "d2h", below: string) =>
     { list: direction, by: "kernel", slowdown: 8 },
   );
 
-// Fifteen samples put up with four that something else disturbs, and a busy machine may disturb more.
+/** They put up with four samples that something else disturbs; a busy machine may disturb more. */
+const enough = ["--samples", "15"];
+
 describe("pinbench run --blocks auto", { retry: 2 }, () => {
   it("finds the cut-off, and prints a map, the cut-off and what to paste in at most 60 lines of 80 columns", async () => {
     const cwd = temporaryFolder();
-    const args = [...search, "--direction", "d2h", "--block-count", "2", "--output", "run.json"];
+    const args = [...search, ...enough, "--direction", "d2h", "--block-count", "2", "--output", "run.json"];
     const env = { ...slowLink, ...cliff("d2h", `${cutoffBytes / KiB}KiB`), COLUMNS: "80" };
     const { exitCode, stdout } = await callCli(args, { cwd, env });
     expect(exitCode).toBe(0);
@@ -64,7 +66,7 @@ describe("pinbench run --blocks auto", { retry: 2 }, () => {
   });
 
   it("searches both directions and each number of blocks", async () => {
-    const { stdout } = await callCli([...search, "--block-count", "2,4", "--json"]);
+    const { stdout } = await callCli([...search, "--samples", "6", "--block-count", "2,4", "--json"]);
     expect(
       parseResult(stdout).blockCutoffs!.map(({ direction, blockCount }) => [direction, blockCount]),
     ).toEqual([
@@ -76,7 +78,7 @@ describe("pinbench run --blocks auto", { retry: 2 }, () => {
   });
 
   it("claims none where both ways are as fast as the link", async () => {
-    const args = [...search, "--direction", "h2d", "--block-count", "2", "--json"];
+    const args = [...search, ...enough, "--direction", "h2d", "--block-count", "2", "--json"];
     const { stdout } = await callCli(args, { env: { PINBENCH_EMULATED_LINK: "2e8" } });
     const [column] = parseResult(stdout).blockCutoffs!;
     expect(column!.cutoffs).toEqual([]);

@@ -152,7 +152,8 @@ function startMarked(args: readonly string[], env: Record<string, string> = {}):
   const cwd = temporaryFolder();
   const mark = nextMark();
   const file = join(cwd, "result.json");
-  const started = startCli(small(...bothKinds, "--workers", "1,2,3", "--output", file, "--json", ...args), {
+  const cells = ["--worker-kind", "thread,process", "--memory", "pinned", "--workers", "1,3"];
+  const started = startCli(small(...cells, "--output", file, "--json", ...args), {
     cwd,
     env: { ...env, [markName]: mark },
   });

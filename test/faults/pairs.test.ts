@@ -51,7 +51,7 @@ const commands = {
     adds: runs,
   }),
   create: (runs: number): Command => ({
-    args: ["baseline", "new", "--runs", String(runs), "--memory", "pinned", ...small().slice(1)],
+    args: ["baseline", "new", "--runs", String(runs), ...small("--memory", "pinned").slice(1)],
     creates: runs,
   }),
   update: (runs: number): Command => ({

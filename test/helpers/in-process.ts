@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished, vi } from "vitest";
-import { main } from "../../src/cli/main.js";
 import type { SeriesEvent } from "../../src/measure/fresh-process.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -17,36 +17,11 @@ import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 const printed: string[] = [];
 
-vi.mock("../../src/results/files/output-stream.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/results/files/output-stream.js")>();
-  return {
-    ...original,
-    writeToStream: async (path: string, text: string) => {
-      if (path === "/dev/stdout") printed.push(text);
-      else await original.writeToStream(path, text);
-    },
-  };
-});
-
 /**
  * The emulated driver reads its variables once for each loaded copy of its library: a call with variables gets a
  * separate copy, and so does each process that measures for it.
  */
 let drivers: { folder: string; path: string | null } | null = null;
-
-vi.mock("../../src/native/load.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/native/load.js")>();
-  const loadAddon: typeof original.loadAddon = (...environment) => {
-    const loaded = original.loadAddon(...environment);
-    if (drivers === null) return loaded;
-    if (drivers.path === null) {
-      drivers.path = join(drivers.folder, `${randomUUID()}.so`);
-      copyFileSync(loaded.emulatedLibraryPath, drivers.path);
-    }
-    return { ...loaded, emulatedLibraryPath: drivers.path };
-  };
-  return { ...original, loadAddon };
-});
 
 /** Whether this process replaces a command's measuring processes. */
 let measuresHere = false;
@@ -63,16 +38,46 @@ export function playRuns(runs: PlayedRuns): void {
   });
 }
 
-vi.mock("../../src/measure/fresh-process.js", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/measure/fresh-process.js")>();
-  const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
-    playedRuns !== null
-      ? playedRuns(settings, runs)
-      : measuresHere
-        ? measureHere(settings, runs, options)
-        : original.measureInFreshProcesses(settings, runs, options);
-  return { ...original, measureInFreshProcesses };
-});
+/**
+ * Replaces modules for the file of tests that runs. Where files share a process, commands-setup.ts calls this for each of
+ * them, before they import anything.
+ */
+export function replaceModules(): void {
+  vi.doMock("../../src/results/files/output-stream.js", async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../src/results/files/output-stream.js")>();
+    return {
+      ...original,
+      writeToStream: async (path: string, text: string) => {
+        if (path === "/dev/stdout") printed.push(text);
+        else await original.writeToStream(path, text);
+      },
+    };
+  });
+  vi.doMock("../../src/native/load.js", async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../src/native/load.js")>();
+    const loadAddon: typeof original.loadAddon = (...environment) => {
+      const loaded = original.loadAddon(...environment);
+      if (drivers === null) return loaded;
+      if (drivers.path === null) {
+        drivers.path = join(drivers.folder, `${randomUUID()}.so`);
+        copyFileSync(loaded.emulatedLibraryPath, drivers.path);
+      }
+      return { ...loaded, emulatedLibraryPath: drivers.path };
+    };
+    return { ...original, loadAddon };
+  });
+  vi.doMock("../../src/measure/fresh-process.js", async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../src/measure/fresh-process.js")>();
+    const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
+      playedRuns !== null
+        ? playedRuns(settings, runs)
+        : measuresHere
+          ? measureHere(settings, runs, options)
+          : original.measureInFreshProcesses(settings, runs, options);
+    return { ...original, measureInFreshProcesses };
+  });
+}
+replaceModules();
 
 /** Like `pinbench measure`. The document is passed as text, as between two processes. */
 async function* measureHere(
@@ -108,11 +113,15 @@ export async function callCliAlone(...call: Parameters<typeof callCli>): Promise
 /** Whether a call is still running: its output would mix with that of the next call. */
 let isCalling = false;
 
+/** How long this process still waits for calls that tests gave up, all together: one may never end. */
+let patienceMs = 40_000;
+
 /** As runCli() does, one call at a time. */
 export async function callCli(
   args: readonly string[],
   { cwd = tmpdir(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Finished> {
+  for (; isCalling && patienceMs > 0; patienceMs -= 50) await sleep(50);
   if (isCalling) throw new Error("a command that an earlier test gave up still runs in this process");
   isCalling = true;
   const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
@@ -135,6 +144,8 @@ export async function callCli(
     process.chdir(cwd);
     process.env = { ...cleanEnvironment(), ...env };
     process.argv = [...process.argv.slice(0, 2), ...args];
+    // Not before its modules are replaced.
+    const { main } = await import("../../src/cli/main.js");
     await main([...args]);
     const exitCode = Number(process.exitCode ?? 0);
     return { exitCode, signal: null, stdout: printed.join(""), stderr: errors.join("") };

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { removeFixtureRoots } from "../host/support.js";
 import { startWarmPython } from "./warm-python.js";
 
 declare module "vitest" {
@@ -59,6 +60,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const endWarmPython = torchMissing === null ? await startWarmPython(project, testPython) : null;
   return async () => {
     await endWarmPython?.();
+    removeFixtureRoots();
     for (const report of reports) report();
   };
 }

@@ -3,29 +3,28 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, onTestFinished, TestRunner } from "vitest";
+import { onTestFinished, TestRunner } from "vitest";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { afterFile } from "./after-file.js";
 
 /** Starts the command line as a process and returns its output and exit code. */
 
 export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
-/**
- * Ends commands that still run, only at the end of a file: concurrent tests are not distinguishable here, and
- * one must not end another one's command.
- */
-const running = new Set<() => void>();
-afterAll(() => {
-  for (const end of running) end();
-});
-
 const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
 
-/** Arguments of a run that takes a fraction of a second on any machine; `args` override them. */
+/** Arguments that choose which memory is copied. */
+const choosesMemory = ["--memory", "--preset", "--cells", "--blocks", "--config", "p2p", "d2d"];
+
+/**
+ * Arguments of a run that takes a fraction of a second on any machine: pinned and pageable memory unless `args` choose.
+ * `args` override the others.
+ */
 export function small(...args: string[]): string[] {
-  return ["run", ...smallSweep, ...(args.includes("--budget") ? [] : ["--samples", "6"]), ...args];
+  const memory = args.some((arg) => choosesMemory.includes(arg)) ? [] : ["--memory", "pageable,pinned"];
+  return ["run", ...smallSweep, ...(args.includes("--budget") ? [] : ["--samples", "6"]), ...memory, ...args];
 }
 
 export interface Finished {
@@ -60,7 +59,7 @@ const beforeTimeoutMs = 3000;
 const shownCharacters = 2000;
 
 /**
- * Starts a command, which ends with its test. `finished` rejects with the end of its output if the command prints
+ * Starts a command, which ends with its file of tests at the latest. `finished` rejects with the end of its output if the command prints
  * without end, or still runs when its test is about to time out: it is killed then.
  */
 export function start(command: string, args: readonly string[], options: SpawnOptions = {}): Started {
@@ -70,9 +69,11 @@ export function start(command: string, args: readonly string[], options: SpawnOp
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const end = () => kill(child, options);
-  running.add(end);
-  child.once("close", () => running.delete(end));
+  // After the file, as tests that run at the same time cannot be told apart here.
+  child.once(
+    "close",
+    afterFile(() => kill(child, options)),
+  );
   const limitMs = options.limitMs ?? untilTimeoutMs() - beforeTimeoutMs;
   const finished = new Promise<Finished>((resolve, reject) => {
     let stdout = "";

@@ -26,10 +26,10 @@ interface Outcome {
 
 const never = new AbortController().signal;
 
-/** The long-run rate, of 60 000 batches after the first ones. */
+/** The long-run rate, of 20 000 batches after the first ones. */
 async function longRunRate({ loader, setting }: Case): Promise<number> {
   const first = 20 * Math.max(1, setting.numWorkers);
-  const batches = 60_000;
+  const batches = 20_000;
   let rate = 0;
   await new SimulatedProbe(loader, simulatedFacts, 99 + setting.numWorkers).measure(setting, {
     enough: (arrivalsNs) => {

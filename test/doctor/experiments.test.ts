@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beginSubject } from "../../src/doctor/examined-device.js";
+import { Experiments } from "../../src/doctor/experiments.js";
+import type { NativeDriver } from "../../src/native/contract.js";
+import { healthyHealth, rates } from "../helpers/examination.js";
+import { fixtureRoot } from "../host/support.js";
+import { deviceFacts, FakeSession, MiB, plannedCell, stopTheClock } from "../measure/support.js";
+
+beforeEach(stopTheClock);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const cell = plannedCell({ sizeBytes: 64 * MiB });
+const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
+const usualNs = cell.sizeBytes / 55;
+
+/** Of both directions. */
+const samplesOfLook = 54;
+
+const arenas = {
+  host: { pinned: arena },
+  ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
+};
+
+type OpenSession = NativeDriver["openSession"];
+
+/** What an examination measures of a device in the machine of this folder. */
+async function examined(openSession: OpenSession, root: string, isQuick: boolean) {
+  const driver = { openSession, readHealth: async () => healthyHealth, readActivity: async () => null };
+  const subject = await beginSubject(deviceFacts, null, driver as never, root);
+  const experiments = new Experiments([subject], {
+    prepared: {
+      ...{ plan: { cells: [cell], arenas }, backend: { driver, facts: { emulated: false } } },
+      build: { kernels: true },
+    } as never,
+    ...{ sharing: null, reference: null, root, isQuick, endMs: Number.POSITIVE_INFINITY },
+    ...{ signal: new AbortController().signal, onActivity: () => undefined },
+  });
+  await experiments.measureAll();
+  expect(subject.failure).toBeNull();
+  return subject.measured;
+}
+
+/** Of a device whose copies to it take this many times as long as they should. */
+function examinedQuickly(slowdown: (sample: number) => number) {
+  const session = new FakeSession(
+    (_, sample, direction) => usualNs * (direction === "h2d" ? slowdown(sample) : 1),
+  );
+  return examined(async () => session, fixtureRoot(), true);
+}
+
+describe("copies to a device that are slow", () => {
+  it("are measured again, and are not slow if they no longer are", async () => {
+    const { firstLook, pinned, slowShare } = await examinedQuickly((sample) =>
+      sample < samplesOfLook ? 3 : 1,
+    );
+    expect(firstLook).toMatchObject({ h2d: expect.closeTo(55 / 3), d2h: expect.closeTo(55) });
+    expect(pinned).toMatchObject(rates(expect.closeTo(55), expect.closeTo(55)));
+    expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
+  });
+
+  it("are as slow as before if they still are", async () => {
+    const { firstLook, pinned } = await examinedQuickly(() => 3);
+    expect(firstLook?.h2d).toBeCloseTo(55 / 3);
+    expect(pinned.h2d).toBeCloseTo(55 / 3);
+  });
+
+  it("are measured again if only some of them are", async () => {
+    const { firstLook, slowShare } = await examinedQuickly((sample) =>
+      sample < samplesOfLook && sample % 5 === 0 ? 3 : 1,
+    );
+    expect(firstLook?.h2d).toBeCloseTo(55);
+    expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
+  });
+
+  it("are measured once if none is", async () => {
+    expect((await examinedQuickly(() => 1)).firstLook).toBeUndefined();
+  });
+});
+
+it("copies of a slow device are measured from the CPUs of each NUMA node", async () => {
+  const root = fixtureRoot({
+    "proc/self/status": "Cpus_allowed_list:\t0-3",
+    "sys/devices/system/node/online": "0-1",
+    "sys/devices/system/node/node0/cpulist": "0-1",
+    "sys/devices/system/node/node1/cpulist": "2-3",
+    [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
+  });
+  const opened: string[] = [];
+  const openSession: OpenSession = async ({ cpus, numaNode }) => {
+    opened.push(`node ${numaNode}, CPUs ${cpus.join()}`);
+    return new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));
+  };
+  const { nodes } = await examined(openSession, root, false);
+  expect(nodes).toEqual([
+    { node: 0, rates: rates(expect.closeTo(27.5), expect.closeTo(27.5)) },
+    { node: 1, rates: rates(expect.closeTo(55), expect.closeTo(55)) },
+  ]);
+  // For the device itself, and for a first and a second look at each node.
+  const each = ["node 0, CPUs 0,1", "node 1, CPUs 2,3"];
+  expect(opened.filter((where) => each.includes(where))).toEqual([each[0], ...each, ...each]);
+});
