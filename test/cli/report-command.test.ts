@@ -71,7 +71,9 @@ describe("pinbench report", () => {
     const again = join(temporaryFolder(), "again.json");
     copyFileSync(quick, again);
     const { read } = await report(quick, again, jsonFile(buildTuning()));
-    const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title!);
+    const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) =>
+      title!.replace(/<[^>]+>/g, ""),
+    );
     expect(titles[0]).toMatch(/^1\. .*quick\.json: NVIDIA H200, .* UTC$/);
     expect(titles[1]).toMatch(/^2\. .*again\.json: NVIDIA H200, .* UTC$/);
     expect(titles[2]).toMatch(/^3\. .*document\.json: Tuning of .* UTC$/);

@@ -61,8 +61,8 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("mutants.mjs", () 
   });
 
   it.each([
-    [{ find: "three" }, "DOES NOT APPLY .*\n {2}the text is there 0 times"],
-    [{ find: "two" }, "DOES NOT APPLY .*\n {2}the text is there 2 times"],
+    [{ find: "three" }, "DOES NOT APPLY .*\n {2}the text occurs 0 times"],
+    [{ find: "two" }, "DOES NOT APPLY .*\n {2}the text occurs 2 times"],
     [{ file: "src/none.ts" }, "DOES NOT APPLY .*\n {2}ENOENT"],
     [{ test: "echo broken; exit 1" }, "TEST FAILS WITHOUT IT .*\n {2}echo broken; exit 1\nbroken"],
   ])("takes none for noticed that was not tried: %j", (mutant, message) => {
