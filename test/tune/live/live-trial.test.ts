@@ -93,7 +93,8 @@ describe("a trial in two ranks", () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
     tell(0, epoch("begin", 40), batches(1, [50, 60]));
-    expect((await done).epochTurns).toEqual([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(50) }]);
+    const turn = { batches: 2, betweenNs: ms(100), firstBatchNs: ms(50), start: { batches: 2, ns: ms(60) } };
+    expect((await done).epochTurns).toEqual([turn]);
   });
 
   it("knows no open wait, and is not over for want of batches, while one of them is between two epochs", async () => {
