@@ -232,14 +232,15 @@ describe("an interrupted baseline keeps the runs that came to their end, and say
 describe("pinbench baseline --sessions", () => {
   it("keeps each session before it waits for the next, and reports on all of them", async () => {
     const cwd = temporaryFolder();
+    // From start to start: a session takes longer than that, and the next one is due at its end.
     const times = ["--sessions", "3", "--every", "10ms", "--runs", "2"];
     const { exitCode, stdout, stderr } = await baseline(cwd, ["main", ...small, ...times]);
     expect(exitCode).toBe(0);
     const lines = stderr.trimEnd().split("\n");
     const soon = ", less than 5 min after the end of this one: both count as one occasion.";
     expect(lines).toEqual([
-      expect.stringMatching(/^pinbench: main holds 2 runs; session 2 of 3 begins /),
-      expect.stringMatching(/^pinbench: main holds 4 runs; session 3 of 3 begins /),
+      expect.stringMatching(/^pinbench: main holds 2 runs; session 2 of 3 begins now, /),
+      expect.stringMatching(/^pinbench: main holds 4 runs; session 3 of 3 begins now, /),
     ]);
     for (const line of lines) expect(line.endsWith(soon), line).toBe(true);
     expect(stdout).toContain("main holds 6 runs of 2 cells.");

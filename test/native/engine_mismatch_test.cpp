@@ -146,6 +146,17 @@ TEST_CASE("the same where device memory is compared by reading it back") {
     session.reserve(to_device.memory, kArena);
     check_found_once(session, one_sample_of_each(to_device.direction, to_device.memory), place_of(2), kSize);
   }
+  SUBCASE("one wrong byte beyond the first 32 MiB, which are all that is read back at once") {
+    constexpr std::size_t kLarge = 68 * kMiB;  // its fill takes three copies
+    TestSession session(driver_without_kernels(with_faults(fault("flip", to_device, 3 + 2))));
+    session.reserve(to_device.memory, geometry_of(1, 1, kLarge));
+    auto request = request_for(to_device.direction, to_device.memory, kLarge);
+    request.buffers = request.copies_per_sample = request.samples = 1;
+    const auto result = session.measure(request);
+    REQUIRE(result.mismatches.size() == 1);
+    CHECK(result.mismatches[0].mismatch.offset_bytes == kLarge / 2);
+    CHECK(result.mismatches[0].mismatch.mismatched_bytes == 8);
+  }
 }
 
 TEST_CASE("each direction's mismatches are its own") {

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -18,11 +19,14 @@ import {
   parseHistory,
   readHistory,
 } from "../../src/results/files/history-file.js";
+import * as store from "../../src/results/files/store.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { documentJsonSchema } from "../../src/results/schema-parts.js";
 import { buildEntry, historyFolder } from "../helpers/history.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { historyEntrySchemaErrors, shippedHistoryEntrySchema } from "../helpers/schema-errors.js";
+
+vi.mock("../../src/results/files/store.js", { spy: true });
 
 const newFolder = () => join(temporaryFolder(), "a", "history");
 const textOf = (folder: string) => readFileSync(historyPath(folder), "utf8");
@@ -272,6 +276,17 @@ describe("several checks that end at once", () => {
       const own = ids.filter((id) => id.startsWith(name)).map((id) => Number(id.slice(2)));
       expect(own).toEqual(own.map((_, i) => 25 - own.length + i));
     }
+  });
+
+  it("lose no line of one whose lock is taken away, and whose file is replaced, when it is appended", async () => {
+    const folder = historyFolder([buildEntry(0)]);
+    vi.mocked(store.finalize).mockImplementationOnce(async (path, _, confirm) => {
+      rmSync(`${path}.lock`);
+      writeFileSync(path, `${line(0)}\n`);
+      await confirm?.();
+    });
+    await appendToHistory(folder, buildEntry(1), 1);
+    expect(await idsOf(folder)).toEqual(["check-1"]);
   });
 
   it("lose no line that was kept if one of them is killed, nor wait for it", async () => {

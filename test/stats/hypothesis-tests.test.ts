@@ -143,6 +143,8 @@ describe("hypergeometricTail", () => {
     expect(hypergeometricTail(0, 10, 3, 4)).toBeCloseTo(1, 12);
     expect(hypergeometricTail(4, 10, 3, 4)).toBe(0);
     expect(hypergeometricTail(1, 4, 3, 2)).toBeCloseTo(1, 12);
+    // At least three are, for only one is not marked.
+    expect(hypergeometricTail(0, 5, 4, 4)).toBeCloseTo(1, 12);
   });
 });
 
