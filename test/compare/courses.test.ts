@@ -242,8 +242,8 @@ describe("a slow drift", () => {
 });
 
 /** Checks of machines that take turns; each has figures that are so many times as high. */
-const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {}) =>
-  buildCourse({ checks: 20 * factors.length }).map((noise, day) => {
+const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {}, noise = 0.002) =>
+  buildCourse({ checks: 20 * factors.length, noise }).map((noise, day) => {
     const i = day % factors.length;
     return buildEntry(day, {
       machine: { hostName: [`node-${i + 1}`], gpuUuids: [`GPU-${i + 1}`], pciAddresses: [] },
@@ -285,6 +285,12 @@ describe("machines that alternate in one history", () => {
       [`${pinnedId} (node-1)`, null],
       [`${pinnedId} (node-2)`, null],
     ]);
+  });
+
+  it("are not reported within the noise of their checks", () => {
+    const behind = (factor: number) =>
+      describeEntries(ofMachines([1, factor], {}, 0.03)).courses[1]!.behind?.machine;
+    expect([0.92, 0.8].map(behind)).toEqual([undefined, "node-1"]);
   });
 
   it.each([
