@@ -241,66 +241,6 @@ describe("a slow drift", () => {
   });
 });
 
-/** Checks of machines that take turns; each has figures that are so many times as high. */
-const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {}) =>
-  buildCourse({ checks: 20 * factors.length }).map((noise, day) => {
-    const i = day % factors.length;
-    return buildEntry(day, {
-      machine: { hostName: [`node-${i + 1}`], gpuUuids: [`GPU-${i + 1}`], pciAddresses: [] },
-      series: [buildFigure({ figure: 50 * noise * factors[i]!, ...part })],
-    });
-  });
-
-describe("machines that alternate in one history", () => {
-  it("have separate courses, and the slower one is named with its distance", () => {
-    const { courses } = describeEntries(ofMachines([1, 0.5]));
-    expect(courses).toMatchObject([
-      { name: "h2d pinned, node-1", machine: "node-1", pattern: null, behind: null },
-      { name: "h2d pinned, node-2", machine: "node-2", pattern: null, behind: { machine: "node-1" } },
-    ]);
-    expect(courses[1]!.behind!.change).toBeCloseTo(-0.5, 2);
-    expect(courses.map(({ points }) => points.slice(0, 2).map(({ check }) => check))).toEqual([
-      [0, 2],
-      [1, 3],
-    ]);
-  });
-
-  it("are compared with the fastest", () => {
-    const behind = describeEntries(ofMachines([0.5, 0.7, 1, 0.8])).courses.map(
-      (course) => course.behind?.machine,
-    );
-    expect(behind).toEqual(["node-3", "node-3", undefined, "node-3"]);
-  });
-
-  it("are slower with more time", () => {
-    const latency = { id: pinnedId.replace("throughput", "latency"), unit: "us" } as const;
-    const { courses } = describeEntries(ofMachines([1, 2], latency));
-    expect(courses.map(({ behind }) => behind?.machine)).toEqual([undefined, "node-1"]);
-    expect(courses[1]!.behind!.change).toBeCloseTo(1, 1);
-  });
-
-  it("are not reported for differences that machines of one kind have", () => {
-    const { courses } = describeEntries(ofMachines([1, 0.97]), [pinnedId]);
-    expect(courses.map(({ name, behind }) => [name, behind])).toEqual([
-      [`${pinnedId} (node-1)`, null],
-      [`${pinnedId} (node-2)`, null],
-    ]);
-  });
-
-  it.each([
-    ["GPU too if they share a host", [["a"], ["G1"]], [["a"], ["G2"]], ["a, G1", "a, G2"]],
-    ["GPU if no host is known", [[], ["G1"]], [["b"], ["G2"]], ["G1", "b"]],
-    ["host if no GPU is known", [["a"], []], [["b"], []], ["a", "b"]],
-    ["nothing if nothing is known", [[], []], [["b"], ["G2"]], ["unknown machine", "b"]],
-  ])("are named by %s", (_, first, second, names) => {
-    const entries = ofMachines([1, 1]).map((entry, day) => {
-      const [hostName, gpuUuids] = (day % 2 === 0 ? first : second) as [string[], string[]];
-      return { ...entry, machine: { hostName, gpuUuids, pciAddresses: [] } };
-    });
-    expect(describeEntries(entries).courses.map(({ machine }) => machine)).toEqual(names);
-  });
-});
-
 describe("the newest check", () => {
   it("is compared with the median of the earlier ones, with its figure if it is of one cell", () => {
     const { courses } = describeEntries(entriesOf({ [pinnedId]: { checks: 30, steps: { 29: -0.5 } } }));

@@ -41,6 +41,18 @@ describe("NUMA nodes", () => {
     expect(unknown!.evidence).toHaveLength(3);
   });
 
+  it("are reported for a gain of more than a tenth, and of less where the reference is surer than that", () => {
+    const gaining = (share: number, tolerance: number) => {
+      const reference = { source: "its link alone", tolerance, isOfKind: false };
+      const nodes = [{ node: 1, rates: rates(50 * (1 + share), 50) }];
+      return saysOf("numa-far", {}, { measured: { pinned: rates(50, 50), nodes }, other: { reference } });
+    };
+    expect(gaining(0.12, 0.2)).toHaveLength(1);
+    expect(gaining(0.08, 0.2)).toEqual([]);
+    expect(gaining(0.08, 0.05)).toHaveLength(1);
+    expect(gaining(0.04, 0.05)).toEqual([]);
+  });
+
   it("of the device that the process may not use are a risk, or cost what is lost", () => {
     const others = { host: { cpusAllowed: [4, 5] } };
     const nodes = [

@@ -231,6 +231,15 @@ describe("a folder of runs", () => {
     expect(joined!.run.processes!.map(({ id }) => id)).toEqual(ids);
   });
 
+  it("of which one was of several processes itself is shown run by run", async () => {
+    const [first, ...others] = runs as [ResultDocument, ...ResultDocument[]];
+    const processes = ["a", "b"].map((id) => ({ id, startedAt: first.run.startedAt, wallNs: 1e9 }));
+    const several = { ...first, run: { ...first.run, processes } };
+    const shown = await readBack([several, ...others]);
+    expect(shown.map(({ run }) => run.id)).toEqual(ids);
+    expect(shown[0]!.run.processes).toEqual(processes);
+  });
+
   it("of other cells each is shown run by run, in the order of measuring", async () => {
     const unlike = runs.map((run, i) => ({ ...run, cells: [buildCell({ workers: i + 1, GBps: 50 })] }));
     expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);

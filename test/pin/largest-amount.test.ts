@@ -62,6 +62,11 @@ describe("the largest amount", () => {
     const { found, tried } = await search(700 * MiB, { knownBytes: 512 * MiB });
     expect(found).toBe(700 * MiB);
     expect(Math.min(...tried)).toBeGreaterThan(512 * MiB);
+    // What is known need not be of whole units.
+    expect(await search(65 * MiB, { knownBytes: 65 * MiB })).toMatchObject({
+      found: 65 * MiB,
+      refused: 66 * MiB,
+    });
   });
 
   it("is nothing without a try if a single unit was refused", async () => {

@@ -33,6 +33,12 @@ describe("slow copies that a median does not show", () => {
     expect(answers(unevenCell({}), ...others)[0]).toMatch(/; they take 5 % or more in 2 other cells\.$/);
   });
 
+  it("of both directions are those of one cell", () => {
+    expect(answers(unevenCell({ direction: "bidir", GBps: { h2d: 4, d2h: 4 } }))[0]).toBe(
+      "Slow copies take 53 % of the time in H2D+D2H pinned 16 MiB x1 (H2D): the average is 1.84 GB/s, the median 4.00 GB/s.",
+    );
+  });
+
   it("are named with a pointer if a terminal without --verbose hides the row", () => {
     const quiet = fileScreen({ isVerbose: false });
     const slowAt = (slowWorkers: number, screen = quiet) => {

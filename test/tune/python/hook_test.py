@@ -317,6 +317,7 @@ class EvidenceTest(unittest.TestCase):
                     verdict = self.verdict_of(Odd(at, act))
                     self.assertEqual(verdict.workers, "discarded")
                     self.assertIn(reason, verdict.reason)
+        self.assertEqual(self.verdict_of(Odd(1, odd["changes"])).workers, "handed")
 
 
 class ComparisonTest(unittest.TestCase):
