@@ -26,6 +26,8 @@ type Flags = CommandSettings<"tune">;
 
 /** How long an interrupted search waits for the job to end before it prints its results. */
 const patienceMs = 2000;
+/** How long the loop of an interrupted job has for its next batch, before the job is interrupted as well. */
+const nextBatchMs = 1000;
 
 /**
  * `pinbench tune -- COMMAND`: tunes a training job as it runs. pinbench prints to stderr in every format, because
@@ -59,7 +61,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
     if ("run" in found && interruption.exitCode === null) {
       noter(flags)("the search is done, so the command is ended; with --go it would train on.");
     }
-    const ending = search.end(interruption.exitCode === null);
+    const ending = search.end(interruption.exitCode !== null);
     // The results must not wait for a hanging job.
     await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
     if ("error" in found) {
@@ -128,9 +130,9 @@ class Search {
     else this.job.process.signal(name);
   }
 
-  /** Ends the job: if there is time, through the loop's own next(), so that it does not report an interruption. */
-  async end(isPatient: boolean): Promise<void> {
-    if (isPatient) await this.probe?.endJob();
+  /** Ends the job: through the loop's own next() if it comes in time, so that Python prints no traceback. */
+  async end(isInterrupted: boolean): Promise<void> {
+    await Promise.race([this.probe?.endJob(), ...(isInterrupted ? [sleep(nextBatchMs)] : [])]);
     await this.job?.end();
   }
 
