@@ -159,7 +159,7 @@ Examples:
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
     operands: [new Argument("[command...]", "after --: the training command, to tune its loader as it runs")],
     help: `
-A command is tuned as it runs, then ended; with --go it trains on. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of that size).
+A command is tuned as it runs, then ended; with --go it trains on. With a command, results go to stderr: use --output FILE. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of that size).
 
 Examples:
   pinbench tune -- python train.py --epochs 3                     the training itself, as it is
