@@ -35,11 +35,17 @@ export async function main(argv: string[]): Promise<void> {
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;
-    }).parseAsync(spelledOut(argv), { from: "user" });
+    }).parseAsync(spelledOut(inOrder(argv)), { from: "user" });
   } catch (error) {
     const debug = ownWords(argv).includes("--debug");
     process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
   }
+}
+
+/** `--help run` as `run --help`. */
+function inOrder(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv;
+  return first === "--help" && rest.length > 0 ? [...rest, first] : argv;
 }
 
 /** The command named by the arguments, if any. */
