@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageCommit, packageVersion } from "../package-facts.js";
+import { listenEarly, stopListeningEarly } from "./early-signal.js";
 import {
   beginTerminal,
   reportError,
@@ -30,6 +31,7 @@ export async function main(argv: string[]): Promise<void> {
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }
+    listenEarly(argv);
     const { createProgram } = await import("./commands.js");
     const { spelledOut } = await import("./help-layout.js");
     process.exitCode = ExitCode.ok;
@@ -39,6 +41,8 @@ export async function main(argv: string[]): Promise<void> {
   } catch (error) {
     const debug = ownWords(argv).includes("--debug");
     process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
+  } finally {
+    stopListeningEarly();
   }
 }
 
