@@ -31,7 +31,7 @@ export async function main(argv: string[]): Promise<void> {
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }
-    listenEarly(argv);
+    listenEarly(argv, endEarly);
     const { createProgram } = await import("./commands.js");
     const { spelledOut } = await import("./help-layout.js");
     process.exitCode = ExitCode.ok;
@@ -44,6 +44,12 @@ export async function main(argv: string[]): Promise<void> {
   } finally {
     stopListeningEarly();
   }
+}
+
+async function endEarly(files: readonly string[]): Promise<void> {
+  const { sayNothingMeasured } = await import("./interruption.js");
+  sayNothingMeasured(files);
+  process.exit(ExitCode.interrupted);
 }
 
 /** `--help run` as `run --help`. */
