@@ -57,7 +57,10 @@ function jobsOf(workflow: string): Job[] {
 }
 
 function scriptsOf({ steps = [], script = [] }: Job): string[] {
-  return [...steps.flatMap(({ run }) => run ?? []), ...script].flatMap(linesOf);
+  // A clone's program is tried as any other.
+  return [...steps.flatMap(({ run }) => run ?? []), ...script]
+    .flatMap(linesOf)
+    .map((line) => line.replace(/^pinbench\/bin\/pinbench\.js /, "pinbench "));
 }
 
 /** The commands in the last column of README's table of questions. */

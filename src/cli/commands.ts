@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import type { ExitCode } from "../errors.js";
+import { type ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { questionNames } from "../settings/choices.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
@@ -159,7 +159,7 @@ Examples:
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
     operands: [new Argument("[command...]", "after --: the training command, to tune its loader as it runs")],
     help: `
-A command is tuned as it runs, then ended; with --go it trains on. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of that size).
+A command is tuned as it runs, then ended; with --go it trains on. With a command, results go to stderr: use --output FILE. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of that size).
 
 Examples:
   pinbench tune -- python train.py --epochs 3                     the training itself, as it is
@@ -336,6 +336,11 @@ function addCommand<Name extends keyof typeof commandSettings>(
   command.allowExcessArguments();
   command.action(async () => {
     refuseFlagsAbove(command, name);
+    if (command.args.join() === "help" && name !== "help" && !process.argv.includes("--")) {
+      throw new PinbenchError("usage", '"help" comes before the command.', {
+        hint: `Type pinbench help ${name}, or pinbench ${name} --help.`,
+      });
+    }
     const most = operands.some(({ variadic }) => variadic) ? Number.POSITIVE_INFINITY : operands.length;
     const excess = command.args[most];
     if (excess !== undefined) throw tooMany(excess, name, table);

@@ -42,6 +42,11 @@ export async function tuneLive(flags: Flags, command: readonly string[], call: C
     });
   }
   for (const { path } of filesOf(flags)) await checkWritable(path);
+  if (format === "json" && flags.output.length === 0) {
+    noter(flags)(
+      "the JSON goes to stderr, with the command's own output: --output FILE.json keeps it by itself.",
+    );
+  }
   return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageCommit, packageVersion } from "../package-facts.js";
+import { listenEarly, stopListeningEarly } from "./early-signal.js";
 import {
   beginTerminal,
   reportError,
@@ -30,16 +31,31 @@ export async function main(argv: string[]): Promise<void> {
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }
+    listenEarly(argv, endEarly);
     const { createProgram } = await import("./commands.js");
     const { spelledOut } = await import("./help-layout.js");
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;
-    }).parseAsync(spelledOut(argv), { from: "user" });
+    }).parseAsync(spelledOut(inOrder(argv)), { from: "user" });
   } catch (error) {
     const debug = ownWords(argv).includes("--debug");
     process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
+  } finally {
+    stopListeningEarly();
   }
+}
+
+async function endEarly(files: readonly string[]): Promise<void> {
+  const { sayNothingMeasured } = await import("./interruption.js");
+  sayNothingMeasured(files);
+  process.exit(ExitCode.interrupted);
+}
+
+/** `--help run` as `run --help`. */
+function inOrder(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv;
+  return first === "--help" && rest.length > 0 ? [...rest, first] : argv;
 }
 
 /** The command named by the arguments, if any. */

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
 import { variantFields } from "../results/cell-id.js";
 import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
@@ -260,7 +260,10 @@ async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
 
 /** Reads again if the list has changed meanwhile: a check has just replaced the runs (check --update). */
 async function readFolder(folder: string, role: "baseline" | "candidate"): Promise<RunFigures[]> {
-  if (role === "baseline" && (await listRunsIfAny(folder)).length === 0) throw noBaseline(folder, "in ");
+  if (role === "baseline" && (await listRunsIfAny(folder)).length === 0) {
+    // A baseline is made in a folder that holds nothing else.
+    throw noBaseline(folder, "in ", undefined, (await readdir(folder)).length > 0 ? "FOLDER" : folder);
+  }
   const paths = await listRuns(folder);
   return readRuns(paths).catch(async (error: unknown) => {
     const now = await listRuns(folder);
@@ -282,11 +285,16 @@ function refuseCopies(runs: readonly RunFigures[]): void {
   }
 }
 
-function noBaseline(path: string, preposition: "" | "in ", cause?: unknown): PinbenchError {
+function noBaseline(
+  path: string,
+  preposition: "" | "in ",
+  cause?: unknown,
+  toMake: string = path,
+): PinbenchError {
   return new PinbenchError("notComparable", `there is no baseline ${preposition}${path}.`, {
     hint: path.endsWith(".json")
       ? "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made."
-      : `Make one with \`pinbench baseline ${path}\`.`,
+      : `Make one with \`pinbench baseline ${toMake}\`${toMake === path ? "" : ", in a new folder"}.`,
     cause,
   });
 }

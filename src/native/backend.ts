@@ -41,7 +41,7 @@ export async function openBackend(
   if (!("absence" in opened)) return opened;
   if (choice === "auto" && !named) return openEmulated(addon, emulated, opened.absence);
   throw new PinbenchError("unavailable", `The CUDA backend is not available: ${opened.absence}.`, {
-    hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or use --backend emulated.",
+    hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or add --backend emulated: with --json, for a baseline and in the library the emulated device is measured only if asked for.",
   });
 }
 

@@ -3,6 +3,7 @@ import {
   type Block,
   details,
   environment,
+  type Note,
   note,
   type Report,
   section,
@@ -39,12 +40,15 @@ const mostQuickCells = 6;
 /** Whether a note explains the sign of a missing interval, as `pinbench help terms` does too. */
 const isOnNoInterval = (text: string) => text.startsWith(`${sign.noInterval} `);
 
+const isAlarm = ({ tone }: Note) => tone === "mismatch" || tone === "failure";
+
 function resultReport(document: ResultDocument, { screen, plots }: Show): Report {
   const { tool, devices, run } = document;
   const names = [...new Set(devices.map(({ name }) => name))].join(", ") || "no device";
   const urgent = new Set(urgentNotes(document, screen).map(({ text }) => text));
   const isPlain = document.cells.every((cell) => variantOf(cell) === "plain");
   const rates = mainRates(document);
+  const answers = answer(document, screen.isVerbose ? undefined : rowsInBrief(document));
   const lines = serverConstants(document);
   const constants: Block | null = lines === null ? null : { type: "code", language: "sh", text: lines };
   return {
@@ -57,12 +61,16 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
     name: `${names}, ${timeText(run.startedAt)}`,
     blocks: [
       ...texts("alert", headerAlerts(document)),
-      ...texts("answer", answer(document, screen.isVerbose ? undefined : rowsInBrief(document))).map(
-        (block): Block => ("tone" in block && block.tone === "warning" ? { ...block, yields: 2 } : block),
-      ),
+      ...texts("answer", answers.filter(isAlarm)),
       ...(rates === null
         ? []
         : texts("answer", [note(`${rates.text}.`)]).map((block) => ({ ...block, headline: rates.headline }))),
+      ...texts(
+        "answer",
+        answers.filter((one) => !isAlarm(one)),
+      ).map(
+        (block): Block => ("tone" in block && block.tone === "warning" ? { ...block, yields: 2 } : block),
+      ),
       environment(headerFacts(document), briefFacts(document)),
       ...tables(cutoffGrids(document)),
       ...(constants === null ? [] : [section("For inference servers, to paste:", [constants], true)]),

@@ -154,7 +154,12 @@ describe("a backend, device or driver that is not there", () => {
   const noGpu = { CUDA_VISIBLE_DEVICES: "" };
 
   it.each([
-    ["a GPU", ["--backend", "cuda"], noGpu, /The CUDA backend is not available: .* use --backend emulated/],
+    [
+      "a GPU",
+      ["--backend", "cuda"],
+      noGpu,
+      /The CUDA backend is not available: .* or add --backend emulated: /,
+    ],
     ["device 7", ["--device", "7"], {}, /There is no device 7: the driver reports only 0/],
     ["one of several", ["--device", "0,1"], {}, /There is no device 1/],
     [

@@ -86,7 +86,13 @@ describe("pinbench baseline --append", () => {
 
   it.each([
     ["there is none", {}, "main", 5, /there is no baseline main\. Make one with `pinbench baseline main`/],
-    ["the folder holds no run", { "main/notes.txt": "" }, "main", 5, /there is no baseline in main\./],
+    [
+      "the folder holds no run",
+      { "main/notes.txt": "" },
+      "main",
+      5,
+      /no baseline in main\. Make one with `pinbench baseline FOLDER`, in a new folder\./,
+    ],
   ] as const)("adds nothing if %s", async (_, files, folder, code, sentence) => {
     const cwd = folderOf(files);
     expectSentence(await baseline(cwd, [folder, "--append"]), code, sentence);

@@ -33,6 +33,10 @@ describe("pinbench help", () => {
       ["help", "import", "nvbandwidth"],
       ["import", "nvbandwidth", "--help"],
     ],
+    [
+      ["--help", "tune"],
+      ["tune", "--help"],
+    ],
   ])("%j is %j", async (asked, same) => {
     expect(await callCli(asked)).toEqual(await callCli(same));
   });
@@ -123,6 +127,16 @@ describe("pinbench help", () => {
     for (const command of commandLines) {
       expect((await helpAt(200, command)).join("\n")).not.toMatch(/default: (\[\]|true|false|null)/);
     }
+  });
+
+  it.each([
+    [["run", "help"], '"help" comes before the command. Type pinbench help run, or pinbench run --help.'],
+    [["baseline", "help"], "Type pinbench help baseline, or pinbench baseline --help."],
+    [["help", "tune", "check"], "Ask for one command at a time: pinbench help tune."],
+    [["-v"], 'there is no flag "-v": it is --version, or --verbose after a command.'],
+    [["version"], 'there is no command "version": it is --version.'],
+  ])("in another form, %j, says what to type", async (words, sentence) => {
+    expect(await callCli(words)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(sentence) });
   });
 
   it("says what it has no help on", async () => {

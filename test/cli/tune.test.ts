@@ -195,8 +195,24 @@ describe("a flag that makes no sense", () => {
       ["images"],
       /"images" is not an option of pinbench tune\. Write the training command after --: pinbench tune -- images\./,
     ],
+    [["train.py"], /Write the training command after --: pinbench tune -- python3 train\.py\./],
   ])("%j", async (args, sentence) => {
     expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
+  });
+
+  it("is a Python file in the place of a command", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "train.py"), "");
+    const sentence =
+      /train\.py is a Python file, not a command\. Start it with Python: .* -- python3 train\.py\./;
+    expectSentence(await callCli(["tune", "--", "train.py"], { cwd }), 2, sentence);
+  });
+
+  it("is --json with a command, whose lines would lie around the JSON: a note names --output", async () => {
+    const note = /^pinbench: the JSON goes to stderr, .* --output FILE\.json keeps it by itself\.$/m;
+    const command = ["--", "no-such-command"];
+    expect((await callCli(["tune", "--json", ...command])).stderr).toMatch(note);
+    expect((await callCli(["tune", "--json", "--output", "a.json", ...command])).stderr).not.toMatch(note);
   });
 
   it("is a device that is not there", async () => {

@@ -30,7 +30,9 @@ describe("run()", () => {
       expect(await refusal(unsaid)).toMatchObject({
         kind: "unavailable",
         exitCode: 3,
-        message: expect.stringMatching(/^The CUDA backend is not available: .* use backend: "emulated"\.$/),
+        message: expect.stringMatching(
+          /^The CUDA backend is not available: .* add backend: "emulated": .* in the library .* only if asked for\.$/,
+        ),
       });
       expect((await run({ ...small, backend: "auto" })).backend).toBe("emulated");
     },

@@ -105,8 +105,19 @@ describe("what pinned memory gains", () => {
     ];
     expect(textsOfProcesses(cells)).toEqual([
       "Pinned memory copies 3.0 times as fast as ordinary (pageable) memory to the device (2.9 to 3.1 in other runs; " +
-        "copies of 256 MiB), and 3.0 times as fast back (2.9 to 3.1; copies of 16 MiB); this is not certain at 256 MiB from the device.",
+        "copies of 256 MiB), and 3.0 times as fast back (2.9 to 3.1; copies of 16 MiB); not certain at 256 MiB from the device.",
     ]);
+  });
+
+  it("counts its undecided sizes if they differ between the directions", () => {
+    const open = (direction: "h2d" | "d2h", ...sizes: number[]) =>
+      sizes.flatMap((sizeBytes) => pair(10, 11, { direction, sizeBytes, relativeHalfWidth: 0.3 }));
+    const cells = [
+      ...[...pair(10, 30), ...pair(10, 30, { direction: "d2h" })],
+      ...open("h2d", KiB, MiB),
+      ...open("d2h", MiB, 2 * MiB),
+    ];
+    expect(textsOfProcesses(cells)[0]).toMatch(/, in copies of 16 MiB; not certain at 3 other sizes\.$/);
   });
 
   it("is not denied if wide intervals were requested", () => {
@@ -163,7 +174,7 @@ describe("when pinning has paid off", () => {
     [
       "only as far as it is known",
       [paidOff(MiB, 2), paidOff(16 * MiB, null)],
-      "Pinning a buffer pays off after about 2 copies; not known for 1 of 2 sizes.",
+      "Pinning a buffer pays off after about 2 copies (known for 1 of 2 sizes).",
     ],
     ["never, for all that is known", [paidOff(MiB, null)], "When pinning a buffer pays off is not known."],
   ])("is given: %s", (_, pinning, text) => {

@@ -91,6 +91,13 @@ describe("every word of the tables is explained:", () => {
       expect(termsNamed(word)).toHaveLength(1);
     },
   );
+
+  it.each(["persist", "persistent", "hand-over", "round", "converged"])(
+    "%s, a word of progress and notes",
+    (word) => {
+      expect(termsNamed(word)).toHaveLength(1);
+    },
+  );
 });
 
 describe("pinbench help terms", () => {

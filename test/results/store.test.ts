@@ -49,6 +49,7 @@ describe("checkWritable", () => {
 
   it.each([
     ["a folder that is not there", "none/result.json", "its folder does not exist"],
+    ["a folder without room for files", "proc/result.json", "its folder takes no files"],
     ["a folder in the file's place", "folder", "it is a folder"],
     ["a folder in the place of its .partial", "kept.json", "kept.json.partial is needed.*it is a folder"],
     ["a file in a folder's place", "file/result.json", "a part of its path is a file"],
@@ -62,6 +63,7 @@ describe("checkWritable", () => {
     await mkdir(inFolder("kept.json.partial"));
     await writeFile(inFolder("file"), "");
     await symlink("circle", inFolder("circle"));
+    await symlink("/proc", inFolder("proc"));
     const before = await readdir(folder);
     await expect(checkWritable(name === "" ? "" : `${folder}/${name}`)).rejects.toMatchObject({
       kind: "output",

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, PinbenchError } from "../../errors.js";
 import { backendNotes } from "../../report/plan-report.js";
@@ -27,10 +28,17 @@ const patienceMs = 1000;
 export async function tuneCommand(flags: CommandSettings<"tune">, invocation: Invocation): Promise<ExitCode> {
   const { call, operands } = invocation;
   if (operands.length > 0) {
+    // A path with a slash may be an executable script.
+    const python = /^[^/]+\.py$/.test(operands[0]!) ? "python3 " : "";
     if (!call.argv.includes("--")) {
       // pinbench would take the command's flags for its own.
       throw new PinbenchError("usage", `"${operands[0]}" is not an option of pinbench tune.`, {
-        hint: `Write the training command after --: pinbench tune -- ${operands.join(" ")}.`,
+        hint: `Write the training command after --: pinbench tune -- ${python}${operands.join(" ")}.`,
+      });
+    }
+    if (python !== "" && existsSync(operands[0]!)) {
+      throw new PinbenchError("usage", `${operands[0]} is a Python file, not a command.`, {
+        hint: `Start it with Python: pinbench tune -- python3 ${operands.join(" ")}.`,
       });
     }
     refuseWaiting(flags, "with a command");

@@ -156,6 +156,8 @@ export function reportError(error: unknown, options: { debug: boolean; command?:
 /** Messages of commander, and our wording: flags without short forms and values. */
 const ourWords: readonly (readonly [RegExp, string])[] = [
   [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
+  [/^unknown option '-v'$/, 'there is no flag "-v": it is --version, or --verbose after a command'],
+  [/^unknown command 'version'$/, 'there is no command "version": it is --version'],
   [/^unknown option '(.*?)'(?=\. Did you mean|$)/s, 'there is no flag "$1"'],
   [/^unknown command '(.*?)'(?=\. Did you mean|$)/s, 'there is no command "$1"'],
   [/^missing required argument '(.*)'$/s, 'the argument "$1" is missing'],

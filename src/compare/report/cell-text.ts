@@ -87,7 +87,7 @@ export function describeChange(cell: CellComparison): string {
   const isShown = ["slower", "probably slower", "unsteady", "uneven"].includes(cell.verdict);
   const parts = [
     `${change} (${intervalText(cell) ?? noInterval})`,
-    ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
+    ...(explainedText(cell) === null ? [] : [`${explainedText(cell)} if only host memory had changed`]),
     ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
     ...(cell.verdict === "uneven" ? [cell.reason] : []),
     ...(isShown && cell.confirmation !== null
@@ -100,7 +100,7 @@ export function describeChange(cell: CellComparison): string {
 /** Smallest explained change that is mentioned. */
 const leastExplained = 0.01;
 
-/** The part of the change that the host's memory explains, such as "−12.1 %"; null if it is tiny or unknown. */
+/** The cell's change if only the host's memory had changed, such as "−12.1 %"; null if it is tiny or unknown. */
 export function explainedText({ explainedByHost, unit }: CellComparison): string | null {
   if (explainedByHost === null || Math.abs(explainedByHost) < leastExplained) return null;
   return formatChange(explainedByHost, unit === "us" ? "up" : "down");

@@ -252,7 +252,7 @@ function explainedNotes(cells: readonly CellComparison[]): Note[] {
   const kinds = listed([...new Set(explained.map(({ memory }) => memory))]);
   return [
     note(
-      `host memory explains ${range} of the change of ${counted(explained.length, `${kinds} cell`)}: the verdict is about the rest`,
+      `${counted(explained.length, `${kinds} cell`)} would change by ${range} if only host memory had changed: the verdict is about the rest`,
     ),
   ];
 }

@@ -25,7 +25,7 @@ import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings, variantFindings } from "./variant-findings.js";
 
 /**
- * The first lines of a result's report, never empty: wrong data, failures and slow copies, then conclusions. A
+ * The answer of a result's report, never empty: wrong data and failures, conclusions, then slow copies. A
  * conclusion also holds for other processes (by the intervals), except the number of copies after which pinning pays
  * off (by medians). `isShown`: whether a table of the report has the cell's row.
  */
@@ -47,8 +47,8 @@ export function answer(
   );
   return [
     ...alarm(document),
-    ...steadyUnevenNotes(document, nameOf, isShown),
     ...texts.map((text) => note(`${capital(text)}.`)),
+    ...steadyUnevenNotes(document, nameOf, isShown),
   ];
 }
 

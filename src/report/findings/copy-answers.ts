@@ -201,13 +201,13 @@ function exceptions(ways: readonly DirectionPairs[]): string {
   const undecided = ways.find(({ main }) => main === undefined);
   const uncertain =
     undecided === undefined
-      ? open && `; this is not certain ${open}`
+      ? open && `; not certain ${open}`
       : `; it is not certain whether it is faster ${way[undecided.direction]}` +
         (open && `, or ${open} ${decided.map(({ direction }) => way[direction]).join()}`);
   return (other && `; this is not so ${other}`) + uncertain;
 }
 
-/** "at 64 KiB and 1 MiB"; "at 64 KiB from the device" if the two directions differ. */
+/** "at 64 KiB and 1 MiB"; "at 64 KiB from the device", or the number of sizes, if the two directions differ. */
 function sizesWhere(ways: readonly DirectionPairs[], isMeant: (pair: Pair, main: Pair) => boolean): string {
   const meant = ways.map(({ direction, pairs, main }) => {
     const sizes = sizesOf(pairs.filter((pair) => isMeant(pair, main!)));
@@ -215,6 +215,10 @@ function sizesWhere(ways: readonly DirectionPairs[], isMeant: (pair: Pair, main:
     return { key: sizes.join(), at: sizes.length === 0 ? "" : `at ${at}`, where: way[direction] };
   });
   if (new Set(meant.map(({ key }) => key)).size === 1) return meant[0]!.at;
+  if (meant.every(({ at }) => at !== "")) {
+    const either = new Set(meant.flatMap(({ key }) => key.split(",")));
+    return `at ${counted(either.size, "other size")}`;
+  }
   return listed(meant.flatMap(({ at, where }) => (at === "" ? [] : [`${at} ${where}`])));
 }
 
@@ -255,10 +259,10 @@ function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[
     : `. ${pinning} pays off with its first copy from ${formatSize(from.sizeBytes)} on, and after at most about ${most} copies if it is smaller${limits(known, costs)}`;
 }
 
-/** The number of sizes without a count, if there are any. */
+/** The number of sizes with a count, if others have none. */
 function limits(known: readonly unknown[], { pinning }: ColdStart): string {
   const missing = pinning.length - known.length;
-  return missing === 0 ? "" : `; not known for ${missing} of ${pinning.length} sizes`;
+  return missing === 0 ? "" : ` (known for ${known.length} of ${pinning.length} sizes)`;
 }
 
 /** The share of the link that the fastest pinned copies of each direction reach, if pageable ones were measured too. */

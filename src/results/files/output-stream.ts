@@ -1,5 +1,6 @@
-import { constants, write } from "node:fs";
+import { constants, existsSync, write } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { endingSignals, errorCode, PinbenchError } from "../../errors.js";
@@ -93,9 +94,12 @@ export async function reportingAs<T>(path: string, work: () => Promise<T>): Prom
 
 /** One sentence on why `path` cannot be written, from a file system's error. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {
-  return (
-    shortageOf(cause, `cannot write ${path}`) ?? unwritable(path, fileErrorReason(cause, reasons), cause)
-  );
+  const shortage = shortageOf(cause, `cannot write ${path}`);
+  if (shortage !== null) return shortage;
+  const { syscall, path: tried } = cause as NodeJS.ErrnoException;
+  // So does /proc answer.
+  const isThere = errorCode(cause) === "ENOENT" && syscall === "open" && existsSync(dirname(tried!));
+  return unwritable(path, isThere ? "its folder takes no files" : fileErrorReason(cause, reasons), cause);
 }
 
 /** The error for `path`, of kind "output", with the reason as a clause without a full stop. */

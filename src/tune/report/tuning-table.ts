@@ -134,7 +134,7 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       return figure(known.length === 0 ? "-" : formatSizeRounded(Math.max(...known), Math.ceil));
     };
     return [
-      figure(String(numWorkers), isOfInterest && persistentWorkers ? " kept" : ""),
+      figure(String(numWorkers), isOfInterest && persistentWorkers ? " persist" : ""),
       figure(pinMemory ? "yes" : "no"),
       figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
       rateFigure(score, fault),

@@ -159,6 +159,13 @@ describe("the cells in the table", () => {
     expect(twice).toMatch(/latency \(H2D\) .*\n.*latency \(D2H\) /);
   });
 
+  it("say by how much host memory alone would have changed the cells", () => {
+    const cells = buildCellComparisons(2).map((cell) => ({ ...cell, explainedByHost: 5.197 }));
+    expect(render({ cells }).replaceAll(/\s+/g, " ")).toMatch(
+      /2 \w+ cells would change by \+519\.7 % if only host memory had changed: the verdict is about the rest/,
+    );
+  });
+
   it("never show NaN, and say if no interval is known", () => {
     const unknown = render({ cells: [buildCellComparison({ margin: null })] });
     expect(columnsOf(unknown, "H2D")?.[3]).toBe("0.0 % ±?");

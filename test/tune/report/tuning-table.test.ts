@@ -118,7 +118,7 @@ describe("a row of the table", () => {
   it("says which workers persist, if some do and others restart", () => {
     const anew = { ...usualSetting(4, false), persistentWorkers: false };
     const tried = [buildTried(anew, 72), buildTried(usualSetting(4, false), 80)];
-    expect(render({ tried })).toMatch(/^ +4 +no .*\n +4 +kept +no /m);
+    expect(render({ tried })).toMatch(/^ +4 +no .*\n +4 +persist +no /m);
   });
 
   it("has no start of a loader that a running job had already, and of others the one that was seen", () => {
