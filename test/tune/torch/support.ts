@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, vi } from "vitest";
+import { afterAll, expect, onTestFinished, vi } from "vitest";
 import { torchDefault } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
@@ -106,7 +106,7 @@ export function marked(text = marker): number[] {
 /** For all temporary files of this test file's processes. */
 const temporary = mkdtempSync(join(tmpdir(), "pb-"));
 process.env.TMPDIR = temporary;
-process.on("exit", () => rmSync(temporary, { recursive: true, force: true }));
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
 /** A folder for this test, removed when it ends. */
 export function temporaryFolder(): string {
