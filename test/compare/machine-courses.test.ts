@@ -6,7 +6,7 @@ import { buildCourse, buildEntry, buildFigure, pinnedId } from "../helpers/histo
 const describeEntries = (entries: HistoryEntry[], cells: string[] | null = null) =>
   describeHistory({ version: "0.1.0", path: "history", history: { entries, notes: [] }, cells });
 
-/** Checks of machines that take turns; each has figures that are so many times as high. */
+/** Checks of machines that take turns; each machine multiplies its figures by a factor of its own. */
 const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {}, noise = 0.002) =>
   buildCourse({ checks: 20 * factors.length, noise }).map((noise, day) => {
     const i = day % factors.length;

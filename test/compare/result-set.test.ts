@@ -6,7 +6,7 @@ import { readResultSet, runFigures } from "../../src/compare/result-set.js";
 import { createRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { folderOf } from "../helpers/config.js";
-import { buildCell, buildDevice, buildDocument } from "../helpers/result-document.js";
+import { buildCell, buildDevice, buildDocument, buildLink } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
 const [first, second, third] = buildRuns({ count: 3 });
@@ -140,14 +140,7 @@ describe("a side that cannot be read", () => {
 });
 
 it("a device's link is the best of its own cells, and of no other device's", () => {
-  const link = {
-    generation: 4,
-    width: 8,
-    maxGeneration: 5,
-    maxWidth: 16,
-    smClockMHz: null,
-    memoryClockMHz: null,
-  };
+  const link = buildLink({ generation: 4, width: 8 });
   const devices = [1, 3].map((ordinal) => buildDevice({ ordinal, link: null }));
   const cells = [1, 3].map((device) => ({ ...buildCell({ device }), link: device === 3 ? link : null }));
   expect(runFigures(buildDocument({ devices, cells }), null).links).toMatchObject([

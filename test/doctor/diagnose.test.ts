@@ -16,6 +16,7 @@ import {
   rates,
 } from "../helpers/examination.js";
 import { machineTree } from "../helpers/machine-tree.js";
+import { buildLink } from "../helpers/result-document.js";
 
 const root = machineTree();
 
@@ -204,14 +205,7 @@ describe("a rate below the expectation", () => {
   });
 
   it("that a cause explains is not said twice", () => {
-    const x4 = {
-      generation: 5,
-      width: 4,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: 1980,
-      memoryClockMHz: 2619,
-    };
+    const x4 = buildLink({ width: 4, smClockMHz: 1980, memoryClockMHz: 2619 });
     const change = {
       health: { link: x4 },
       ...measured({ ...healthyMeasurements, pinned: rates(13.8, 13.7), nodes: [] }),
@@ -237,14 +231,7 @@ describe("a rate below the expectation", () => {
   });
 
   it("of which a cause explains a part alone is said beside it", () => {
-    const x8 = {
-      generation: 5,
-      width: 8,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: 1980,
-      memoryClockMHz: 2619,
-    };
+    const x8 = buildLink({ width: 8, smClockMHz: 1980, memoryClockMHz: 2619 });
     const change = {
       health: { link: x8 },
       ...measured({ ...healthyMeasurements, pinned: rates(7, 7), nodes: [] }),

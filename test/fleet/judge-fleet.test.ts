@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
 import { judged, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
-import { buildMismatch } from "../helpers/result-document.js";
+import { buildLink, buildMismatch } from "../helpers/result-document.js";
 
 describe("twelve nodes of two GPUs each, with little noise", () => {
   it("have no outlier where all are healthy, and say where they stand", () => {
@@ -95,14 +95,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     const narrow = (gpu: number) =>
       gpu === 1
         ? {
-            link: {
-              generation: 5,
-              width: 8,
-              maxGeneration: 5,
-              maxWidth: 16,
-              smClockMHz: null,
-              memoryClockMHz: null,
-            },
+            link: buildLink({ width: 8 }),
           }
         : {};
     const document = { host: { governor: "powersave" } };

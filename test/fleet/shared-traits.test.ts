@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judged, nodeResults, pinnedAt } from "../helpers/node-results.js";
+import { buildLink } from "../helpers/result-document.js";
 
 describe("what slow nodes have in common", () => {
   const fleet = (rackOf: (node: number) => string) => {
@@ -34,14 +35,7 @@ describe("what to do", () => {
     const narrow = (gpu: number) =>
       gpu === 1
         ? {
-            link: {
-              generation: 5,
-              width: 8,
-              maxGeneration: 5,
-              maxWidth: 16,
-              smClockMHz: null,
-              memoryClockMHz: null,
-            },
+            link: buildLink({ width: 8 }),
           }
         : {};
     const { outliers } = judged(

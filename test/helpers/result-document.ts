@@ -35,7 +35,7 @@ const hostDefaults: HostRecord = {
   container: null,
 };
 
-const link = {
+const link: NonNullable<DeviceRecord["link"]> = {
   generation: 5,
   width: 16,
   maxGeneration: 5,
@@ -58,6 +58,11 @@ const deviceDefaults: DeviceRecord = {
   link,
   linkLimitGBps: linkLimitGBps(5, 16),
 };
+
+/** A link as that of the device, whose clocks were not read unless `part` has them. */
+export function buildLink(part: Partial<typeof link> = {}): typeof link {
+  return { ...link, smClockMHz: null, memoryClockMHz: null, ...part };
+}
 
 export function buildHost(part: Partial<HostRecord> = {}): HostRecord {
   return { ...hostDefaults, ...part };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { joinResults, type WorkerResult } from "../../src/measure/worker-pool.js";
 import type { MeasureResult } from "../../src/native/contract.js";
+import { buildLink } from "../helpers/result-document.js";
 
 /** A column of samples: start and duration of each, in the process' own time. */
 type Samples = readonly (readonly [startNs: number, durationNs: number])[];
@@ -109,14 +110,7 @@ describe("what several processes found", () => {
   });
 
   it("is the link that one of them read, and the longest times", () => {
-    const link = {
-      generation: 5,
-      width: 16,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: null,
-      memoryClockMHz: null,
-    };
+    const link = buildLink();
     const workers = [
       { link, prepareNs: 1, verifyNs: 4 },
       { link: null, prepareNs: 2, verifyNs: 3 },

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { intervalBetween, mergeProcesses } from "../../src/measure/merge-processes.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { buildCell, buildDistribution, buildDocument, MiB } from "../helpers/result-document.js";
+import { buildCell, buildDistribution, buildDocument, buildLink, MiB } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 const planned = buildDocument({ cells: [buildCell({ memory: "pageable" }), buildCell()] });
@@ -111,14 +111,7 @@ describe("a cell of several processes", () => {
   });
 
   it("has the quantiles of each process at their median, the warnings of all once, and a link that any read", () => {
-    const link = {
-      generation: 5,
-      width: 16,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: 1,
-      memoryClockMHz: 2,
-    };
+    const link = buildLink({ smClockMHz: 1, memoryClockMHz: 2 });
     const withTail = (GBps: number, changes: Partial<CellResult>) => {
       const document = processAt(GBps, changes);
       const { bandwidthGBps } = document.cells[0]!.stats[0]!;

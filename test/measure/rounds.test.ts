@@ -3,6 +3,7 @@ import type { CellProgress } from "../../src/measure/cell-progress.js";
 import { measureInRounds } from "../../src/measure/rounds.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import { copiesPerSample } from "../../src/plan/sampling.js";
+import { buildLink } from "../helpers/result-document.js";
 import { FakeSession, MiB, measureWith, nativeError, progressOf, stopTheClock } from "./support.js";
 
 beforeEach(stopTheClock);
@@ -155,14 +156,7 @@ describe("the order of measuring", () => {
 
   it("reads the link until it has been read", async () => {
     const session = new FakeSession();
-    const link = {
-      generation: 5,
-      width: 16,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: null,
-      memoryClockMHz: null,
-    };
+    const link = buildLink();
     session.beforeMeasure = ({ readLink }) => ({ link: readLink && session.visits.length > 1 ? link : null });
     const cell = progressOf();
     await measure(session, [cell], { samples: 6 });

@@ -11,6 +11,7 @@ import {
   buildDocument,
   buildEmulatedDocument,
   buildFailed,
+  buildLink,
   buildMismatch,
   buildSkipped,
   defaultSweepCells,
@@ -215,15 +216,7 @@ describe("the emulated device", () => {
 
   it("has the link that its NVML tells of", () => {
     const emulated = buildEmulatedDocument();
-    for (const device of emulated.devices)
-      device.link = {
-        generation: 5,
-        width: 4,
-        maxGeneration: 5,
-        maxWidth: 16,
-        smClockMHz: null,
-        memoryClockMHz: null,
-      };
+    for (const device of emulated.devices) device.link = buildLink({ width: 4 });
     expect(lineWith(drawn(resultKind, emulated, "table", plain), "Link")).toContain(
       "PCIe gen5 x4 under load (the device can do gen5 x16)",
     );
@@ -306,14 +299,7 @@ describe("the share of the link", () => {
   });
 
   it("is of the link as it is; the header says when the device can do more", () => {
-    const link = {
-      generation: 3,
-      width: 16,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: null,
-      memoryClockMHz: null,
-    };
+    const link = buildLink({ generation: 3 });
     const devices = [buildDevice({ link, linkLimitGBps: 15.754 })];
     expect(render({ devices })).toMatch(
       /PCIe gen3 x16 under load \(the device can do gen5 x16\), limit 15\.7 GB\/s/,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type FingerprintParts, fingerprint } from "../../src/results/fingerprint.js";
-import { buildDevice, buildHost } from "../helpers/result-document.js";
+import { buildDevice, buildHost, buildLink } from "../helpers/result-document.js";
 
 const parts: FingerprintParts = {
   backend: "cuda",
@@ -42,14 +42,7 @@ describe("fingerprint", () => {
   });
 
   it("says equal devices once and different ones in order", () => {
-    const slower = {
-      generation: 4,
-      width: 8,
-      maxGeneration: 5,
-      maxWidth: 16,
-      smClockMHz: null,
-      memoryClockMHz: null,
-    };
+    const slower = buildLink({ generation: 4, width: 8 });
     const devices = [buildDevice(), buildDevice({ ordinal: 1 }), buildDevice({ ordinal: 2, link: slower })];
     expect(fingerprint({ ...parts, devices })).toMatchObject({
       gpu: "NVIDIA H200",
