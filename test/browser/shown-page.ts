@@ -36,7 +36,7 @@ export function useBrowser(): void {
   beforeEach(({ skip }) => skip(missing !== null, missing ?? undefined));
 }
 
-/** Shows the page of these documents, 1200 pixels wide and light unless `look` says otherwise. */
+/** Shows the page of these documents, 1280 pixels wide and light unless `look` says otherwise. */
 export function showResults(documents: readonly ResultDocument[], look?: BrowserContextOptions) {
   return showPage(documents.map(resultChapter), look);
 }
@@ -77,7 +77,7 @@ export async function showHtml(html: string, look: BrowserContextOptions = {}): 
   return window;
 }
 
-const usualSize = { width: 1200, height: 900 };
+const usualSize = { width: 1280, height: 900 };
 
 async function openWindow(look: BrowserContextOptions): Promise<BrowserWindow> {
   const context = await browser!.newContext({ viewport: usualSize, ...look });
@@ -158,8 +158,8 @@ export const overhang = (page: Page) =>
 
 /** Wide and narrow, light and dark. */
 export const screens = [
-  { name: "a screen", width: 1200 },
-  { name: "a phone", width: 400 },
+  { name: "a screen", width: 1280 },
+  { name: "a phone", width: 390 },
 ].flatMap(({ name, width }) =>
   (["light", "dark"] as const).map((colorScheme) => ({
     name: `${name}, ${colorScheme}`,
