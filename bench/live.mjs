@@ -1,9 +1,8 @@
-// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags=FLAGS]
-// [--pair-flags=FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
-// real trainings, against a grid of whole untouched runs. Each training may take --deadline seconds, plus
-// the time that earlier ones did not use.
-// --pairs adds runs with a short search, each with an untouched one, to compare the training after a search. The
-// folder --output has the measurements from the first run on: for each training a file of figures and the programs' output.
+// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
+// [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
+// real trainings, against a grid of whole untouched runs, then in turns with the fastest of them. Each training takes
+// --deadline seconds. The folder --output has the measurements from the first run on: for each training a file of
+// figures and the programs' output.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,9 +19,7 @@ const { values } = parseArgs({
     python: { type: "string", default: "python3" },
     seconds: { type: "string", default: "20" },
     deadline: { type: "string", default: "290" },
-    pairs: { type: "string", default: "1" },
     "tune-flags": { type: "string", default: "" },
-    "pair-flags": { type: "string", default: "--budget 8s" },
     folder: { type: "string", default: join(tmpdir(), "pinbench-live-data") },
     output: { type: "string", default: "live-results" },
     "no-grid": { type: "boolean", default: false },
@@ -42,9 +39,7 @@ mkdirSync(values.output, { recursive: true });
 
 const options = {
   seconds: Number(values.seconds),
-  pairs: Number(values.pairs),
   tuneFlags: words(values["tune-flags"]),
-  pairFlags: words(values["pair-flags"]),
   isGridRun: !values["no-grid"],
   isSearched: !values["no-search"],
   // A user's likely setting, and the start of the search.

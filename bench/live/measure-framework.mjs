@@ -1,4 +1,4 @@
-// One training: the search within it, the grid of whole untouched runs, and the pick untouched in between.
+// One training: searches in it, the grid of whole untouched runs, and the pick against the fastest other setting in turns.
 import { runTuned, runUntouched } from "./job.mjs";
 import { gridRates } from "./verdicts.mjs";
 
@@ -6,15 +6,17 @@ import { gridRates } from "./verdicts.mjs";
 const guessedOverheadSeconds = 10;
 
 /**
- * Calls `keep` with all measurements whenever there are more, so that a later failure loses
- * nothing. Starts a run only if `deadlineSeconds` leave time for one as long as the longest so far.
+ * Each setting once, then rounds until the time is up: a search, an untouched run of what it picked, and one of the fastest
+ * setting beside it. A machine's rates move by more than settings differ, so only runs of one round are compared. Every run
+ * has the `round` it was made in, 0 for the grid. Calls `keep` with all measurements whenever there are more, so that a
+ * later failure loses nothing. Starts a run only if `deadlineSeconds` leave time for one as long as the longest so far.
  */
 export async function measureFramework(framework, options, log, keep) {
-  const { seconds, deadlineSeconds, pairs, tuneFlags, pairFlags, start } = options;
+  const { seconds, deadlineSeconds, tuneFlags, start } = options;
   const startedMs = performance.now();
   const result = { name: framework.name, untouched: [], tuned: [], errors: [], leftOut: [] };
   const left = () => deadlineSeconds - (performance.now() - startedMs) / 1000;
-  let longest = seconds + guessedOverheadSeconds;
+  const longest = { untouched: seconds + guessedOverheadSeconds, tuned: 0 };
 
   const attempt = async (what, work) => {
     try {
@@ -27,22 +29,17 @@ export async function measureFramework(framework, options, log, keep) {
       keep(result);
     }
   };
-  const untouched = async (setting) => {
-    await attempt("an untouched run", async () => {
+  const untouched = (setting, round) =>
+    attempt("an untouched run", async () => {
       const run = await runUntouched(framework, setting, seconds, log);
-      longest = Math.max(result.untouched.length === 0 ? 0 : longest, run.tookSeconds);
-      result.untouched.push(run);
+      longest.untouched = Math.max(result.untouched.length === 0 ? 0 : longest.untouched, run.tookSeconds);
+      result.untouched.push({ ...run, round });
     });
-  };
-  const tuned = (setting, flags) =>
+  const tuned = (round) =>
     attempt("a run under tune", async () => {
-      const run = await runTuned(
-        framework,
-        setting,
-        { seconds, tuneFlags: flags, limitSeconds: left() },
-        log,
-      );
-      result.tuned.push(run);
+      const run = await runTuned(framework, start, { seconds, tuneFlags, limitSeconds: left() }, log);
+      longest.tuned = Math.max(longest.tuned, run.tookSeconds);
+      result.tuned.push({ ...run, round });
       return run;
     });
 
@@ -51,68 +48,29 @@ export async function measureFramework(framework, options, log, keep) {
 
   // The first run reads files from storage once, above all cuDNN's kernels; that is not part of the search.
   if (options.isSearched) await attempt("a first run", () => runUntouched(framework, start, 1, log));
-  const search = options.isSearched ? await tuned(start, tuneFlags) : null;
-  const pick = search?.setting ?? null;
-  // If the grid lacks the pick, its last setting is left out, so that the number of settings stays the same.
-  const others = options.isGridRun
-    ? framework.settings
-        .filter((setting) => pick === null || !framework.isAlike(setting, pick))
-        .slice(0, framework.settings.length - (pick === null ? 0 : 1))
-    : [];
-  for (const { setting, isNeeded, following } of planRuns(pick, others)) {
-    const needed = isNeeded ? 1 : 1 + following;
-    if (left() >= longest * needed) await untouched(setting);
-    else if (isNeeded) result.leftOut.push(setting);
-  }
-  while (pick !== null && options.isGridRun && left() >= longest) {
-    const again = nextInDoubt(gridRates(result, framework.isAlike), pick, framework.isAlike);
-    if (again === null) break;
-    await untouched(again);
-  }
-  // Short searches that begin with the pick; the training after each is compared with an untouched run right after it.
-  for (let pair = 1; pair < pairs && pick !== null; pair++) {
-    if (left() < 2 * longest + guessedOverheadSeconds) {
-      result.errors.push(`no time was left for pair ${pair + 1} of ${pairs}`);
-      break;
+  if (options.isGridRun) {
+    for (const setting of framework.settings) {
+      if (left() >= longest.untouched) await untouched(setting, 0);
+      else result.leftOut.push(setting);
     }
-    const run = await tuned(pick, pairFlags);
-    if (run !== null) await untouched(run.setting);
   }
-  keep(result);
+  const secondsOfRound = () => longest.tuned + (options.isGridRun ? 2 : 1) * longest.untouched;
+  for (let round = 1; options.isSearched && left() >= secondsOfRound(); round++) {
+    const search = await tuned(round);
+    if (search === null) break;
+    await untouched(search.setting, round);
+    const rival = nextRival(gridRates(result, framework.isAlike), search.setting, framework.isAlike);
+    if (rival !== null && left() >= longest.untouched) await untouched(rival, round);
+  }
   return result;
 }
 
-/** Number of runs of the pick, and of the fastest other setting, before the two are compared. */
-const runsOfContender = 3;
+/** Settings that the pick is compared with in turns: which one is the fastest is partly luck where each ran once. */
+const rivals = 2;
 
-/**
- * The fastest of many single runs is partly lucky. It and the pick are run again, the one with fewer runs first, until
- * the fastest stays the fastest. Null if that is settled. `grid`: fastest first.
- */
-export function nextInDoubt(grid, pick, isAlike) {
-  const atPick = grid.find(({ setting }) => isAlike(setting, pick));
-  const pair = [grid[0], atPick].filter((one) => one !== undefined);
-  const [fewest] = pair.sort((one, other) => one.rates.length - other.rates.length);
-  return fewest === undefined || fewest.rates.length >= runsOfContender ? null : fewest.setting;
-}
-
-/**
- * The pick first, and again in the middle and at the end if there is time, to show how much runs of
- * one setting differ. `following`: runs that are still needed.
- */
-export function planRuns(pick, others) {
-  const half = Math.ceil(others.length / 2);
-  const again = pick === null ? [] : [{ setting: pick, isNeeded: false }];
-  const needed = others.map((setting) => ({ setting, isNeeded: true }));
-  const runs = [
-    ...again.map((run) => ({ ...run, isNeeded: true })),
-    ...needed.slice(0, half),
-    ...(others.length > 0 ? again : []),
-    ...needed.slice(half),
-    ...again,
-  ];
-  return runs.map((run, index) => ({
-    ...run,
-    following: runs.slice(index + 1).filter(({ isNeeded }) => isNeeded).length,
-  }));
+/** Of the fastest settings beside the pick, the one with the fewest runs; null without any. `grid`: fastest first. */
+export function nextRival(grid, pick, isAlike) {
+  const others = grid.filter(({ setting }) => !isAlike(setting, pick)).slice(0, rivals);
+  const [fewest] = others.sort((one, other) => one.rates.length - other.rates.length);
+  return fewest?.setting ?? null;
 }

@@ -28,69 +28,105 @@ export function verdictRows(result, isAlike) {
   const row = (what, value, against, isReached) => {
     rows.push([name, what, value, against, isReached === null ? "" : verdict(isReached)]);
   };
-  const grid = gridRates(result, isAlike);
-  const [search] = tuned;
-  if (search !== undefined) {
-    const atPick = grid.find(({ setting }) => isAlike(setting, search.setting));
-    if (atPick !== undefined) compareWithGrid(row, search, atPick, grid[0]);
-    const { searchSeconds } = search;
-    if (searchSeconds !== null) {
-      row(
-        "search, s",
-        fixed(searchSeconds, 1),
-        `<= ${mostSearchSeconds}`,
-        searchSeconds <= mostSearchSeconds,
-      );
-    }
-    compareAfterwards(row, tuned, untouched, isAlike);
-    compareEpoch(row, search.firstEpoch, expected);
-    compareLosses(row, search.losses, untouched);
-    row("its exit code", search.exitCode, "0", search.exitCode === 0);
-    row("left in /dev/shm", search.leftInSharedMemory.length, "0", search.leftInSharedMemory.length === 0);
+  if (tuned.length > 0) {
+    const rounds = tuned.map((search) => roundOf(search, untouched, isAlike));
+    comparePicks(row, rounds, isAlike);
+    comparePredictions(row, rounds);
+    const took = tuned.flatMap(({ searchSeconds }) => searchSeconds ?? []);
+    row(
+      "search, s",
+      took.map((value) => fixed(value, 1)).join(" "),
+      `<= ${mostSearchSeconds}`,
+      Math.max(...took) <= mostSearchSeconds,
+    );
+    compareAfterwards(row, rounds);
+    for (const search of tuned) compareEpoch(row, search.firstEpoch, expected);
+    compareLosses(row, tuned[0].losses, untouched);
+    const codes = tuned.map(({ exitCode }) => exitCode);
+    row(
+      "exit codes",
+      codes.join(" "),
+      "0",
+      codes.every((code) => code === 0),
+    );
+    const leftovers = tuned.flatMap(({ leftInSharedMemory }) => leftInSharedMemory);
+    row("left in /dev/shm", leftovers.length, "0", leftovers.length === 0);
   }
-  if (leftOut.length > 0) row("no time for", leftOut.map(describeSetting).join("; "), "", null);
+  if (leftOut.length > 0)
+    row("no time for", leftOut.map((one) => describeSetting(one, true)).join("; "), "", null);
   for (const error of errors) row("failed", error, "", false);
   return rows;
 }
 
-function compareWithGrid(row, { setting, predicted }, atPick, best) {
-  const share = atPick.rate / best.rate;
-  row(
-    `pick: ${describeSetting(setting, true)}`,
-    `${ratioText(share)} of the best`,
-    `${fixed(best.rate, 1)}/s, ${describeSetting(best.setting, true)}`,
-    share >= leastShareOfBest,
-  );
-  const [least, most] = [Math.min(...atPick.rates), Math.max(...atPick.rates)];
-  const rate = predicted.batchesPerSecond;
-  const isClose = Math.abs(rate / atPick.rate - 1) <= mostPredictionError;
-  row(
-    "predicted, batches/s",
-    `${fixed(rate, 2)} (${ratioText(rate / atPick.rate)})`,
-    `${fixed(atPick.rate, 2)} [${fixed(least, 2)}, ${fixed(most, 2)}] of ${atPick.rates.length}`,
-    isClose || (rate >= least && rate <= most),
-  );
+/** A search with the untouched runs of its round: of what it picked, and of its rival. Null for what did not run. */
+function roundOf(search, untouched, isAlike) {
+  const runs = untouched.filter((run) => run.round === search.round && run.batchesPerSecond !== null);
+  const isPick = (run) => isAlike(run.setting, search.setting);
+  return { search, atPick: runs.find(isPick) ?? null, rival: runs.find((run) => !isPick(run)) ?? null };
 }
 
-/** The training after the search, against untouched runs of the same setting. */
-function compareAfterwards(row, tuned, untouched, isAlike) {
-  const ratios = tuned.flatMap(({ setting, batchesPerSecond }) => {
-    const alike = untouched.filter((run) => isAlike(run.setting, setting) && run.batchesPerSecond !== null);
-    if (batchesPerSecond === null || alike.length === 0) return [];
-    return [batchesPerSecond / mean(alike.map((run) => run.batchesPerSecond))];
-  });
-  if (ratios.length === 0) return;
+/** The picks against each setting that ran in turns with them. */
+function comparePicks(row, rounds, isAlike) {
+  row("picks", rounds.map(({ search }) => describeSetting(search.setting, true)).join("; "), "", null);
+  const settings = [];
+  for (const { rival } of rounds) {
+    if (rival !== null && !settings.some((one) => isAlike(one, rival.setting))) settings.push(rival.setting);
+  }
+  for (const setting of settings) {
+    const turns = rounds.filter(
+      ({ atPick, rival }) => atPick !== null && rival !== null && isAlike(rival.setting, setting),
+    );
+    if (turns.length === 0) continue;
+    const ratios = turns.map(({ atPick, rival }) => atPick.batchesPerSecond / rival.batchesPerSecond);
+    row(
+      `pick / ${describeSetting(setting, true)}`,
+      meanText(ratios),
+      `>= ${leastShareOfBest}`,
+      mean(ratios) >= leastShareOfBest,
+    );
+  }
+}
+
+/** What a search predicts against an untouched run right after it. */
+function comparePredictions(row, rounds) {
+  const pairs = rounds.flatMap(({ search, atPick }) =>
+    atPick === null ? [] : [{ predicted: search.predicted.batchesPerSecond, rate: atPick.batchesPerSecond }],
+  );
+  if (pairs.length === 0) return;
+  const ratios = pairs.map(({ predicted, rate }) => predicted / rate);
+  const texts = (key) => pairs.map((pair) => fixed(pair[key], 1)).join(" ");
+  row("predicted, batches/s", texts("predicted"), `${texts("rate")} untouched`, null);
+  const isReached = Math.abs(mean(ratios) - 1) <= mostPredictionError;
+  row("predicted / untouched", meanText(ratios), `1 +- ${mostPredictionError}`, isReached);
+}
+
+/** The training after the search, against an untouched run of the same setting right after it. */
+function compareAfterwards(row, rounds) {
+  const both = rounds.filter(({ search, atPick }) => search.batchesPerSecond !== null && atPick !== null);
+  if (both.length === 0) return;
+  const ratios = both.map(({ search, atPick }) => search.batchesPerSecond / atPick.batchesPerSecond);
   row(
     "after it / untouched",
-    ratioText(mean(ratios)),
-    ratios.length === 1
-      ? "one run"
-      : `[${ratioText(Math.min(...ratios))}, ${ratioText(Math.max(...ratios))}]`,
+    meanText(ratios),
+    `>= ${1 - mostSlowerAfterwards}`,
     mean(ratios) >= 1 - mostSlowerAfterwards,
   );
   // Shown without a verdict: it distinguishes a loop that does more from a slower CPU.
   const cpuOf = (runs) => runs.map(({ cpuMsPerBatch }) => fixed(cpuMsPerBatch, 1)).join(" ");
-  row("loop's CPU, ms a batch", cpuOf(tuned), `${cpuOf(untouched)} untouched`, null);
+  row(
+    "loop's CPU, ms a batch",
+    cpuOf(both.map(({ search }) => search)),
+    `${cpuOf(both.map(({ atPick }) => atPick))} untouched`,
+    null,
+  );
+}
+
+/** Mean and its standard error, of values in turns. */
+function meanText(values) {
+  const centre = mean(values);
+  if (values.length === 1) return `${ratioText(centre)}, once`;
+  const variance = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1);
+  return `${ratioText(centre)} +- ${fixed(Math.sqrt(variance / values.length), 3)} of ${values.length}`;
 }
 
 function compareEpoch(row, firstEpoch, expected) {
