@@ -156,7 +156,7 @@ class Search {
     let isFirst = true;
     this.probe.onTrial = (trial) => {
       note(describeTrial(trial));
-      const most = isFirst ? possibleGain(trial) : null;
+      const most = isFirst ? possibleGain(trial, facts.epochBatches) : null;
       if (most !== null) note(`${most}.`);
       isFirst = false;
     };
@@ -169,9 +169,9 @@ class Search {
 }
 
 /** Many users need only this. */
-function possibleGain({ setting, ...trial }: Trial): string | null {
-  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, null, true) : null;
-  const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
+function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null): string | null {
+  const dropped = Math.min(droppedBatches(setting, epochBatches), trial.arrivalsNs.length);
+  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, null, true, dropped) : null;
   const trials = [{ ...trial, droppedBatches: dropped }];
   return perfectLoader({ setting, score: score && toDocument(score), trials });
 }

@@ -69,7 +69,7 @@ export class LiveProbe implements Probe {
     const { ranks, job } = this.#target;
     const { sharedMemoryBytesBefore } = job;
     const change = signal.aborted ? (this.#inForce?.change ?? 0) : this.#enforce(setting);
-    const subject = { setting, change, ranks, sharedMemoryBytesBefore };
+    const subject = { setting, change, ranks, facts: this.facts, sharedMemoryBytesBefore };
     this.#trial = new LiveTrial(subject, { ...control, signal });
     // The trial begins with the batches so far.
     this.#trial.update();
@@ -142,7 +142,11 @@ export class LiveProbe implements Probe {
     else if ("loader" in message && message.loader === loader) {
       if (message.type === "failed") this.#fail(message);
       else if (message.type === "safety" || message.type === "aside") this.#note(message);
-      else this.#trial?.update();
+      else {
+        // A loop may leave its epochs early, which only their ends show.
+        this.facts.epochBatches = ranks[0]!.loader.epochBatches;
+        this.#trial?.update();
+      }
     }
   };
 

@@ -1,7 +1,7 @@
 import { describeSetting } from "../../results/loader-setting.js";
 import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import { mean } from "../../stats/variance.js";
-import { jobEnded, type Trial, type TrialControl } from "../loader-probe.js";
+import { jobEnded, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../score.js";
 import { JointArrivals } from "./joint-arrivals.js";
 import { type Makers, steadyNowNs, TrialUsage } from "./live-job.js";
@@ -21,6 +21,8 @@ export interface TrialSubject {
   setting: LoaderSetting;
   change: number;
   ranks: readonly Rank[];
+  /** An epoch of the job, as it is known so far. */
+  facts: Pick<ProbeFacts, "epochBatches">;
   sharedMemoryBytesBefore: number | null;
 }
 
@@ -101,8 +103,8 @@ export class LiveTrial {
   }
 
   get #startBatches(): number {
-    const { setting, ranks } = this.subject;
-    return droppedBatches(setting, ranks[0]?.loader.epochBatches ?? null);
+    const { setting, facts } = this.subject;
+    return droppedBatches(setting, facts.epochBatches);
   }
 
   /** The change failed in a rank. */

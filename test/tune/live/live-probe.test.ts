@@ -125,6 +125,14 @@ describe.concurrent("a trial in a running job", () => {
     expect(trial.arrivalsNs.length - atFirst!).toBeGreaterThan(epochBatches);
   });
 
+  it("learns how long the job's epochs are from a loop that leaves them early", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, { epochBatches: 30, loader: { epochBatches: 1000 } });
+    // The epoch of the start is left out of the trial, and so is the start of each.
+    await probe.measure(torchDefault, until(40));
+    expect(probe.facts.epochBatches).toBe(30);
+  });
+
   it("ends with its results so far if the job ends, and no further one begins", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { endsAt: 200 });

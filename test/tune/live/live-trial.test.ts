@@ -20,6 +20,12 @@ function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
   for (const loader of loaders) loader.add(epoch("begin", 0));
   const subject = {
     ...{ setting, change: 1, sharedMemoryBytesBefore: null },
+    // As the probe keeps it.
+    facts: {
+      get epochBatches() {
+        return loaders[0]!.epochBatches;
+      },
+    },
     ranks: loaders.map((loader, rank) => ({ rank, pid: process.pid, loader })),
   };
   let trial = new LiveTrial(subject, control);
