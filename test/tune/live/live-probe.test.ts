@@ -127,10 +127,10 @@ describe.concurrent("a trial in a running job", () => {
 
   it("learns how long the job's epochs are from a loop that leaves them early", async (test) => {
     const { expect } = test;
-    const probe = await openFor(test, { epochBatches: 30, loader: { epochBatches: 1000 } });
-    // The epoch of the start is left out of the trial, and so is the start of each.
-    await probe.measure(torchDefault, until(40));
-    expect(probe.facts.epochBatches).toBe(30);
+    const probe = await openFor(test, { epochBatches: 400, stepMs: [2], loader: { epochBatches: 1000 } });
+    const told = probe.facts.epochBatches;
+    await probe.measure(torchDefault, until(400));
+    expect([told, probe.facts.epochBatches]).toEqual([1000, 400]);
   });
 
   it("ends with its results so far if the job ends, and no further one begins", async (test) => {
