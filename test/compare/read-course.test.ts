@@ -182,6 +182,11 @@ describe("a daily pattern", () => {
     expect(reading.pattern).toMatchObject({ kind: "daily", lowestHour: 0, highestHour: 12 });
   });
 
+  it.each([6, 12, 18])("has its hours in a course of years that begins at hour %i", (firstHour) => {
+    const reading = read((check) => wave(firstHour + check * 6), { checks: 2020, hoursApart: 6, firstHour });
+    expect(reading.pattern).toMatchObject({ kind: "daily", lowestHour: 0, highestHour: 12 });
+  });
+
   it("does not hide a step", () => {
     const reading = read((check) => wave(check * 6) + (check < 60 ? 0 : -0.1), {
       checks: 120,

@@ -92,9 +92,9 @@ function extremesOf(profile: readonly (number | null)[]): { lowest: number; high
 function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; offsets: number[] } | null {
   const blockOf = ({ time }: TimedPoint) => Math.floor(time / (hoursOfBin * hourMs));
   const last = Math.max(...points.map(blockOf));
-  const firstOfAll = Math.min(...points.map(blockOf));
+  const oldest = Math.max(last - mostDays * binsOfDay, Math.min(...points.map(blockOf)));
   // Block 0 begins at midnight, as this one does.
-  const first = Math.max(last - mostDays * binsOfDay, firstOfAll - (firstOfAll % binsOfDay));
+  const first = oldest - (oldest % binsOfDay);
   const members = Array.from({ length: last - first + 1 }, (): number[] => []);
   for (const point of points) members[blockOf(point) - first]?.push(point.value);
   const medians = members.map((block) => (block.length === 0 ? null : median(block)));
