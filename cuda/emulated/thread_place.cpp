@@ -76,8 +76,11 @@ ThreadPlace place_of_this_thread() {
 
 }  // namespace pinbench::emulated
 
-// Before cuInit, which reads the variable.
+// A program may ask before cuInit, which reads the variable.
 extern "C" __attribute__((visibility("default"))) const pinbench::HostCalls* pinbenchEmulatedHostCalls() {
+  using pinbench::emulated::Driver;
   const char* const text = std::getenv("PINBENCH_EMULATED_NUMA");
-  return text == nullptr || *text == '\0' ? nullptr : &pinbench::emulated::kEmulatedCalls;
+  const bool has_nodes = Driver::instance().is_initialized() ? Driver::instance().settings().numa.has_value()
+                                                             : text != nullptr && *text != '\0';
+  return has_nodes ? &pinbench::emulated::kEmulatedCalls : nullptr;
 }
