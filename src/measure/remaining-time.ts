@@ -53,8 +53,10 @@ export class RemainingTime {
       const { cell } = progress;
       const { firstNs, extraNs } = cellTime(cell, timing, speed);
       const least = leastSamples(cell.mode, timing.samplesPerCell);
-      const planned = { plannedNsPerSample: firstNs / least, plannedExtraNs: extraNs };
       const devices = cell.together?.length ?? 1;
+      // A visit is one of all devices together.
+      const ofAll = devices / speed.gainAtOnce(devices);
+      const planned = { plannedNsPerSample: (ofAll * firstNs) / least, plannedExtraNs: ofAll * extraNs };
       return { progress, least, ...planned, seenNsPerSample: null, devices };
     };
     this.#paces = new Map(cells.map((progress) => [progress, this.#paceOf(progress)]));

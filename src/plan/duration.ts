@@ -88,9 +88,9 @@ function measuringTimes({ cells, stopping, verify }: Work, speed: MachineSpeed) 
   for (const cell of cells) {
     const time = cellTime(cell, { ...stopping, verify }, speed);
     // Devices that copy together share the time.
-    const devices = cell.together?.length ?? 1;
-    firstNs += time.firstNs / devices;
-    extraNs += time.extraNs / devices;
+    const gain = speed.gainAtOnce(cell.together?.length ?? 1);
+    firstNs += time.firstNs / gain;
+    extraNs += time.extraNs / gain;
     if (cell.beside === undefined) continue;
     // In each round every load of a device starts once.
     const load = `${cell.device}/${cell.beside}`;

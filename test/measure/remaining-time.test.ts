@@ -99,10 +99,11 @@ describe("what is left of a run", () => {
   });
 
   it.each([
-    ["all of their first samples", { budgetNs: 1e6 }],
-    ["more than these", { budgetNs: 3600 * seconds, precision: 0.05 }],
-    ["a fixed count", { samplesPerCell: 100 }],
-  ])("is what the plan says of two devices that copy together, for %s", (_, given) => {
+    ["all of their first samples", { budgetNs: 1e6 }, false],
+    ["more than these", { budgetNs: 3600 * seconds, precision: 0.05 }, false],
+    ["a fixed count", { samplesPerCell: 100 }, false],
+    ["emulated ones, which share CPUs", { samplesPerCell: 100 }, true],
+  ])("is what the plan says of two devices that copy together, for %s", (_, given, emulated) => {
     const devices = [h200, { ...h200, ordinal: 1 }];
     const request = {
       sizesBytes: [MiB],
@@ -110,7 +111,7 @@ describe("what is left of a run", () => {
       devices: [0, 1],
       together: true,
     } as const;
-    const both = planOf({ ...request, ...given }, { devices });
+    const both = planOf({ ...request, ...given }, { devices, emulated, cpusUsable: 2 });
     const { cells, time, nowNs } = new SimulatedRun(both, 1);
     expect(cells.some(({ cell }) => cell.together?.length === 2)).toBe(true);
     const { durationNs, startNs } = both.estimate;
