@@ -87,9 +87,9 @@ function measuringTimes({ cells, stopping, verify }: Work, speed: MachineSpeed) 
   const startsOfLoad = new Map<string, number>();
   for (const cell of cells) {
     const time = cellTime(cell, { ...stopping, verify }, speed);
-    // Devices that copy together share the time.
+    // Devices that copy together share the time, but are calibrated one after the other.
     const gain = speed.gainAtOnce(cell.together?.length ?? 1);
-    firstNs += time.firstNs / gain;
+    firstNs += speed.calibrationNs + (time.firstNs - speed.calibrationNs) / gain;
     extraNs += time.extraNs / gain;
     if (cell.beside === undefined) continue;
     // In each round every load of a device starts once.
