@@ -88,6 +88,25 @@ describe("pinbench run --numa all", () => {
     );
   });
 
+  it("measures one node after the other if memory does not suffice for all, and none once the budget is over", async () => {
+    const machine = { sysfs: [0], GBps: [[near, near]] };
+    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--budget", "1ms"];
+    const outcomesWith = async (...more: string[]) => {
+      const { stdout } = await callCli([...args, ...all, "--json", ...more], { env: emulatedNodes(machine) });
+      return (JSON.parse(stdout) as ResultDocument).cells.map(
+        ({ outcome, skipReason }) => skipReason ?? outcome,
+      );
+    };
+    expect(await outcomesWith()).toEqual([
+      expect.stringMatching(/budget|converged/),
+      expect.stringMatching(/budget|converged/),
+    ]);
+    expect(await outcomesWith("--max-pinned", "3MiB")).toEqual([
+      expect.stringMatching(/budget|converged/),
+      "the budget ended before the turn of these NUMA nodes",
+    ]);
+  });
+
   it("measures the other device if one cannot be opened", async () => {
     const env = {
       ...emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, far]) }),
