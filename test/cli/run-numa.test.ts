@@ -27,24 +27,6 @@ describe("pinbench run --numa all", () => {
     expect(text).toContain("--cpu-bind=map_ldom:1 --mem-bind=map_mem:1");
   });
 
-  it("says that sysfs names no node, as in virtual machines", async () => {
-    const { text } = await answerOn({ sysfs: [-1], GBps: [[near, far]] });
-    expect(text).toMatch(/with memory of node 0 and \S+ with node 1; sysfs names no node/);
-  });
-
-  it("confirms sysfs for each device, and lets torchrun follow it", async () => {
-    const { text } = await answerOn({
-      sysfs: [0, 1],
-      GBps: [
-        [near, far],
-        [far, near],
-      ],
-    });
-    expect(text).toMatch(/device 0 copies at \S+ GB\/s with memory of node 0, as sysfs says, and/);
-    expect(text).toMatch(/Device 1 copies at \S+ GB\/s with memory of node 1, as sysfs says, and/);
-    expect(text).toContain("torchrun --nproc-per-node=2 --numa-binding=node train.py");
-  });
-
   it("verifies where pages lie, and does not count memory of a full node", async () => {
     const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];
     const { text } = await answerOn({ sysfs: [0], GBps: [[near, far]], nodes });

@@ -61,9 +61,17 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
       return `${devices} ${copy} equally fast with memory of nodes ${nodes}: binding gains nothing`;
     return `these intervals do not show which of nodes ${nodes} is nearest to ${devices}`;
   }
-  const shown = costs.find(({ node }) => sysfs === "wrong" && node === sysfsNode) ?? costs[0]!;
-  const each = group.map((one) => one.verdict.costs.find(({ node }) => node === shown.node)!);
-  const rate = (pick: "near" | "far") => rangeOf(each.map((cost) => cost[pick].median));
+  const { node, all } = costs.find((cost) => sysfs === "wrong" && cost.node === sysfsNode) ?? costs[0]!;
+  const pairsOf = (condition: string) =>
+    group.flatMap((one) => {
+      const cost = one.verdict.costs.find((each) => each.node === node);
+      return cost?.all.find((pair) => pair.condition === condition) ?? [];
+    });
+  const gainIn = (condition: string) =>
+    pairsOf(condition).reduce((sum, { ratio }) => sum + Math.log(ratio.median), 0);
+  // That of the largest cost for all of them.
+  const { condition } = all.toSorted((a, b) => gainIn(b.condition) - gainIn(a.condition))[0]!;
+  const rate = (pick: "near" | "far") => rangeOf(pairsOf(condition).map((pair) => pair[pick].median));
   const says = {
     wrong: ", which sysfs names",
     right: "",
@@ -74,8 +82,8 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
   }[sysfs];
   const confirmed = sysfs === "right" ? (best === sysfsNode ? ", as sysfs says," : "") : "";
   const more =
-    costs.length > 1 && sysfs !== "wrong" ? ` (${nodeList(costs.map(({ node }) => node))} are slower)` : "";
-  return `${devices} ${copy} at ${rate("near")} GB/s with memory of node ${best}${confirmed} and ${rate("far")} with node ${shown.node}${says}${more} (${conditionText(cellOf(shown.condition))}): bind ${isOne ? "it" : "them"} to ${best}`;
+    costs.length > 1 && sysfs !== "wrong" ? ` (${nodeList(costs.map((cost) => cost.node))} are slower)` : "";
+  return `${devices} ${copy} at ${rate("near")} GB/s with memory of node ${best}${confirmed} and ${rate("far")} with node ${node}${says}${more} (${conditionText(cellOf(condition))}): bind ${isOne ? "it" : "them"} to ${best}`;
 }
 
 /** "0 and 1", or with many "0-127". */

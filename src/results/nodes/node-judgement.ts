@@ -12,14 +12,19 @@ export interface NodeRate {
   rate: IntervalEstimate;
 }
 
-/** What a node costs, in the condition in which it costs most. */
-export interface NodeCost {
-  node: number;
+/** Rates with the nearest node and with another one. */
+export interface NodePair {
   condition: string;
   near: IntervalEstimate;
   far: IntervalEstimate;
   /** The near node's rate over the far one's. */
   ratio: IntervalEstimate;
+}
+
+/** What a node costs, in the condition in which it costs most, and in all. */
+export interface NodeCost extends NodePair {
+  node: number;
+  all: readonly NodePair[];
 }
 
 /**
@@ -52,14 +57,13 @@ export function judgeNodes(
 ): NodeVerdict | null {
   const nodes = [...new Set(rates.map(({ node }) => node))];
   if (nodes.length < 2) return null;
-  const pairs = (fast: number, slow: number) =>
+  const pairs = (fast: number, slow: number): NodePair[] =>
     rates.flatMap((one) => {
       const other = rates.find(({ node, condition }) => node === slow && condition === one.condition);
       if (one.node !== fast || other === undefined) return [];
       const { condition } = one;
       return [
         {
-          node: slow,
           condition,
           near: one.rate,
           far: other.rate,
@@ -83,7 +87,10 @@ export function judgeNodes(
       : candidates.reduce((most, node) => (gainOver(pairs(node, most)) > 0 ? node : most));
   const costs = nodes
     .filter((node) => node !== best && beats(best, node))
-    .flatMap((node) => pairs(best, node).toSorted((a, b) => b.ratio.median - a.ratio.median)[0] ?? [])
+    .map((node): NodeCost => {
+      const all = pairs(best, node);
+      return { node, ...all.toSorted((a, b) => b.ratio.median - a.ratio.median)[0]!, all };
+    })
     .toSorted((a, b) => b.ratio.median - a.ratio.median);
   const verdict = (sysfs: SysfsVerdict) => ({ best, costs, sysfs });
   if (sysfsNode === null) return verdict(costs.length > 0 ? "unknown" : alike(rates, equalWidth));
@@ -93,7 +100,7 @@ export function judgeNodes(
 }
 
 /** Sum of the logarithms of the ratios: above 0 if the first node is faster on the whole. */
-function gainOver(compared: readonly NodeCost[]): number {
+function gainOver(compared: readonly NodePair[]): number {
   return compared.reduce((sum, { ratio }) => sum + Math.log(ratio.median), 0);
 }
 
