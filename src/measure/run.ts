@@ -67,7 +67,8 @@ export class Run {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
       // If a stage exceeds its share, later stages have less time, but still get their minimum of samples.
       const budgetNs = leftNs / (this.#stages.length - i);
-      if (i > 0 && leftNs <= 0 && stage.devices.every(({ place }) => place !== null)) {
+      // Each device has been measured with the memory of one node before.
+      if (leftNs <= 0 && stage.devices.every(({ isFirst }) => !isFirst)) {
         for (const { cells } of stage.devices)
           for (const progress of cells) progress.markSkipped(beyondBudget);
         continue;

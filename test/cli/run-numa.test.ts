@@ -89,6 +89,14 @@ describe("pinbench run --numa all", () => {
     ]);
   });
 
+  it("measures each device, whatever the budget", async () => {
+    const env = emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, near]) });
+    const { document } = await callSmall([...all, "--mode", "latency", "--budget", "1ms"], env);
+    expect(document.cells.map(({ device, outcome }) => [device, outcome === "skipped"])).toEqual(
+      [0, 0, 1, 1].map((device) => [device, false]),
+    );
+  });
+
   it("measures the other device if one cannot be opened", async () => {
     const env = {
       ...emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, far]) }),
