@@ -79,6 +79,15 @@ Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report) {
   object.Set("allocateNs", write_number(env, report.allocate_ns));
   object.Set("fillNs", write_number(env, report.fill_ns));
   object.Set("hugePageBytes", write_optional(env, report.huge_page_bytes));
+  auto nodes = Napi::Array::New(env);
+  std::uint32_t i = 0;
+  for (const auto& [node, pages] : report.pages_of_node) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("node", write_number(env, node));
+    entry.Set("pages", write_number(env, pages));
+    nodes.Set(i++, entry);
+  }
+  object.Set("pagesOfNode", nodes);
   return object;
 }
 

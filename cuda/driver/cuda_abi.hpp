@@ -199,3 +199,7 @@ inline constexpr unsigned kCopyPreferOverlapWithCompute = 0x1;
 // It also exports this, a bool(const char* symbol): whether it acts as a driver so old that it lacks that
 // function.
 #define PINBENCH_EMULATED_LACKS_SYMBOL "pinbenchEmulatedLacks"
+
+// And this, a const HostCalls*(): the calls of a machine with emulated NUMA nodes; null for this machine's
+// own.
+#define PINBENCH_EMULATED_HOST_CALLS_SYMBOL "pinbenchEmulatedHostCalls"

@@ -42,6 +42,9 @@ CudaDriver::CudaDriver(const std::string& path) : library_(path) {
   }
   if (const auto image = library_.function<const void* (*)()>(PINBENCH_EMULATED_IMAGE_SYMBOL))
     emulated_image_ = image();
+  const auto emulated_calls = library_.function<const HostCalls* (*)()>(PINBENCH_EMULATED_HOST_CALLS_SYMBOL);
+  if (const HostCalls* const calls = emulated_calls == nullptr ? nullptr : emulated_calls())
+    host_calls_ = calls;
 }
 
 void CudaDriver::check(CallResult outcome, std::source_location where) const {

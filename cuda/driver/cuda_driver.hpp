@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/cuda_abi.hpp"
+#include "driver/host_calls.hpp"
 #include "driver/shared_library.hpp"
 
 namespace pinbench {
@@ -60,12 +61,17 @@ class CudaDriver {
   const std::vector<std::string>& missing_symbols() const {
     return missing_symbols_;
   }
+  // Those of the machine that the driver belongs to.
+  const HostCalls& host_calls() const {
+    return *host_calls_;
+  }
 
  private:
   explicit CudaDriver(const std::string& path);
 
   SharedLibrary library_;
   const void* emulated_image_ = nullptr;
+  const HostCalls* host_calls_ = &kSystemCalls;
   std::vector<std::string> missing_symbols_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emulated/cuda_error.hpp"
+#include "emulated/thread_place.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -33,8 +34,19 @@ void Context::shut_down() {
   memory_.free_all();
 }
 
+void Context::place_host_side(Copy& copy) {
+  const bool to_device = copy.route.direction == Direction::kHostToDevice;
+  if (!to_device && copy.route.direction != Direction::kDeviceToHost) return;
+  const void* const host = to_device ? copy.source : copy.destination;
+  const ThreadPlace place = place_of_this_thread();
+  const std::optional<int> pinned_on = host_memory_.node_of(host);
+  copy.route.node = pinned_on.value_or(place.memory_node);
+  if (!pinned_on && place.cpu_node != place.memory_node) copy.fault.slowdown *= settings_.numa->crossing;
+}
+
 Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {
   Copy copy{destination, source, bytes, faults().next_copy(route.direction, ordinal_), route, &links_};
+  if (settings_.numa) place_host_side(copy);
   if (!faults().may_mix_up(route.direction)) return copy;
   const std::scoped_lock lock(previous_mutex_);
   const auto previous =

@@ -134,6 +134,8 @@ class Context {
   };
 
   bool is_peer(const Context& other) const;  // with peers_mutex_ held
+  // Adds the node of the host's memory, on a machine of several.
+  void place_host_side(Copy& copy);
 
   Settings& settings_;
   HostMemory& host_memory_;

@@ -7,6 +7,7 @@
 
 #include "emulated/cuda_error.hpp"
 #include "emulated/leak_report.hpp"
+#include "emulated/thread_place.hpp"
 
 namespace pinbench::emulated {
 
@@ -43,7 +44,8 @@ cu::Result Driver::initialize() {
       return complain("PINBENCH_EMULATED_SHARED must be a file that can be written, with room for a process");
   }
   host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes, *settings->faults);
-  links_ = std::make_unique<Links>(settings->devices, settings->link_bytes_per_second, *settings->faults);
+  links_ = std::make_unique<Links>(settings->devices, settings->link_bytes_per_second,
+                                   settings->numa ? &*settings->numa : nullptr, *settings->faults);
   primary_contexts_.resize(static_cast<std::size_t>(settings->devices));
   settings_ = std::move(settings);
   settings_->faults->start();
@@ -64,6 +66,10 @@ void Driver::require_device(cu::Device device) const {
 
 std::size_t Driver::memory_taken(cu::Device device) {
   return shared_memory_ == nullptr ? 0 : shared_memory_->taken(static_cast<std::size_t>(device));
+}
+
+int Driver::node_of_memory(const void* begin) const {
+  return host_memory_->node_of(begin).value_or(place_of_this_thread().memory_node);
 }
 
 void Driver::wait_for_pinning(std::size_t bytes) {

@@ -50,6 +50,9 @@ class Driver {
 
   // Bytes of a device's memory held by the processes that share it; 0 if there are none but this one.
   std::size_t memory_taken(cu::Device device);
+  // The node of host memory: for pinned memory that of the thread which pinned it, for other memory that of
+  // the calling thread.
+  int node_of_memory(const void* begin) const;
   // Returns when this much host memory could have been pinned, if a fault sets how long that takes: see
   // faults.hpp.
   void wait_for_pinning(std::size_t bytes);

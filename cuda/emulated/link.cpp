@@ -36,12 +36,39 @@ void take_longer(double slowdown, const std::function<void()>& body) {
   pause_until(start + as_duration(seconds_between(start, Clock::now()) * slowdown));
 }
 
-Links::Links(int devices, std::optional<double> bytes_per_second, const FaultPlan& faults)
-    : bytes_per_second_(bytes_per_second), faults_(faults), devices_(static_cast<std::size_t>(devices)) {}
+Links::Links(int devices, std::optional<double> bytes_per_second, const NumaFacts* numa,
+             const FaultPlan& faults)
+    : bytes_per_second_(bytes_per_second),
+      numa_(numa),
+      faults_(faults),
+      devices_(static_cast<std::size_t>(devices)),
+      shared_free_from_(numa == nullptr ? 0 : numa->shared.size()) {}
+
+std::optional<double> Links::rate_of(const Route& route) const {
+  if (numa_ == nullptr || !route.node) return bytes_per_second_;
+  return numa_
+      ->bytes_per_second[static_cast<std::size_t>(route.device)][static_cast<std::size_t>(*route.node)];
+}
+
+Moment Links::take_shared(const Route& route, double bytes, Moment due) {
+  Moment end = due;
+  if (numa_ == nullptr || !route.node) return end;
+  for (std::size_t i = 0; i < numa_->shared.size(); ++i) {
+    const NumaFacts::Shared& one = numa_->shared[i];
+    if (!one.devices[static_cast<std::size_t>(route.device)] ||
+        !one.nodes[static_cast<std::size_t>(*route.node)])
+      continue;
+    Moment& free_from = shared_free_from_[i][route.to ? 0 : 1];
+    free_from = std::max(free_from, due) + as_duration(bytes / one.bytes_per_second);
+    end = std::max(end, free_from);
+  }
+  return end;
+}
 
 Moment Links::carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
                     const std::function<void()>& body) {
-  const bool is_timed = bytes_per_second_ && (route.from || route.to);
+  const std::optional<double> bytes_per_second = rate_of(route);
+  const bool is_timed = bytes_per_second && (route.from || route.to);
   const Moment start = Clock::now();
   Clock::duration delay;
   Moment end = start;
@@ -54,7 +81,8 @@ Moment Links::carry(const Route& route, std::size_t bytes, double slowdown, Mome
       end = due;
       if (route.from) end = std::max(end, device(*route.from).sends_from);
       if (route.to) end = std::max(end, device(*route.to).receives_from);
-      end += delay + as_duration(static_cast<double>(bytes) / *bytes_per_second_ * slowdown);
+      end += delay + as_duration(static_cast<double>(bytes) / *bytes_per_second * slowdown);
+      end = std::max(end, take_shared(route, static_cast<double>(bytes), due));
       if (route.from) device(*route.from).sends_from = end;
       if (route.to) device(*route.to).receives_from = end;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "emulated/faults.hpp"
+#include "emulated/numa_facts.hpp"
 
 namespace pinbench::emulated {
 
@@ -20,6 +22,7 @@ struct Route {
   int device;               // which makes the copy
   std::optional<int> from;  // the devices whose links they leave and enter by; empty for the host's side, and
   std::optional<int> to;    // both within a device
+  std::optional<int> node = std::nullopt;  // of the host's memory, on a machine of several nodes
 };
 
 // Makes the body take this many times its duration, in the calling thread.
@@ -30,8 +33,9 @@ void take_longer(double slowdown, const std::function<void()>& body);
 // its thread wakes up, so that delays of a busy machine do not add up. Thread safe.
 class Links {
  public:
-  // Without `bytes_per_second` links carry as much as memory does. `faults` must outlive the links.
-  Links(int devices, std::optional<double> bytes_per_second, const FaultPlan& faults);
+  // Without `bytes_per_second` and `numa` links carry as much as memory does. `faults` and `numa`, which may
+  // be null, must outlive the links.
+  Links(int devices, std::optional<double> bytes_per_second, const NumaFacts* numa, const FaultPlan& faults);
 
   // Runs the body, which moves the bytes, and returns when the copy is done, `slowdown` included. It may
   // begin on the link at `due`, and no earlier. Returns when it was done on the link, which is never in the
@@ -57,11 +61,17 @@ class Links {
   const Device& device(int ordinal) const { return devices_[static_cast<std::size_t>(ordinal)]; }
   Device& device(int ordinal) { return devices_[static_cast<std::size_t>(ordinal)]; }
   double rested_ms_locked(int ordinal, Moment at) const;
+  std::optional<double> rate_of(const Route& route) const;
+  // When this many seconds on what several devices share are over, for a copy that may begin at `due`.
+  Moment take_shared(const Route& route, double bytes, Moment due);
 
   const std::optional<double> bytes_per_second_;
+  const NumaFacts* const numa_;
   const FaultPlan& faults_;
   mutable std::mutex mutex_;
   std::vector<Device> devices_;
+  // Of what several devices share: when it is free again, to devices and from them.
+  std::vector<std::array<Moment, 2>> shared_free_from_;
 };
 
 }  // namespace pinbench::emulated

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
+#include "emulated/thread_place.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -89,7 +90,8 @@ void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
   const std::scoped_lock lock(mutex_);
   // A registration of memory that the program has since unmapped may still be in the way.
   const bool added =
-      ranges_.add(address_of(address), bytes, {&owner, false, std::move(share), std::move(mapping)});
+      ranges_.add(address_of(address), bytes,
+                  {&owner, place_of_this_thread().memory_node, false, std::move(share), std::move(mapping)});
   require(added, cu::kErrorHostMemoryAlreadyRegistered);
   return address;
 }
@@ -108,7 +110,9 @@ void HostMemory::register_range(void* pointer, std::size_t bytes, const Context&
   require(static_cast<bool>(share), cu::kErrorOutOfMemory);
   require_argument(populate(address_of(pointer), bytes));
   const std::scoped_lock lock(mutex_);
-  const bool added = ranges_.add(address_of(pointer), bytes, {&owner, true, std::move(share), Mapping()});
+  const bool added =
+      ranges_.add(address_of(pointer), bytes,
+                  {&owner, place_of_this_thread().memory_node, true, std::move(share), Mapping()});
   require(added, cu::kErrorHostMemoryAlreadyRegistered);
 }
 
@@ -133,6 +137,12 @@ HostPlacement HostMemory::placement_of(const void* begin, std::size_t bytes) con
   if (ranges_.containing(address_of(begin), bytes) != nullptr) return HostPlacement::kPinned;
   require_argument(!ranges_.overlaps(address_of(begin), bytes));
   return HostPlacement::kPageable;
+}
+
+std::optional<int> HostMemory::node_of(const void* begin) const {
+  const std::scoped_lock lock(mutex_);
+  const Pinned* const found = ranges_.containing(address_of(begin), 1);
+  return found == nullptr ? std::nullopt : std::optional(found->node);
 }
 
 bool HostMemory::is_pinned(std::uintptr_t begin, std::size_t bytes) const {

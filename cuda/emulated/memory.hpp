@@ -143,10 +143,13 @@ class HostMemory {
   // it.
   HostPlacement placement_of(const void* begin, std::size_t bytes) const;
   bool is_pinned(std::uintptr_t begin, std::size_t bytes) const;
+  // The node of the thread that pinned it; empty for memory that is not pinned.
+  std::optional<int> node_of(const void* begin) const;
 
  private:
   struct Pinned {
     const Context* owner;
+    int node;
     bool registered;
     BudgetShare share;
     Mapping mapping;  // none for registered memory, which is the program's own

@@ -94,6 +94,13 @@ Problem read_nvml(const char* name, std::size_t devices, decltype(Settings::nvml
   return problem ? Problem(said_of(name, *problem)) : std::nullopt;
 }
 
+Problem read_numa(const char* name, std::size_t devices, std::optional<NumaFacts>& setting) {
+  const auto text = variable(name);
+  if (!text) return std::nullopt;
+  const auto problem = read_numa_facts(*text, devices, setting.emplace());
+  return problem ? Problem(said_of(name, *problem)) : std::nullopt;
+}
+
 Problem read_fault_plan(std::unique_ptr<FaultPlan>& setting) {
   FaultList list;
   if (auto problem = read_fault_variable(list)) return problem;
@@ -137,6 +144,7 @@ std::optional<std::string> Settings::read_environment() {
       read_size("PINBENCH_EMULATED_PINNED_LIMIT", pinned_limit_bytes),
       read_peers("PINBENCH_EMULATED_PEERS", peer_access),
       read_rate("PINBENCH_EMULATED_LINK", link_bytes_per_second),
+      read_numa("PINBENCH_EMULATED_NUMA", device_count, numa),
       read_count("PINBENCH_EMULATED_QUEUE", 1, kMostOperations, queue_operations),
       read_fault_plan(faults),
       read_nvml("PINBENCH_EMULATED_NVML", device_count, nvml),

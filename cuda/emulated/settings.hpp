@@ -23,6 +23,9 @@
 //     What each device's link carries in each direction, in bytes a second (1000 to 1e15), such as "4e9" or
 //     "4GB/s" (default: what memory gives). All that a process copies between a device and the host, or
 //     another device, shares it, but for the two directions, which each have it.
+//   PINBENCH_EMULATED_NUMA
+//     The machine's NUMA nodes, in JSON (default: none): see numa_facts.hpp. Their rates replace that of
+//     PINBENCH_EMULATED_LINK.
 //   PINBENCH_EMULATED_QUEUE
 //     Operations that a stream holds before enqueueing blocks, 1 to 1000000 (default 1024).
 //   PINBENCH_EMULATED_FAULTS
@@ -42,6 +45,7 @@
 #include <vector>
 
 #include "emulated/faults.hpp"
+#include "emulated/numa_facts.hpp"
 #include "emulated/nvml_facts.hpp"
 
 namespace pinbench::emulated {
@@ -61,6 +65,7 @@ struct Settings {
   std::size_t pinned_limit_bytes = static_cast<std::size_t>(-1);
   bool peer_access = true;
   std::optional<double> link_bytes_per_second;  // empty for the rate of memory
+  std::optional<NumaFacts> numa;                // empty without nodes
   std::size_t queue_operations = 1024;
   std::string leaks_path;  // empty if nothing is to be reported
   // By device; empty if there is no NVML, and for a device that NVML does not know.

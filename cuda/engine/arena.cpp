@@ -1,6 +1,7 @@
 #include "engine/arena.hpp"
 
 #include "engine/clock.hpp"
+#include "engine/page_nodes.hpp"
 #include "engine/pattern.hpp"
 
 namespace pinbench {
@@ -36,11 +37,13 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
     report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);
     report_.bytes = geometry.bytes();
-    if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered) {
-      std::vector<std::span<std::byte>> spans;
-      for (const auto& block : blocks_) spans.push_back(block.bytes());
+    HostSpans spans;
+    for (const auto& block : blocks_) spans.push_back(block.bytes());
+    if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered)
       report_.huge_page_bytes = huge_page_bytes(spans);
-    }
+    // On the device's thread, whose placement is the memory's.
+    context.on_device_thread(
+        [&] { report_.pages_of_node = pages_of_nodes(context.cuda().host_calls(), spans); });
   } catch (...) {
     context.free_on_device_thread([this] { blocks_.clear(); });
     throw;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct ArenaReport {
   double allocate_ns = 0;
   double fill_ns = 0;
   std::optional<std::size_t> huge_page_bytes;
+  // As pages_of_nodes() tells.
+  std::map<int, std::size_t> pages_of_node;
 };
 
 // The host memory of one kind: a block a worker and chunk. Between two measurements every byte of it holds

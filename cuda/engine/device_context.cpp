@@ -1,13 +1,7 @@
 #include "engine/device_context.hpp"
 
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -19,33 +13,8 @@
 namespace pinbench {
 namespace {
 
-constexpr int kPreferNode = 1;  // MPOL_PREFERRED of linux/mempolicy.h
-constexpr int kMaxNodes = 1024;
-constexpr int kMaxCpus = 8192;
-
-void restrict_this_thread_to(const std::vector<int>& cpus) {
-  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(kMaxCpus),
-                                                             [](cpu_set_t* s) { CPU_FREE(s); });
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCpus);
-  CPU_ZERO_S(bytes, set.get());
-  for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set.get());
-  if (sched_setaffinity(0, bytes, set.get()) != 0) {
-    throw Error("PLACEMENT_REFUSED",
-                std::string("the CPUs asked for cannot be used: ") + std::strerror(errno));
-  }
-}
-
-// The system call itself: libnuma would be one more dependency for one line.
-void prefer_memory_of(int node) {
-  if (node < 0 || node >= kMaxNodes) throw Error("PLACEMENT_REFUSED", "no NUMA node " + std::to_string(node));
-  constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
-  std::array<unsigned long, kMaxNodes / kBitsPerWord> mask{};
-  const auto bit = static_cast<std::size_t>(node);
-  mask[bit / kBitsPerWord] |= 1ul << (bit % kBitsPerWord);
-  if (syscall(SYS_set_mempolicy, kPreferNode, mask.data(), kMaxNodes) != 0) {
-    throw Error("PLACEMENT_REFUSED", "memory of NUMA node " + std::to_string(node) +
-                                         " cannot be preferred: " + std::strerror(errno));
-  }
+void require_placed(int error, const std::string& what) {
+  if (error != 0) throw Error("PLACEMENT_REFUSED", what + ": " + std::strerror(error));
 }
 
 bool this_process_has_one_memory_node() {
@@ -84,8 +53,13 @@ DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordin
 }
 
 void DeviceContext::enter() const {
-  if (!placement_.cpus.empty()) restrict_this_thread_to(placement_.cpus);
-  if (placement_.numa_node) prefer_memory_of(*placement_.numa_node);
+  const HostCalls& host = driver_->host_calls();
+  const auto& [cpus, threads, node] = placement_;
+  if (!cpus.empty())
+    require_placed(host.run_on(cpus.data(), cpus.size()), "the CPUs asked for cannot be used");
+  if (node)
+    require_placed(host.prefer_node(*node),
+                   "memory of NUMA node " + std::to_string(*node) + " cannot be preferred");
   driver_->check(driver_->contextSetCurrent(context_));
 }
 

@@ -46,6 +46,7 @@ Examples:
   pinbench run -s 1MiB..1GiB*4 -m pinned       sizes and memory of your own
   pinbench run --together --direction h2d,d2h  all GPUs at once
   pinbench run --beside compute,host           with a load on either side
+  pinbench run --numa all                      every NUMA node to every GPU
   pinbench run -o result.json -o report.html   for programs, and for people`,
     load: async () => (await import("./commands/run-command.js")).runCommand,
   },

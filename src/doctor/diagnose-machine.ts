@@ -53,7 +53,7 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
   const examination = await examine({
     prepared,
     sharing,
-    root: rootOf(prepared),
+    root: prepared.root,
     isQuick,
     reference,
     endMs: countedFromMs + budgetMs,
@@ -67,14 +67,6 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
     wallNs: (performance.now() - startedMs) * 1e6,
     labels,
   });
-}
-
-/**
- * The folder with the machine's /proc and /sys. For an emulated device, the rest of the machine can be emulated too, by
- * such a folder.
- */
-export function rootOf({ backend }: PreparedRun): string {
-  return (backend.facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { allowedCpus, usableCpuCount } from "../host/cpus.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
-import { choosePlacement, cpusOfNode, numaNodes, type Placement } from "../host/topology.js";
+import { isLocalPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
+import { choosePlacement, type Placement } from "../host/topology.js";
 import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
@@ -88,11 +88,18 @@ export class Experiments {
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
       // Experiments for slow devices come before those for all.
-      await this.#measureNodes(subject);
+      if (this.#mayBeFar(subject)) await this.#measureNodes(subject);
     }
     for (const subject of this.#subjects) {
       await this.#measureBothWays(subject);
       await this.#measureOtherMemory(subject);
+    }
+    const nodes = numaPlaces(readNumaNodes(this.#options.root)).length;
+    for (const subject of this.#subjects) {
+      if (nodes === 0 || this.#mayBeFar(subject)) continue;
+      const rest = `copies with each NUMA node from device ${subject.facts.ordinal} on (pinbench run --numa all)`;
+      if (!this.#fits(rest, nodes * this.#plainMs)) break;
+      await this.#measureNodes(subject);
     }
     this.#keepCounts();
   }
@@ -276,28 +283,32 @@ export class Experiments {
     });
   }
 
+  /** Whether the node that the system names may be the wrong one: copies are slow, or it names none. */
+  #mayBeFar(subject: Subject): boolean {
+    const { emulated } = this.#options.prepared.backend.facts;
+    const isSlow = ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null);
+    return isSlow || subject.path.before.numaNode === null;
+  }
+
   /**
-   * Whether copies are faster from another NUMA node: measured if copies are slow, or if the near node is unknown. All
-   * nodes are measured, the default one too, each in its own session so that they are comparable.
+   * Whether copies are faster from another NUMA node. All nodes are measured, the default one too, each in its own
+   * session so that they are comparable.
    */
   async #measureNodes(subject: Subject): Promise<void> {
     const { root, prepared } = this.#options;
     const { facts, measured, failure } = subject;
     const { emulated } = prepared.backend.facts;
-    const nodes = numaNodes(root);
-    if (failure !== null || nodes.length < 2) return;
-    const isSlow = ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null);
-    if (!isSlow && subject.path.before.numaNode !== null) return;
-    const allowed = new Set(allowedCpus(root));
+    const places = numaPlaces(readNumaNodes(root));
+    const nodes = places.filter((place) => isLocalPlace(place, places));
+    if (failure !== null) return;
     const rates = new Map<number, Rates>();
     const look = async () => {
-      for (const node of nodes) {
-        const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
+      for (const place of nodes) {
+        const node = place.memoryNode;
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
-        if (cpus.length === 0 || !this.#fits(what, this.#plainMs)) continue;
+        if (!this.#fits(what, this.#plainMs)) continue;
         await this.#attempt(subject, what, async () => {
-          const threads = Math.min(usableCpuCount(root), cpus.length);
-          const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });
+          const bench = await this.#openBench(facts, placementAt(place, root));
           rates.set(node, betterRates(rates.get(node) ?? noRates, await bench.rates("pinned")));
           await this.#closeBench(subject, bench);
         });

@@ -25,7 +25,7 @@ export const countOf = (count: number, what: string) => `${count} ${what}${count
 export function cellText({ cell, moved }: FigureKind): string {
   const parsed = parseCellId(`d0/${cell}`);
   const { direction, memory, sizeBytes, workers, mode, together, peer, path, beside, chunks } = parsed;
-  const { blockBytes, blockWay, blockSms } = parsed;
+  const { blockBytes, blockWay, blockSms, cpuNode, memoryNode } = parsed;
   return [
     direction === "bidir" ? `${moved} of both directions` : direction,
     ...(memory === "device" ? [] : [memory]),
@@ -38,6 +38,7 @@ export function cellText({ cell, moved }: FigureKind): string {
     ...(chunks === undefined ? [] : [`in ${chunks} chunks`]),
     ...(blockBytes === undefined ? [] : [`in blocks of ${formatSize(blockBytes)} (${blockWay})`]),
     ...(blockSms === undefined ? [] : [`on ${blockSms} multiprocessors`]),
+    ...(memoryNode === undefined ? [] : [`with memory of node ${memoryNode} and CPUs of node ${cpuNode}`]),
   ].join(" ");
 }
 

@@ -141,19 +141,20 @@ export interface Placement {
 }
 
 /**
- * `local` is the device's own node, if it is known and has CPUs that this process may use; otherwise there is no
+ * `local`, and `all` for copies that name no node, is the device's own node, if it is known and has CPUs that this process may use; otherwise there is no
  * restriction. Throws a usage error for a node that is missing, or whose CPUs this process may not use.
  */
 export function choosePlacement(pciBusId: string, choice: NumaChoice, root = "/"): Placement {
   const allowed = allowedCpus(root);
   const threads = usableCpuCount(root);
   const nodes = numaNodes(root);
-  const ofDevice = choice === "local" && nodes.length > 1 ? numaNodeOfPciDevice(pciBusId, root) : null;
-  const numaNode = choice === "local" ? ofDevice : choice;
+  const isOpen = choice === "local" || choice === "all";
+  const ofDevice = isOpen && nodes.length > 1 ? numaNodeOfPciDevice(pciBusId, root) : null;
+  const numaNode = isOpen ? ofDevice : choice;
   const own = new Set(numaNode === null ? [] : cpusOfNode(numaNode, root));
   const cpus = allowed.filter((cpu) => own.has(cpu));
   if (cpus.length > 0) return { numaNode, cpus, threads: Math.min(threads, cpus.length) };
-  if (choice === "local") return { numaNode: null, cpus: allowed, threads };
+  if (isOpen) return { numaNode: null, cpus: allowed, threads };
   throw new PinbenchError(
     "usage",
     nodes.includes(choice)

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { type NumaPlace, placementAt } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, openPlacedSession } from "../native/backend.js";
 import type {
@@ -17,6 +18,7 @@ import { programPath } from "../package-facts.js";
 import { takesKernel } from "../plan/cells.js";
 import { arenaKind, type PlannedCell, usesStagingRing } from "../plan/geometry.js";
 import { loadLimits } from "../plan/limits.js";
+import { isAt } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell } from "../results/cell-schema.js";
 import type { ColdStart, WorkerProcessCosts } from "../results/schema.js";
@@ -40,9 +42,21 @@ export interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
-/** One device's part of a run. */
+/** Where a device's copies are made. */
+export interface PlacedDevice {
+  /** Null for the place that the settings choose. */
+  place: NumaPlace | null;
+  /** The folder with /proc and /sys. */
+  root: string;
+  /** Whether the device has no earlier part in the run: the costs of its first use are timed once. */
+  isFirst: boolean;
+}
+
+/** One device's part of a run: all of its cells, or those of one place on the NUMA nodes. */
 export class DeviceRun {
   readonly device: DeviceFacts;
+  readonly place: NumaPlace | null;
+  readonly isFirst: boolean;
   readonly cells: CellProgress[];
   placement: Placement;
   opening: SessionOpening | null = null;
@@ -54,11 +68,14 @@ export class DeviceRun {
   /** Why its own memory was refused; null if it was not. */
   deviceMemoryError: NativeError | null = null;
 
-  constructor(device: DeviceFacts, plan: Plan) {
+  constructor(device: DeviceFacts, plan: Plan, { place, root, isFirst }: PlacedDevice) {
     this.device = device;
-    this.placement = choosePlacement(device.pciBusId, plan.settings.numa);
+    this.place = place;
+    this.isFirst = isFirst;
+    this.placement =
+      place === null ? choosePlacement(device.pciBusId, plan.settings.numa, root) : placementAt(place, root);
     this.cells = plan.cells
-      .filter((cell) => cell.device === device.ordinal)
+      .filter((cell) => cell.device === device.ordinal && isAt(cell, place))
       .map((cell) => new CellProgress(cell, device));
   }
 
@@ -75,7 +92,7 @@ export class DeviceRun {
     this.#loads = new BesideLoads(session, loadLimits(plan.hostLoad, this.placement.threads));
     if (signal.aborted) session.abort();
     this.opening = session.opening;
-    checkFreeMemory(this.device, session, plan);
+    if (this.isFirst) checkFreeMemory(this.device, session, plan);
     this.#skipWhatIsOff(session.opening);
     yield* this.#prepare(session, options);
   }
@@ -92,6 +109,10 @@ export class DeviceRun {
     return this.#session!;
   }
 
+  get isOpen(): boolean {
+    return this.#loads !== null;
+  }
+
   /** The loads of the device, which must be open. */
   get loads(): BesideLoads {
     return this.#loads!;
@@ -106,7 +127,7 @@ export class DeviceRun {
   arena(
     kind: ArenaKind,
     workerKind: Cell["workerKind"],
-  ): Pick<ArenaReport, "bytes" | "hugePageBytes"> | null {
+  ): (Pick<ArenaReport, "bytes" | "hugePageBytes"> & Partial<ArenaReport>) | null {
     return workerKind === "process" ? (this.#workers?.arena(kind) ?? null) : (this.#arenas[kind] ?? null);
   }
 
@@ -137,14 +158,20 @@ export class DeviceRun {
   async #open({ driver }: Backend, { settings }: Plan): Promise<NativeSession> {
     const request = { device: this.device.ordinal, placement: this.placement, seed: settings.seed };
     return openPlacedSession(driver, request, (refusal) => {
-      if (settings.numa !== "local") {
+      const { place } = this;
+      if (place !== null && place.cpuNode !== place.memoryNode) {
+        // First touch, which is what is left, takes memory of the CPUs' node.
+        for (const progress of this.cells)
+          progress.markSkipped("the system refuses to choose the node of memory (set_mempolicy)");
+      } else if (place === null && settings.numa !== "local") {
         throw new PinbenchError("unsupported", `--numa cannot be followed: ${refusal.message}.`, {
           hint: "Containers need the capability SYS_NICE for it; --numa local needs none.",
           cause: refusal,
         });
       }
       this.placement = { ...this.placement, numaNode: null };
-      for (const progress of this.cells) progress.warnings.push(refusal.message);
+      // The report says once that all places lack their choice.
+      if (place === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
     });
   }
 
@@ -164,17 +191,8 @@ export class DeviceRun {
    * need it.
    */
   async *#prepare(session: NativeSession, options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
-    const { plan, backend, signal } = options;
-    const { durationNs } = await session.measureFirstCopy(0);
-    yield { kind: "activity", activity: "timing what memory costs" };
-    const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
-    this.coldStart = {
-      device: this.device.ordinal,
-      initNs: backend.facts.initNs,
-      contextNs: session.opening.contextNs,
-      firstCopyNs: durationNs,
-      pinning,
-    };
+    const { plan, signal } = options;
+    if (this.isFirst) yield* this.#timeFirstUse(session, options);
     if (signal.aborted) return;
     yield* this.#startWorkers(session, options);
     if (signal.aborted) return;
@@ -200,6 +218,22 @@ export class DeviceRun {
       ({ cell }) => usesStagingRing(cell),
       () => session.reserveStaging(staging),
     );
+  }
+
+  async *#timeFirstUse(
+    session: NativeSession,
+    { plan, backend, signal }: DeviceRunOptions,
+  ): AsyncGenerator<RunEvent, void> {
+    const { durationNs } = await session.measureFirstCopy(0);
+    yield { kind: "activity", activity: "timing what memory costs" };
+    const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
+    this.coldStart = {
+      device: this.device.ordinal,
+      initNs: backend.facts.initNs,
+      contextNs: session.opening.contextNs,
+      firstCopyNs: durationNs,
+      pinning,
+    };
   }
 
   /** Once for the whole run. Processes that fail to start fail the cells that need them, when these are measured. */
@@ -254,8 +288,11 @@ export class DeviceRun {
 }
 
 /** "reserving 4.5 GiB of host memory, 2.3 GiB of it pinned". */
-function reservation({ estimate: { hostBytes, pinnedBytes, devicesAtOnce } }: Plan): string {
-  const [host, pinned] = [hostBytes, pinnedBytes].map((bytes) => formatSizeRounded(bytes / devicesAtOnce));
+function reservation({ estimate }: Plan): string {
+  const { hostBytes, pinnedBytes, devicesAtOnce, placesAtOnce } = estimate;
+  const [host, pinned] = [hostBytes, pinnedBytes].map((bytes) =>
+    formatSizeRounded(bytes / devicesAtOnce / placesAtOnce),
+  );
   if (hostBytes === 0) return "reserving device memory";
   if (pinnedBytes === 0) return `reserving ${host} of host memory`;
   if (pinnedBytes === hostBytes) return `reserving ${pinned} of pinned memory`;

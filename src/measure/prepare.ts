@@ -4,16 +4,18 @@ import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
 import { measureMemorySpeed } from "../host/memory.js";
+import { numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
-import { choosePlacement } from "../host/topology.js";
+import { choosePlacement, numaNodes } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
-import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
+import { type Backend, machineRoot, openBackend, sharedDevices } from "../native/backend.js";
 import type { NativeAddon } from "../native/contract.js";
 import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
 import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
+import { placesOf } from "../plan/numa.js";
 import { type Plan, plan, retimed } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
@@ -30,6 +32,8 @@ export interface PreparedRun {
   passedOver: readonly FailedCandidate[];
   /** The devices that the plan measures. */
   devices: DeviceFacts[];
+  /** The folder with the machine's /proc and /sys. */
+  root: string;
 }
 
 /** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
@@ -39,14 +43,16 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
   const { build } = addon;
-  const host = { ...hostRecord(), ...statedCache(settings) };
-  const planned = plan(settings, planFacts(backend, build, host));
+  const root = machineRoot(backend);
+  const host = { ...hostRecord(), numaNodes: numaNodes(root).length, ...statedCache(settings) };
+  const planned = plan(settings, planFacts({ backend, build, host, root }));
   refuseWithoutProcesses(planned);
   const wanted = devicesOf(planned.cells);
   const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
-  for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
+  for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa, root);
+  for (const place of placesOf(planned.cells)) if (place !== null) placementAt(place, root);
   const { createRendezvous } = addon;
-  return { plan: planned, backend, build, createRendezvous, host, passedOver, devices };
+  return { plan: planned, backend, build, createRendezvous, host, passedOver, devices, root };
 }
 
 /**
@@ -104,7 +110,12 @@ function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<Hos
  * The facts for the plan that are known without opening a device, so that a dry run opens none. Only an open context
  * shows whether a driver loads the kernels; cells that need them may be skipped then.
  */
-function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFacts {
+function planFacts({
+  backend,
+  build,
+  host,
+  root,
+}: Pick<PreparedRun, "backend" | "build" | "host" | "root">): PlanFacts {
   const { devices, emulated, initNs } = backend.facts;
   return {
     devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })),
@@ -116,6 +127,7 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFa
     kernelsOff: kernelsOff(backend, build),
     eventTimerOff: eventTimerOff(backend),
     batchCopiesOff: batchCopiesOff(backend),
+    numaPlaces: numaPlaces(readNumaNodes(root)),
   };
 }
 

@@ -11,7 +11,8 @@ interface CellPace {
   progress: CellProgress;
   /** Number of samples that it gets whatever the budget. */
   least: number;
-  /** The plan's estimate for a sample, including set-up and checks. */
+  /** The plan's estimates: of its calibration, and of a sample of all devices, including set-up and checks. */
+  calibrationNs: number;
   plannedNsPerSample: number;
   plannedExtraNs: number;
   /**
@@ -41,7 +42,7 @@ export class RemainingTime {
   #measuringNs = 0;
   /** The plan's estimate for all visits so far. */
   #plannedNs = 0;
-  #visit: { pace: CellPace; taken: number; startedNs: number } | null = null;
+  #visit: { pace: CellPace; taken: number; startedNs: number; calibrationNs: number } | null = null;
 
   /** `nowNs` is the start of the run. */
   constructor(plan: Plan, cells: readonly CellProgress[], nowNs: number) {
@@ -53,8 +54,12 @@ export class RemainingTime {
       const { cell } = progress;
       const { firstNs, extraNs } = cellTime(cell, timing, speed);
       const least = leastSamples(cell.mode, timing.samplesPerCell);
-      const planned = { plannedNsPerSample: firstNs / least, plannedExtraNs: extraNs };
       const devices = cell.together?.length ?? 1;
+      const { calibrationNs } = speed;
+      // A visit is one of all devices together, which are calibrated one after the other.
+      const ofAll = devices / speed.gainAtOnce(devices);
+      const plannedNsPerSample = (ofAll * (firstNs - calibrationNs)) / least;
+      const planned = { calibrationNs, plannedNsPerSample, plannedExtraNs: ofAll * extraNs };
       return { progress, least, ...planned, seenNsPerSample: null, devices };
     };
     this.#paces = new Map(cells.map((progress) => [progress, this.#paceOf(progress)]));
@@ -71,7 +76,8 @@ export class RemainingTime {
       for (const device of pace.progress.cell.together ?? [pace.progress.cell.device]) {
         this.#measuredDevices.add(device);
       }
-      this.#visit = { pace, taken: pace.progress.taken, startedNs: nowNs };
+      const calibrationNs = isCalibrated(pace) ? 0 : pace.devices * pace.calibrationNs;
+      this.#visit = { pace, taken: pace.progress.taken, startedNs: nowNs, calibrationNs };
     } else if (event.kind === "activity" && !this.#isSettingUp) {
       this.#isSettingUp = true;
       this.#sinceNs = nowNs;
@@ -85,14 +91,15 @@ export class RemainingTime {
 
   #endVisit(nowNs: number): void {
     if (this.#visit === null) return;
-    const { pace, taken, startedNs } = this.#visit;
+    const { pace, taken, startedNs, calibrationNs } = this.#visit;
     this.#visit = null;
     const samples = pace.progress.taken - taken;
     this.#measuringNs += nowNs - startedNs;
     if (samples <= 0) return;
-    const nsPerSample = (nowNs - startedNs) / samples;
+    // Without the calibration, which no later visit has: that of many devices takes longer than a sample.
+    const nsPerSample = pace.progress.visitNsPerSample || (nowNs - startedNs) / samples;
     pace.seenNsPerSample = (nsPerSample + (pace.seenNsPerSample ?? nsPerSample)) / 2;
-    this.#plannedNs += samples * pace.plannedNsPerSample;
+    this.#plannedNs += calibrationNs + samples * pace.plannedNsPerSample;
     for (const other of this.#companionsOf(pace)) other.seenNsPerSample = pace.seenNsPerSample;
   }
 
@@ -126,6 +133,7 @@ export class RemainingTime {
       if (!progress.isOpen) continue;
       const nsPerSample = (pace.seenNsPerSample ?? factor * pace.plannedNsPerSample) / devices;
       firstNs += Math.max(0, least - progress.taken) * nsPerSample;
+      if (!isCalibrated(pace)) firstNs += factor * pace.calibrationNs;
       const { halfWidth, taken } = progress;
       // An interval narrows with the square root of the number of samples.
       extraNs += Number.isFinite(halfWidth)
@@ -137,6 +145,10 @@ export class RemainingTime {
     const leftNs = Math.max(firstNs, Math.min(budgetLeftNs, firstNs + extraNs));
     return Math.max(0, leftNs - visitingNs);
   }
+}
+
+function isCalibrated({ progress }: CellPace): boolean {
+  return progress.copiesPerSample > 0;
 }
 
 /** A new estimate replaces the old one within a few times this. */

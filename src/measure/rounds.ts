@@ -344,7 +344,7 @@ export class Rotation {
 }
 
 /** Each device's session has separate arenas, and so do its worker processes. */
-function arenaOf({ device, memory, workerKind }: PlannedCell): string {
+function arenaOf({ device, memory, workerKind, cpuNode, memoryNode }: PlannedCell): string {
   const kind = memory === "device" ? "device" : arenaKind(memory);
-  return `${device}/${workerKind ?? "thread"}/${kind}`;
+  return [device, workerKind ?? "thread", kind, cpuNode, memoryNode].join("/");
 }

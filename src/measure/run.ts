@@ -2,13 +2,15 @@ import { randomUUID } from "node:crypto";
 import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { loadBetween } from "../host/machine-load.js";
+import { readNumaNodes } from "../host/numa-nodes.js";
 import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeAddon, NativeError } from "../native/contract.js";
-import type { BuildInfo } from "../native/device-contract.js";
+import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { packageVersion } from "../package-facts.js";
 import { devicesOf } from "../plan/cells.js";
 import { arenaKind, computeNs } from "../plan/geometry.js";
+import { placesOf } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
 import type { CellResult } from "../results/cell-schema.js";
 import { findBlockCutoffs } from "../results/cutoffs/block-cutoffs.js";
@@ -24,6 +26,8 @@ import { DeviceRun } from "./device-run.js";
 import type { RunEvent } from "./rounds.js";
 import { type Stage, stagesOf } from "./stage.js";
 
+const beyondBudget = "the budget ended before the turn of these NUMA nodes";
+
 /** A run of a plan, stage by stage. Its document so far is available at any time; reading the events drives the run. */
 export class Run {
   readonly #identity: RunIdentity;
@@ -32,12 +36,17 @@ export class Run {
   #error: ErrorRecord | null = null;
 
   constructor(prepared: Omit<RunIdentity, "id">) {
-    const { plan, backend } = prepared;
-    const wanted = devicesOf(plan.cells);
+    const { plan, backend, root } = prepared;
     this.#identity = { id: randomUUID(), ...prepared };
-    const devices = backend.facts.devices
-      .filter(({ ordinal }) => wanted.includes(ordinal))
-      .map((device) => new DeviceRun(device, plan));
+    const wanted = devicesOf(plan.cells);
+    const used = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
+    const places = placesOf(plan.cells);
+    const devices = places.flatMap((place, i) =>
+      used
+        .map((device) => new DeviceRun(device, plan, { place, root, isFirst: i === 0 }))
+        // A peer has no cell of its own.
+        .filter(({ cells }) => cells.length > 0 || places.length === 1),
+    );
     this.#stages = stagesOf(devices, plan, prepared.createRendezvous);
   }
 
@@ -58,6 +67,12 @@ export class Run {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
       // If a stage exceeds its share, later stages have less time, but still get their minimum of samples.
       const budgetNs = leftNs / (this.#stages.length - i);
+      // Each device has been measured with the memory of one node before.
+      if (leftNs <= 0 && stage.devices.every(({ isFirst }) => !isFirst)) {
+        for (const { cells } of stage.devices)
+          for (const progress of cells) progress.markSkipped(beyondBudget);
+        continue;
+      }
       try {
         yield* stage.measure({ plan, backend, createRendezvous, sharing, budgetNs, signal });
       } catch (error) {
@@ -102,6 +117,8 @@ export interface RunIdentity extends Call {
   backend: Backend;
   createRendezvous: NativeAddon["createRendezvous"];
   plan: Plan;
+  /** The folder with /proc and /sys. */
+  root: string;
   /** Finds other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
   /** The user's labels for the run; absent without any. */
@@ -128,7 +145,7 @@ function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
     backend: backend.name,
     driverVersion: backend.facts.driverVersion,
     cudaVersion: cudaVersionName(backend.facts.cudaVersion),
-    devices: devices.map(deviceRecord),
+    devices: recordsOf(devices, identity.root),
     host,
   };
   return {
@@ -171,6 +188,7 @@ function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
       notes: plan.notes,
       settings,
     },
+    ...(settings.numa === "all" && { numaNodes: readNumaNodes(identity.root) }),
     coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
     ...workerProcesses(devices),
     cells,
@@ -188,14 +206,22 @@ function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "w
   return costs.length === 0 ? {} : { workerProcesses: costs };
 }
 
-function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
+function recordsOf(devices: readonly DeviceRun[], root: string): DeviceRecord[] {
+  const first = devices.filter(({ isFirst }) => isFirst);
+  return first.map(({ device }) => {
+    const cells = devices.filter((one) => one.device === device).flatMap((one) => one.cells);
+    return deviceRecord(device, cells, root);
+  });
+}
+
+function deviceRecord(device: DeviceFacts, cells: readonly CellProgress[], root: string): DeviceRecord {
   // Read during a cell's warm-up, with the copy engine at work, because an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
   const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
   return {
     ...facts,
-    numaNode: numaNodeOfPciDevice(device.pciBusId),
-    upstreamPath: upstreamPath(device.pciBusId),
+    numaNode: numaNodeOfPciDevice(device.pciBusId, root),
+    upstreamPath: upstreamPath(device.pciBusId, root),
     link: orNull(loaded?.link ?? null),
     linkLimitGBps: loaded?.linkLimitGBps ?? null,
   };
@@ -218,6 +244,7 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       kind: cell.memory === "device" ? "device" : cell.memory === "registered" ? "huge" : "base",
       arenaBytes: arena?.bytes ?? 0,
       hugePageBytes: arena?.hugePageBytes ?? null,
+      ...(run.place !== null && { ofNodes: arena?.pagesOfNode ?? [] }),
     },
     cachePool: {
       buffersPerWorker,

@@ -1,6 +1,8 @@
+import { groupBy } from "../draw/report.js";
+import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
-import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
+import type { MeasureRequest, MeasureResult, NativeError, NativeRendezvous } from "../native/contract.js";
 import { flowThreads, type PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cellId } from "../results/cell-id.js";
@@ -59,7 +61,7 @@ export class Stage {
     signal.addEventListener("abort", abort, { once: true });
     try {
       for (const device of this.devices) {
-        yield* device.open(options);
+        yield* this.#open(device, options);
         if (signal.aborted) return;
       }
       this.#skipReadsWithoutKernels();
@@ -77,6 +79,18 @@ export class Stage {
       const closing = Promise.all(this.devices.map((device) => device.close()));
       if (!signal.aborted) await closing;
       signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Of several devices at places, one that cannot be opened leaves the others their own cells. */
+  async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
+    try {
+      yield* device.open(options);
+    } catch (error) {
+      const { sticky } = error as NativeError;
+      if (device.place === null || this.devices.length === 1 || error instanceof PinbenchError || sticky)
+        throw error;
+      for (const progress of device.cells) progress.fail(error as NativeError);
     }
   }
 
@@ -125,9 +139,9 @@ export class Stage {
     const { beside = null, device } = visits[0]!.progress.cell;
     try {
       // A load runs only on the copying device: two loads on host memory would be twice the load.
-      const others = this.devices.filter((each) => each.device.ordinal !== device);
+      const others = this.devices.filter((each) => each.device.ordinal !== device && each.isOpen);
       await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
-      await this.#deviceOf(device).loads.switchTo(beside);
+      await this.#ownerOf(visits[0]!.progress).loads.switchTo(beside);
     } catch (reason) {
       return visits.map(() => ({ status: "rejected", reason }));
     }
@@ -162,7 +176,7 @@ export class Stage {
     const { peer, path } = cell;
     if (peer !== undefined && path !== undefined)
       return this.#measureBetween(cell.device, peer, path, request);
-    const device = this.#deviceOf(cell.device);
+    const device = this.#ownerOf(progress);
     const measure = () => device.measurerOf(cell).measure(request);
     if (cell.beside === undefined || isCalibration) return measure();
     const [result, load] = await device.loads.visit(measure);
@@ -184,19 +198,33 @@ export class Stage {
     return driver!.session.measure({ ...request, peer: { session: other!.session, path } });
   }
 
+  /** On NUMA nodes a device has several parts. */
+  #ownerOf(progress: CellProgress): DeviceRun {
+    return this.devices.find(({ cells }) => cells.includes(progress))!;
+  }
+
   #deviceOf(ordinal: number): DeviceRun {
     return this.devices.find(({ device }) => device.ordinal === ordinal)!;
   }
 }
 
-/** The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. */
+/**
+ * The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. Places on NUMA nodes
+ * take turns if the memory suffices, because the machine may change meanwhile; otherwise each has a stage.
+ */
 export function stagesOf(
   devices: readonly DeviceRun[],
   plan: Pick<Plan, "estimate">,
   createRendezvous: () => NativeRendezvous,
 ): Stage[] {
-  const groups = plan.estimate.devicesAtOnce > 1 ? [devices] : devices.map((device) => [device]);
-  return groups.map((group) => new Stage(group, createRendezvous));
+  const { devicesAtOnce, placesAtOnce } = plan.estimate;
+  const groups = groupBy(devices, ({ device, place }) =>
+    [
+      devicesAtOnce > 1 ? "all" : device.ordinal,
+      placesAtOnce > 1 ? "all" : `${place?.cpuNode} ${place?.memoryNode}`,
+    ].join(" "),
+  );
+  return [...groups.values()].map((group) => new Stage(group, createRendezvous));
 }
 
 /** No step of a search begins later than this after the first, whatever the budget. */

@@ -175,3 +175,11 @@ export async function openPlacedSession(
     return open(null);
   });
 }
+
+/**
+ * The folder with the machine's /proc and /sys. For an emulated device, the rest of the machine can be emulated too, by
+ * such a folder.
+ */
+export function machineRoot({ facts }: Backend): string {
+  return (facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";
+}

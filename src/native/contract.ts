@@ -184,6 +184,10 @@ export interface ArenaReport {
   fillNs: number;
   /** Bytes in transparent huge pages; null if that does not apply or is unknown. */
   hugePageBytes: number | null;
+  /**
+   * Pages on each NUMA node, of all or of a sample. Empty unless a node was asked for, and if the system does not tell.
+   */
+  pagesOfNode: { node: number; pages: number }[];
 }
 
 /**

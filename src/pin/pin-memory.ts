@@ -93,6 +93,11 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: `Ask for at most ${mostCounts[what]} ${what}; more than the number of CPUs rarely help.`,
     });
   }
+  if (request.numa === "all") {
+    throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
+      hint: "Compare the nodes with `pinbench run --numa all`, then name one, such as --numa 0.",
+    });
+  }
   const placement = choosePlacement(device.pciBusId, request.numa, root);
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {

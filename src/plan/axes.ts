@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import type { NumaPlace } from "../host/numa-nodes.js";
 import {
   type Beside,
   besides,
@@ -36,6 +37,7 @@ import {
   selectDevices,
   turnsNote,
 } from "./facts.js";
+import { comparesNodes, numaPreset, refuseBesideNodes } from "./numa.js";
 
 /** The values whose combinations are the cells; each list is in table order, without repeats. */
 export interface Axes extends BlockAxes {
@@ -58,6 +60,8 @@ export interface Axes extends BlockAxes {
   besides: readonly Beside[];
   /** Chunk counts of the pipeline, always including 1, which is the sum of its parts; empty without a pipeline. */
   pipelineChunks: readonly number[];
+  /** The NUMA nodes to compare, at each of which all cells are measured; null for the device's own. */
+  places: readonly NumaPlace[] | null;
 }
 
 /** The axes of a plan, and the preset that filled in the rest. */
@@ -80,9 +84,13 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   const presetName = settings.preset ?? "default";
   const blocks = blocksAskedFor(settings);
   const hasBlocks = blocks.length > 0;
+  const isOfNodes = comparesNodes(settings);
+  if (isOfNodes) refuseBesideNodes(settings);
   const preset = hasBlocks
     ? presetOfBlocks(presets[presetName], blocks, searchesBlocks(settings))
-    : presets[presetName];
+    : isOfNodes && settings.preset === null
+      ? numaPreset
+      : presets[presetName];
   const notes: string[] = [];
   const { sizesBytes, workers, memory } = settings;
   const presetFills = !hasBlocks && [sizesBytes, workers, memory, settings.directions].includes(null);
@@ -106,6 +114,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       latency,
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
+      places: isOfNodes ? facts.numaPlaces : null,
       ...blockAxes(blocks, settings),
     },
     preset: presetFills ? presetName : null,

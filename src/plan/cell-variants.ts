@@ -3,15 +3,18 @@ import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, peerPaths } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
 import { blockCells, blockChecks, mostBlockCells, problemOfBlocks, type VariantCheck } from "./blocks.js";
+import { cellsAtPlaces } from "./numa.js";
 
 /*
  * The variants of a plain cell: copied by processes, on several devices at once, between two of them, during a load, in
- * chunks followed by kernels, or in scattered blocks.
+ * chunks followed by kernels, in scattered blocks, or with chosen NUMA nodes.
  */
 
 /** The requested and possible variants of a plain cell, with the plain one first if it is among them. */
 export function variantsOf(plain: Cell, axes: Axes): Cell[] {
+  const { places } = axes;
   const ordinals = axes.devices.map(({ ordinal }) => ordinal);
+  if (places !== null) return isBetweenHostAndDevice(plain) ? cellsAtPlaces(plain, places, ordinals) : [];
   if (plain.direction === "p2p") {
     const peers = ordinals.filter((ordinal) => ordinal !== plain.device);
     return peers.flatMap((peer) => peerPaths.map((path) => ({ ...plain, peer, path })));
@@ -45,7 +48,7 @@ export function mostVariants(axes: Axes): number {
   const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + mostBlockCells(axes);
   const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
   const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
-  return Math.max(kinds + others, between, 1);
+  return Math.max(kinds + others, between, 2 * (axes.places?.length ?? 0), 1);
 }
 
 /** Throws a usage error if a requested variant applies to none of the cells. */
@@ -75,6 +78,12 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
       isAsked: axes.pipelineChunks.length > 0,
       isThere: ({ chunks }) => chunks !== undefined,
       what: "h2d throughput of pageable, pinned or registered memory with 1 worker, by the wall clock and cold",
+    },
+    {
+      flag: "--numa all",
+      isAsked: (axes.places?.length ?? 0) > 0,
+      isThere: ({ memoryNode }) => memoryNode !== undefined,
+      what: hostCopies,
     },
     ...blockChecks(axes),
   ];
@@ -120,6 +129,13 @@ export function problemOfVariant(cell: Cell): string | null {
     if (together.length < 2 || !isAscending) return "several devices, in ascending order, copy together";
     if (!together.includes(cell.device)) return "its own device is not among those that copy together";
     if (cell.memory === "host") return "copies of the host alone have no device";
+  }
+  if ((cell.cpuNode === undefined) !== (cell.memoryNode === undefined))
+    return "the nodes of CPUs and of memory go together";
+  if (cell.memoryNode !== undefined) {
+    if ((peer ?? beside ?? chunks ?? cell.blockBytes) !== undefined || workerKind === "process")
+      return "with chosen NUMA nodes, threads make whole copies";
+    return isBetweenHostAndDevice(cell) ? null : "NUMA nodes are those of copies between host and device";
   }
   const isPlain = workerKind !== "process" && together === undefined;
   if (beside !== undefined && !(isPlain && chunks === undefined && isBetweenHostAndDevice(cell))) {

@@ -133,10 +133,11 @@ const mostControlBytes = 64 * MiB;
 /**
  * The cells, in the order of measuring, with the controls for copies of pageable memory by the wall clock: for each
  * device, direction (both for a bidir cell) and number of workers, one cell of memory `host` with the largest of their
- * sizes up to 64 MiB, or else the smallest. Without controls if cells of memory `host` were requested.
+ * sizes up to 64 MiB, or else the smallest. Without controls if cells of memory `host` were requested, or
+ * NUMA nodes.
  */
 export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts): PlannedCell[] {
-  if (cells.some((cell) => cell.memory === "host")) return [...cells];
+  if (cells.some((cell) => cell.memory === "host" || cell.memoryNode !== undefined)) return [...cells];
   const controls = new Map<string, Cell>();
   for (const cell of cells.filter(isControlled)) {
     for (const direction of cell.direction === "bidir" ? (["h2d", "d2h"] as const) : [cell.direction]) {
@@ -168,7 +169,7 @@ function betterControlBytes(one: number, other: number): number {
 /** The cells to measure. Throws "unsupported", with the reasons, if all of `cells` are skipped. */
 export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   const measurable = cells.filter((cell) => cell.skipReason === null);
-  if (measurable.length > 0) return measurable;
+  if (measurable.length > 0 || cells.length === 0) return measurable;
   const reasons = [...new Set(cells.map((cell) => cell.skipReason))];
   throw new PinbenchError("unsupported", `Nothing can be measured: ${reasons.join("; ")}.`, {
     hint: "Ask for another timer or memory kind, such as --timer wall --memory pinned.",

@@ -53,6 +53,8 @@ interface Work {
   stopping: { precision: number; budgetNs: number; samplesPerCell: number | null };
   verify: Verifying;
   deviceCount: number;
+  /** Each has memory of its own: one a device, and on several NUMA nodes one for each place. */
+  sessionCount: number;
 }
 
 type Facts = SpeedFacts & Pick<PlanFacts, "driverInitNs">;
@@ -60,12 +62,13 @@ type Facts = SpeedFacts & Pick<PlanFacts, "driverInitNs">;
 /** Estimates the duration of the plan on this machine. */
 export function estimateDuration(work: Work, facts: SpeedFacts & { driverInitNs: number }): DurationEstimate {
   const speed = machineSpeed(facts);
-  const { stopping, deviceCount } = work;
+  const { stopping, deviceCount, sessionCount } = work;
   const { firstNs, extraNs } = measuringTimes(work, speed);
   const workersStartNs = startingNs(work, speed, facts);
   const startNs = speed.processStartNs + facts.driverInitNs + deviceCount * speed.noticingNs;
-  const setUpNs = startNs + deviceCount * (deviceNs(work, speed) + workersStartNs);
-  const endNs = deviceCount * releasingNs(work, speed) + speed.endingNs;
+  const moreSessionsNs = (sessionCount - deviceCount) * reservingNs(work.arenas, speed);
+  const setUpNs = startNs + deviceCount * (deviceNs(work, speed) + workersStartNs) + moreSessionsNs;
+  const endNs = sessionCount * releasingNs(work, speed) + speed.endingNs;
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
   const measuringNs = Math.max(firstNs, Math.min(budgetNs, firstNs + extraNs));
   const whole = (ns: number) => Math.round(setUpNs + ns + endNs);
@@ -87,10 +90,10 @@ function measuringTimes({ cells, stopping, verify }: Work, speed: MachineSpeed) 
   const startsOfLoad = new Map<string, number>();
   for (const cell of cells) {
     const time = cellTime(cell, { ...stopping, verify }, speed);
-    // Devices that copy together share the time.
-    const devices = cell.together?.length ?? 1;
-    firstNs += time.firstNs / devices;
-    extraNs += time.extraNs / devices;
+    // Devices that copy together share the time, but are calibrated one after the other.
+    const gain = speed.gainAtOnce(cell.together?.length ?? 1);
+    firstNs += speed.calibrationNs + (time.firstNs - speed.calibrationNs) / gain;
+    extraNs += time.extraNs / gain;
     if (cell.beside === undefined) continue;
     // In each round every load of a device starts once.
     const load = `${cell.device}/${cell.beside}`;

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import type { NumaPlace } from "../host/numa-nodes.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 
 /** The facts on a device for a plan. */
@@ -29,6 +30,8 @@ export interface PlanFacts {
   eventTimerOff: string | null;
   /** Why blocks cannot be copied with one driver call; null if they can. */
   batchCopiesOff: string | null;
+  /** CPUs and memory on the NUMA nodes; empty if there is nothing to compare. */
+  numaPlaces: readonly NumaPlace[];
 }
 
 /** The devices with these ordinals, in the driver's order. Throws "unavailable" for a missing one, and without any. */

@@ -225,6 +225,8 @@ function roundUp(value: number, multiple: number): number {
 export interface MemoryNeed {
   /** Number of devices that are open at the same time: all if some are measured together, otherwise one. */
   devicesAtOnce: number;
+  /** Number of places on NUMA nodes with memory at the same time: all, or one after the other if they do not fit. */
+  placesAtOnce: number;
   /** Host memory of every kind for these devices, including staging rings and worker processes. */
   hostBytes: number;
   /** The page-locked part of it. */
@@ -257,6 +259,7 @@ export function memoryNeed(
   const contextBytes = emulated ? 0 : processes * contextDeviceBytes;
   return {
     devicesAtOnce,
+    placesAtOnce: 1,
     hostBytes: devicesAtOnce * (sum(({ hostBytes }) => hostBytes) + processes * processHostBytes),
     pinnedBytes: devicesAtOnce * sum(({ pinnedBytes }) => pinnedBytes),
     deviceBytes: sum(({ deviceBytes }) => deviceBytes) + contextBytes,

@@ -36,6 +36,8 @@ export interface MachineSpeed {
   /** Time of a visit without its copies and their check, and time of a calibration. */
   visitNs: number;
   calibrationNs: number;
+  /** How much more this many devices do at once than one: as much as their number, unless they share the work of CPUs. */
+  gainAtOnce: (devices: number) => number;
   /** Overwriting destinations before copies and comparing them afterwards, by location. */
   checkGBps: { host: number; device: number };
   /** The same if every copy is compared: sources filled, destinations overwritten, compared, and both restored. */
@@ -92,6 +94,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
     },
     blockNs: gpuBlockNs,
     visitNs: 1e6,
+    gainAtOnce: (devices) => devices,
     calibrationNs: 1.5e6,
     checkGBps: { host: checkGBps, device: 400 },
     everyPassGBps: checkGBps / 1.3,
@@ -182,6 +185,8 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
     },
     blockNs: emulatedBlockNs,
     visitNs: 1e6,
+    // A copy keeps more than one CPU busy: 1.4 with two devices on two CPUs.
+    gainAtOnce: (devices) => Math.min(devices, Math.max(1, 0.7 * cpusUsable)),
     calibrationNs: 2.7e6,
     checkGBps: { host: 0.9 * copyGBps, device: 0.52 * copyGBps },
     everyPassGBps: 0.36 * copyGBps,

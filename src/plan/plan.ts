@@ -35,6 +35,7 @@ import {
   pinnedLimitBytes,
 } from "./limits.js";
 import type { SpeedFacts } from "./machine-speed.js";
+import { comparesNodes, isAt, numaPreset, placesOf } from "./numa.js";
 
 /** The stopping rule of cells. */
 export interface Stopping {
@@ -87,7 +88,9 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const { precision, samplesPerCell } = settings;
   const usualBudgetNs = searchesBlocks(settings)
     ? searchBudgetNs
-    : presets[settings.preset ?? "default"].budgetNs;
+    : comparesNodes(settings) && settings.preset === null
+      ? numaPreset.budgetNs
+      : presets[settings.preset ?? "default"].budgetNs;
   const budgetNs = settings.budgetNs ?? usualBudgetNs;
   const stopping = { precision, budgetNs, samplesPerCell };
   const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
@@ -128,7 +131,13 @@ function timesOf(
   { settings: { verify }, cells, speedFacts, ...work }: TimedParts,
   driverInitNs: number,
 ): DurationEstimate {
-  const planned = { ...work, cells: measurableCells(cells), verify, deviceCount: devicesOf(cells).length };
+  const measured = measurableCells(cells);
+  const deviceCount = devicesOf(cells).length;
+  const sessionCount = Math.max(
+    deviceCount,
+    new Set(measured.map((cell) => [cell.device, cell.cpuNode, cell.memoryNode].join(" "))).size,
+  );
+  const planned = { ...work, cells: measured, verify, deviceCount, sessionCount };
   return estimateDuration(planned, { ...speedFacts, driverInitNs });
 }
 
@@ -249,14 +258,40 @@ function draftOfExactly(
   const arenas = planArenas(ofThreads, staging);
   const processArenas = planProcessArenas(reserved, staging);
   const devicesAtOnce = takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1;
-  const ofCells = memoryNeed({ arenas, processArenas }, { devicesAtOnce, emulated: facts.emulated });
+  const needOf = (some: PlannedArenas) =>
+    memoryNeed({ arenas: some, processArenas }, { devicesAtOnce, emulated: facts.emulated });
   const ofLoads = loadNeed(measurable, devices, facts);
-  const need = {
-    ...ofCells,
-    hostBytes: ofCells.hostBytes + ofLoads.hostBytes,
-    deviceBytes: ofCells.deviceBytes + ofLoads.deviceBytes,
-  };
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
-  const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
-  return { cells, candidates, measurable, arenas, processArenas, need, excess, notes: [] };
+  const drafted = (ofCells: MemoryNeed): Draft => {
+    const need = {
+      ...ofCells,
+      hostBytes: ofCells.hostBytes + ofLoads.hostBytes,
+      deviceBytes: ofCells.deviceBytes + ofLoads.deviceBytes,
+    };
+    const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
+    return { cells, candidates, measurable, arenas, processArenas, need, excess, notes: [] };
+  };
+  const needs = placesOf(measurable).map((place) =>
+    needOf(
+      planArenas(
+        ofThreads.filter((cell) => isAt(cell, place)),
+        staging,
+      ),
+    ),
+  );
+  const atOnce = needs.length < 2 ? null : drafted(needOfAll(needs));
+  return atOnce?.excess === null ? atOnce : drafted(needOf(arenas));
+}
+
+/** The memory of several places at the same time. */
+function needOfAll(needs: readonly MemoryNeed[]): MemoryNeed {
+  const sum = (key: "hostBytes" | "pinnedBytes" | "deviceBytes") =>
+    needs.reduce((total, need) => total + need[key], 0);
+  return {
+    ...needs[0]!,
+    placesAtOnce: needs.length,
+    hostBytes: sum("hostBytes"),
+    pinnedBytes: sum("pinnedBytes"),
+    deviceBytes: sum("deviceBytes"),
+  };
 }

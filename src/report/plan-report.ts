@@ -109,6 +109,8 @@ function variantFacts({ cells, candidates }: Plan): Fact[] {
   };
   return [
     ...fact("At once", ({ together }) => together && `devices ${listed(together.map(String))}`),
+    ...fact("Memory of nodes", ({ memoryNode }) => memoryNode),
+    ...fact("CPUs of nodes", ({ cpuNode }) => cpuNode),
     ...fact("Paths", ({ path }) => path),
     ...fact("Beside", ({ beside }) => beside && besideName[beside]),
     ...fact("Chunks", ({ chunks }) => chunks),
@@ -147,6 +149,7 @@ function timeText({ leastDurationNs, durationNs, mostDurationNs }: ReturnType<ty
 
 function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
+  if (cells.length === 0) return [["Cells", "none: there are no NUMA nodes to compare"]];
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
     [...new Set(cells.map(pick))].map(format).join(", ");
   const skipReasons = new Set(cells.flatMap(({ skipReason }) => skipReason ?? []));

@@ -17,6 +17,7 @@ import { variantOf } from "../results/variant.js";
 import { cellNotes, urgentNotes } from "./cell-notes.js";
 import { answer, closingLines } from "./findings/answer.js";
 import { mainRates } from "./findings/main-rates.js";
+import { bindingCommands, nodeNotes } from "./findings/node-findings.js";
 import { serverConstants } from "./findings/server-constants.js";
 import { resultRows } from "./result-csv.js";
 import { briefFacts, headerAlerts, headerFacts } from "./result-header.js";
@@ -50,6 +51,7 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
   const rates = mainRates(document);
   const answers = answer(document, screen.isVerbose ? undefined : rowsInBrief(document));
   const lines = serverConstants(document);
+  const binding = bindingCommands(document);
   const constants: Block | null = lines === null ? null : { type: "code", language: "sh", text: lines };
   return {
     command: "",
@@ -74,6 +76,19 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
       environment(headerFacts(document), briefFacts(document)),
       ...tables(cutoffGrids(document)),
       ...(constants === null ? [] : [section("For inference servers, to paste:", [constants], true)]),
+      ...(binding === null
+        ? []
+        : [
+            section(
+              "To bind programs, to paste:",
+              [{ type: "code", language: "sh", text: binding } as const],
+              true,
+            ),
+          ]),
+      ...nodeNotes(document).flatMap((one) => {
+        const blocks = texts("note", [one]);
+        return one.tone === "muted" ? details(blocks) : blocks;
+      }),
       ...cellGrids(document).map(({ isDetail, ...grid }): Block => {
         const table: Block = { type: "table", grid };
         return isDetail ? { ...table, isDetail } : table;

@@ -146,6 +146,8 @@ export const termGroups: readonly TermGroup[] = [
     title: "Everything at once",
     terms: [
       term("at once", "all devices copy at the same time (--together)"),
+      term("sysfs", "the NUMA node that the system names for the device; - for none, as in many VMs"),
+      term("CPUs", "the NUMA node of the CPUs that ask for the copies; nearest: next to the memory"),
       term("of alone", "the rate as a share of the same cell's rate alone"),
       term(["path"], "the way from one GPU to another"),
       term("write", "the GPU that has the data sends them"),

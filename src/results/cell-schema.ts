@@ -123,6 +123,9 @@ export const variantSchema = z.object({
   blockWay: z.enum(blockWays).optional(),
   /** Number of multiprocessors for way `kernel`; absent for as many as help. */
   blockSms: count.optional(),
+  /** The NUMA nodes of the threads and of the host memory; absent for the device's own, or what --numa says. */
+  cpuNode: count.optional(),
+  memoryNode: count.optional(),
 });
 
 /** The parameters of a cell: those that its id names. */
@@ -153,6 +156,8 @@ export const cellResultSchema = z.object({
       kind: z.enum(["base", "huge", "device"]),
       arenaBytes: count,
       hugePageBytes: count.nullable(),
+      /** Pages on each NUMA node, of a sample, if the memory of one was asked for; empty if the system hides it. */
+      ofNodes: z.array(z.object({ node: count, pages: count })).nullish(),
     })
     .nullable(),
   cachePool: z

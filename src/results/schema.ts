@@ -50,6 +50,17 @@ const hostSchema = z.object({
   container: z.string().nullable(),
 });
 
+const numaNodeSchema = z.object({
+  node: count,
+  /** CPUs of it that the process may use. */
+  cpus: z.array(count),
+  hasMemory: z.boolean(),
+  /** Whether the process may have memory of it. */
+  isAllowed: z.boolean(),
+  /** To each node, as in sysfs; empty if unknown. */
+  distances: z.array(count),
+});
+
 const deviceSchema = z.object({
   ordinal: count,
   name: z.string(),
@@ -139,7 +150,7 @@ export const settingsSchema = z.object({
 
 function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]): z.ZodType {
   const { json, choices } = setting.kind;
-  const { type, isList, orWord } = json;
+  const { type, isList, orWords } = json;
   const types = {
     integer: count,
     number: nanoseconds,
@@ -148,7 +159,7 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
     object: z.record(z.string(), z.unknown()),
   };
   const one = isList ? z.array(types[type]) : types[type];
-  const value: z.ZodType = orWord === undefined ? one : z.union([z.literal(orWord), one]);
+  const value: z.ZodType = orWords === undefined ? one : z.union([z.literal(orWords), one]);
   return setting.default === null ? value.nullable().default(null) : value.default(setting.default);
 }
 
@@ -212,8 +223,8 @@ export const resultSchema = z.object({
       verify: z.union([z.literal("every"), z.boolean()]),
       seed: count,
       staging: z.object({ chunkBytes: count, slots: count }),
-      /** Where workers ran: "local" to each device, or the node of --numa. Absent in older results. */
-      numa: z.union([z.literal("local"), count]).nullish(),
+      /** Where workers ran: "local" to each device, "all" nodes, or the node of --numa. Absent in older results. */
+      numa: z.union([z.enum(["local", "all"]), count]).nullish(),
       cells: count,
       rounds: count,
       estimatedHostBytes: count,
@@ -225,6 +236,8 @@ export const resultSchema = z.object({
       settings: settingsSchema.nullish(),
     })
     .nullable(),
+  /** With `--numa all`: the machine's nodes, as the system shows them to the process. */
+  numaNodes: z.array(numaNodeSchema).nullish(),
   coldStart: z.array(coldStartSchema),
   /** Costs of starting the worker processes of a device; absent without any. */
   workerProcesses: z.array(workerProcessesSchema).nullish(),

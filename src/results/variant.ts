@@ -5,13 +5,16 @@ import type { BlockWayRecord } from "./cutoffs/cutoff-schema.js";
 
 /**
  * The kinds of cells: copies alone ("plain", by threads or by processes), on several devices at the same time, between
- * two devices, during a load, in chunks followed by kernels, or in scattered blocks. In the order of tables.
+ * two devices, during a load, in chunks followed by kernels, in scattered blocks, or with chosen NUMA nodes. In the
+ * order of tables.
  */
-export const variants = ["plain", "beside", "pipeline", "blocks", "together", "p2p"] as const;
+export const variants = ["plain", "beside", "pipeline", "blocks", "together", "p2p", "numa"] as const;
 export type Variant = (typeof variants)[number];
 
 /** The kind of a cell. */
-export function variantOf({ together, peer, beside, chunks, blockBytes }: VariantFields): Variant {
+export function variantOf(cell: VariantFields): Variant {
+  const { together, peer, beside, chunks, blockBytes, memoryNode } = cell;
+  if (memoryNode !== undefined) return "numa";
   if (peer !== undefined) return "p2p";
   if (together !== undefined) return "together";
   if (beside !== undefined) return "beside";
@@ -29,7 +32,7 @@ export function isPlain(cell: VariantFields): boolean {
  * plain cells. The devices and the number of chunks do not matter.
  */
 export function variantName(cell: VariantFields): string {
-  const { workerKind, together, path, beside, chunks, blockWay } = cell;
+  const { workerKind, together, path, beside, chunks, blockWay, memoryNode } = cell;
   return [
     ...(workerKind === "process" ? [workerKind] : []),
     ...(together === undefined ? [] : ["together"]),
@@ -37,6 +40,7 @@ export function variantName(cell: VariantFields): string {
     ...(beside === undefined ? [] : [`beside ${beside}`]),
     ...(chunks === undefined ? [] : ["pipeline"]),
     ...(blockWay === undefined ? [] : [`blocks ${blockWay}`]),
+    ...(memoryNode === undefined ? [] : ["numa"]),
   ].join(" ");
 }
 
@@ -48,11 +52,13 @@ export function isSteady(cell: VariantFields & { memory: string }): boolean {
   return steadyMemories.includes(cell.memory) && isPlain(cell);
 }
 
+const keptAlone: readonly (keyof VariantFields)[] = ["workerKind", "peer", "path", "cpuNode", "memoryNode"];
+
 /** The id of the cell with the rate of this one alone: the same workers, alone and in whole copies. */
 export function idOfAlone(cell: Cell): string {
   const alone = { ...cell };
   for (const key of variantKeys) {
-    if (key !== "workerKind" && key !== "peer" && key !== "path") delete alone[key];
+    if (!keptAlone.includes(key)) delete alone[key];
   }
   return cellId(alone);
 }

@@ -180,5 +180,5 @@ function editDistance(a: string, b: string): number {
 /** The copies to compare: none, those that no later one of the visit overwrote, or every one. */
 export type Verifying = boolean | "every";
 
-/** "local" is each device's own NUMA node; a number is that of a node. */
-export type NumaChoice = "local" | number;
+/** "local" is each device's own NUMA node, "all" compares the nodes; a number is that of a node. */
+export type NumaChoice = "local" | "all" | number;

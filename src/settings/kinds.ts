@@ -35,7 +35,7 @@ export const sizes: Kind<readonly number[], List<Quantity>> = {
 export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
   ...sizes,
   allowed: "sizes such as 4KiB or 4KiB..1MiB*4, or auto",
-  json: { type: "integer", isList: true, orWord: "auto" },
+  json: { type: "integer", isList: true, orWords: ["auto"] },
   read: (given) => (listEntries(given).join() === "auto" ? "auto" : readSizes(given)),
 };
 
@@ -80,7 +80,7 @@ export const moment: Kind<string, string> = {
 /** Duration of a training step in nanoseconds, or "auto" for about a ResNet-50's. */
 export const stepTime: Kind<number | "auto", string> = {
   ...duration,
-  json: { type: "number", orWord: "auto" },
+  json: { type: "number", orWords: ["auto"] },
   read: (given) => (given === "auto" ? given : parseTime(String(given))),
 };
 
@@ -203,7 +203,7 @@ export const cellPatterns: Kind<readonly string[], List<string>> = {
 export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   form: "list",
   allowed: "devices such as 0, or all",
-  json: { type: "integer", isList: true, orWord: "all" },
+  json: { type: "integer", isList: true, orWords: ["all"] },
   read: (given) => {
     const entries = listEntries(given);
     if (entries.join() === "all") return "all";
@@ -218,13 +218,13 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
 /** Where workers run and allocate memory. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
-  allowed: "local or a node's number",
-  json: { type: "integer", orWord: "local" },
+  allowed: "local, all or a node's number",
+  json: { type: "integer", orWords: ["local", "all"] },
   read: (given) => {
-    if (given === "local") return given;
+    if (given === "local" || given === "all") return given;
     if (/^\d{1,4}$/.test(String(given))) return Number(given);
     throw new PinbenchError("usage", `"${given}" is not a NUMA node.`, {
-      hint: "Write local, or a node's number such as 0.",
+      hint: "Write local, all, or a node's number such as 0.",
     });
   },
 };
@@ -269,7 +269,7 @@ export const verifying: Kind<Verifying, Verifying | "last"> = {
   form: "switch",
   allowed: "true, false, last or every",
   choices: ["last", "every"],
-  json: { type: "boolean", orWord: "every" },
+  json: { type: "boolean", orWords: ["every"] },
   read: (given) => {
     if (given === "last") return true;
     if (given === "every" || typeof given === "boolean") return given;

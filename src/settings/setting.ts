@@ -8,11 +8,11 @@ export interface Kind<Value, Given> {
   /** Completes "must be …" in messages. */
   readonly allowed: string;
   readonly choices?: readonly string[];
-  /** The type of its value in JSON: a list of it with `isList`; otherwise this word. */
+  /** The type of its value in JSON: a list of it with `isList`; otherwise one of these words. */
   readonly json: {
     readonly type: "integer" | "number" | "boolean" | "string" | "object";
     isList?: true;
-    orWord?: string;
+    orWords?: readonly string[];
   };
   /** Throws a usage error for a value that makes no sense. */
   read(given: Given): Value;

@@ -222,10 +222,15 @@ export const measuringSettings = {
     "size of the last-level cache, if the system misreports it (as VMs do)",
     kind.size,
   ),
-  numa: setting("--numa <node>", "local, or the node to run on and take memory from", kind.numaNode, {
-    default: "local",
-    showsDefault: true,
-  }),
+  numa: setting(
+    "--numa <node>",
+    "local, the node to run on and take memory from, or all to compare them",
+    kind.numaNode,
+    {
+      default: "local",
+      showsDefault: true,
+    },
+  ),
 } as const;
 
 /** What to measure and how. */

@@ -79,14 +79,28 @@ describe("copies to a device that are slow", () => {
   });
 });
 
+const treeOfTwoNodes = {
+  "proc/self/status": "Cpus_allowed_list:\t0-3",
+  "sys/devices/system/node/online": "0-1",
+  "sys/devices/system/node/node0/cpulist": "0-1",
+  "sys/devices/system/node/node1/cpulist": "2-3",
+  [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
+};
+
+it("copies of a device that is not slow are measured with each NUMA node too, those without CPUs included", async () => {
+  const root = fixtureRoot({ ...treeOfTwoNodes, "sys/devices/system/node/node1/cpulist": "" });
+  const opened: string[] = [];
+  const openSession: OpenSession = async ({ cpus, numaNode }) => {
+    opened.push(`node ${numaNode}, CPUs ${cpus.join()}`);
+    return new FakeSession(() => usualNs);
+  };
+  const { nodes } = await examined(openSession, root, false);
+  expect(nodes.map(({ node }) => node)).toEqual([0, 1]);
+  expect(opened).toContain("node 1, CPUs 0,1");
+});
+
 it("copies of a slow device are measured from the CPUs of each NUMA node", async () => {
-  const root = fixtureRoot({
-    "proc/self/status": "Cpus_allowed_list:\t0-3",
-    "sys/devices/system/node/online": "0-1",
-    "sys/devices/system/node/node0/cpulist": "0-1",
-    "sys/devices/system/node/node1/cpulist": "2-3",
-    [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
-  });
+  const root = fixtureRoot(treeOfTwoNodes);
   const opened: string[] = [];
   const openSession: OpenSession = async ({ cpus, numaNode }) => {
     opened.push(`node ${numaNode}, CPUs ${cpus.join()}`);

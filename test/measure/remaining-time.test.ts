@@ -34,7 +34,10 @@ class SimulatedRun {
     for (let round = 0; round < 6; ++round) {
       for (const progress of this.cells) {
         this.time.note({ kind: "visit", progress, round }, this.nowNs);
-        this.#pass(this.#slowness * this.#visitNs(progress));
+        if (round === 0) this.#pass(this.#slowness * this.#speed.calibrationNs);
+        const visitNs = this.#slowness * this.#visitNs(progress);
+        this.#pass(visitNs);
+        progress.visitNsPerSample = visitNs;
         takeSample(progress, round);
       }
       this.time.note({ kind: "round", round }, this.nowNs);
@@ -45,9 +48,13 @@ class SimulatedRun {
   }
 
   #visitNs({ cell }: CellProgress): number {
-    const { settings, stopping, speedFacts } = this.#plan;
+    const { settings, stopping } = this.#plan;
     const timing = { ...stopping, verify: settings.verify };
-    return cellTime(cell, timing, machineSpeed(speedFacts)).firstNs / 6;
+    return (cellTime(cell, timing, this.#speed).firstNs - this.#speed.calibrationNs) / 6;
+  }
+
+  get #speed() {
+    return machineSpeed(this.#plan.speedFacts);
   }
 
   #pass(ns: number): void {
@@ -99,10 +106,11 @@ describe("what is left of a run", () => {
   });
 
   it.each([
-    ["all of their first samples", { budgetNs: 1e6 }],
-    ["more than these", { budgetNs: 3600 * seconds, precision: 0.05 }],
-    ["a fixed count", { samplesPerCell: 100 }],
-  ])("is what the plan says of two devices that copy together, for %s", (_, given) => {
+    ["all of their first samples", { budgetNs: 1e6 }, false],
+    ["more than these", { budgetNs: 3600 * seconds, precision: 0.05 }, false],
+    ["a fixed count", { samplesPerCell: 100 }, false],
+    ["emulated ones, which share CPUs", { samplesPerCell: 100 }, true],
+  ])("is what the plan says of two devices that copy together, for %s", (_, given, emulated) => {
     const devices = [h200, { ...h200, ordinal: 1 }];
     const request = {
       sizesBytes: [MiB],
@@ -110,11 +118,28 @@ describe("what is left of a run", () => {
       devices: [0, 1],
       together: true,
     } as const;
-    const both = planOf({ ...request, ...given }, { devices });
+    const both = planOf({ ...request, ...given }, { devices, emulated, cpusUsable: 2 });
     const { cells, time, nowNs } = new SimulatedRun(both, 1);
     expect(cells.some(({ cell }) => cell.together?.length === 2)).toBe(true);
     const { durationNs, startNs } = both.estimate;
     expect(time.leftNs(nowNs) / (durationNs - startNs)).toBeCloseTo(1, 6);
+  });
+
+  it("does not expect the calibrations of a first visit again", () => {
+    const devices = Array.from({ length: 8 }, (_, ordinal) => ({ ...h200, ordinal }));
+    const given = { sizesBytes: [MiB], memory: ["pinned"], directions: ["h2d"], workers: [1] } as const;
+    const plan = planOf({ ...given, devices: "all", together: true, samplesPerCell: 6 }, { devices });
+    const run = new SimulatedRun(plan, 1);
+    const party = run.cells.filter(({ cell }) => cell.together !== undefined);
+    for (const progress of run.cells) if (!party.includes(progress)) progress.outcome = "converged";
+    run.time.note({ kind: "visit", progress: party[0]!, round: 0 }, run.nowNs);
+    for (const progress of party) {
+      takeSample(progress, 0);
+      progress.visitNsPerSample = 0.1 * seconds;
+    }
+    const afterNs = run.nowNs + 8 * 2 * seconds + 0.1 * seconds;
+    run.time.note({ kind: "round", round: 0 }, afterNs);
+    expect(run.time.leftNs(afterNs + 60 * seconds)).toBeLessThan(1 * seconds);
   });
 
   it("has half of the set-up once one of two devices is done, and none once both that copy together are open", () => {

@@ -67,6 +67,7 @@ async function runOn(
     host: buildHost(),
     createRendezvous: () => ({ path: "", reset: () => undefined, cancel: () => undefined }),
     backend,
+    root: "/",
     sharing: (options.sharing ?? null) as DeviceSharing | null,
     plan: planOf({ ...small, ...options.plan, devices: options.selected ?? [0] }, { devices }),
   });
@@ -285,7 +286,13 @@ describe("a run", () => {
     const session = new FakeSession();
     session.reserveHost = (async (kind: string) => {
       if (kind === "pinned") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-      return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null };
+      return {
+        bytes: MiB,
+        allocateNs: 0,
+        fillNs: 0,
+        hugePageBytes: null,
+        pagesOfNode: [{ node: 0, pages: 1 }],
+      };
     }) as FakeSession["reserveHost"];
     const document = await runOn(() => session);
     expect(document.run.status).toBe("complete");

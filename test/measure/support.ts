@@ -147,7 +147,7 @@ export class FakeSession implements NativeSession {
   }
 
   async reserveHost(): Promise<ArenaReport> {
-    return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null };
+    return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
   }
   async reserveDevice(): Promise<ArenaReport> {
     return this.reserveHost();

@@ -199,6 +199,18 @@ describe("the estimate", () => {
     expect(leastNs({ together: true }) / leastNs({})).toBeCloseTo(1.5, 1);
   });
 
+  it("of the duration has emulated devices that copy together share the CPUs too", () => {
+    const devices = Array.from({ length: 8 }, (_, ordinal) => ({ ...h200, ordinal }));
+    const given = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
+    const leastNs = (cpusUsable: number, together: boolean) =>
+      planOf(
+        { ...given, samplesPerCell: 1000, devices: "all", together },
+        { devices, emulated: true, cpusUsable },
+      ).estimate.leastDurationNs;
+    expect(leastNs(2, true) / leastNs(2, false)).toBeCloseTo(1 + 1 / 1.4, 1);
+    expect(leastNs(64, true) / leastNs(64, false)).toBeCloseTo(1 + 1 / 8, 1);
+  });
+
   it("of the duration with a fixed count of samples knows no budget", () => {
     const few = planOf({ samplesPerCell: 10 }).estimate;
     expect(few.mostDurationNs).toBe(few.durationNs);

@@ -32,6 +32,7 @@ export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
     kernelsOff: null,
     eventTimerOff: null,
     batchCopiesOff: null,
+    numaPlaces: [],
     ...changes,
   };
 }

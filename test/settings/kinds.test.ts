@@ -17,8 +17,8 @@ const turns = kind.count("number of turns", 2, 64);
 const colour = kind.choice(["red", "blue"]);
 
 /** Whether a value has the form that a kind says its values have in JSON. */
-function fits({ type, isList, orWord }: Kind<unknown, never>["json"], value: unknown): boolean {
-  if (value === orWord) return true;
+function fits({ type, isList, orWords }: Kind<unknown, never>["json"], value: unknown): boolean {
+  if (typeof value === "string" && orWords?.includes(value)) return true;
   if (isList) return Array.isArray(value) && value.every((one) => fits({ type }, one));
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
@@ -120,7 +120,7 @@ describe("a setting's kind refuses", () => {
     ["a device's name", kind.devices, "0,gpu1", '"gpu1" is not a device number. Write for example 0 or 0,1'],
     ["a device with a unit", kind.devices, "1x", '"1x" is not a device number.'],
     ["all devices and one", kind.devices, "all,1", '"all" is not a device number.'],
-    ["a node's name", kind.numaNode, "n1", '"n1" is not a NUMA node. Write local, or a node\'s number'],
+    ["a node's name", kind.numaNode, "n1", '"n1" is not a NUMA node. Write local, all, or a node\'s number'],
     ["a node with a unit", kind.numaNode, "1n", '"1n" is not a NUMA node.'],
     ["a number as text", kind.text, 7, "7 is not text."],
     ["text as a switch", kind.trueOrFalse, "yes", '"yes" is not true or false.'],

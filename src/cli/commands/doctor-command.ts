@@ -1,5 +1,5 @@
 import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
-import { diagnoseMachine, prepareExamination, rootOf } from "../../doctor/diagnose-machine.js";
+import { diagnoseMachine, prepareExamination } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { readSiteReference } from "../../doctor/expectation.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
@@ -46,7 +46,7 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
       const document = await interruption.unlessAborted(diagnosing);
       if (document === null) return null;
       const finish = () =>
-        bundle === null ? undefined : writeBundle(bundle, document, rootOf(turn.prepared), flags);
+        bundle === null ? undefined : writeBundle(bundle, document, turn.prepared.root, flags);
       return { document, saysSomething: true, finish };
     },
     exitCode: (document) => {

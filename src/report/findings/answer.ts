@@ -21,6 +21,7 @@ import {
   workersOnPageable,
 } from "./finding-topics.js";
 import { preliminaryRates } from "./main-rates.js";
+import { nodeSentences } from "./node-findings.js";
 import { steadyUnevenNotes } from "./uneven-cells.js";
 import { mainVariantFindings, variantFindings } from "./variant-findings.js";
 
@@ -36,6 +37,7 @@ export function answer(
   const sentences = [
     ...answersOnCopies(document).map(({ text, device }) => ({ text, devices: [device] })),
     ...mainLines(document).map(({ text, cells }) => ({ text, devices: devicesOf(cells ?? []) })),
+    ...nodeSentences(document).map((text) => ({ text, devices: [] })),
   ];
   const prefixes = sentences.map(({ devices }) => circumstances(document, devices));
   // A prefix is printed once, and holds until the next one.

@@ -5,6 +5,7 @@ import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName, directionTitle } from "../../results/naming/wording.js";
+import { isLocal, placedCells } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { idOfAlone } from "../../results/variant.js";
 import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
@@ -13,7 +14,7 @@ import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
 import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells } from "./cell-points.js";
 
-/** The rates of devices at once, each next to its rate alone, and the rates of pairs of devices. */
+/** The rates of devices at once, each next to its rate alone, of pairs of devices, and by NUMA node. */
 export function severalDevicesCharts(document: ResultDocument): BarChart[] {
   const groups = groupCells(document);
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
@@ -26,6 +27,7 @@ export function severalDevicesCharts(document: ResultDocument): BarChart[] {
       document,
       groups.filter(({ variant }) => variant === "p2p"),
     ),
+    ...nodeCharts(document),
   ];
 }
 
@@ -144,5 +146,45 @@ function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): Bar
         groups: some.map(({ name, style, bars }) => ({ name, style, bars })),
       };
     });
+  });
+}
+
+/** The rates with the memory of each NUMA node, with the CPUs nearest to it: a group of bars for each device and memory. */
+function nodeCharts(document: ResultDocument): BarChart[] {
+  const placed = placedCells(document);
+  const local = placed.filter((cell) => isLocal(cell, placed));
+  const kinds = groupBy(local, ({ direction, mode, timer, cache }) =>
+    [direction, mode, timer, cache].join("/"),
+  );
+  return [...kinds.values()].flatMap((all) => {
+    const cells = mainCells(all) as typeof local;
+    const [first] = cells;
+    if (first === undefined) return [];
+    const { direction, mode, sizeBytes, workers } = first;
+    const ofDevices = groupBy(cells, ({ device, memory }) => `${device}/${memory}`);
+    const groups = [...ofDevices.values()].flatMap((members): BarGroup[] => {
+      const [{ device, memory }] = members as [(typeof members)[number]];
+      const bars = members
+        .toSorted(
+          (a, b) => a.memoryNode - b.memoryNode || (a.together?.length ?? 0) - (b.together?.length ?? 0),
+        )
+        .flatMap((cell) => {
+          const when = cell.together === undefined ? "" : ", all at once";
+          return barOf(cell, wholeOf(direction), { name: `node ${cell.memoryNode}${when}` });
+        });
+      const name = `device ${device}, ${memory}`;
+      return bars.length === 0 ? [] : [{ name, style: memories.indexOf(memory), bars }];
+    });
+    if (groups.length === 0) return [];
+    return [
+      {
+        kind: "bars",
+        name: chartName(document, first, { before: [direction], shows: "by-node", ofAllDevices: true }),
+        title: `${directionTitle[direction]} by NUMA node of the memory: ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${clockSuffix(first)}`,
+        description: describeBars(groups),
+        value: barAxis(mode),
+        groups,
+      },
+    ];
   });
 }

@@ -24,7 +24,7 @@ import {
   labelColumns,
   rowLabels,
 } from "./cell-group.js";
-import { peerGrid, togetherGrid } from "./several-devices-grids.js";
+import { nodeGrid, peerGrid, togetherGrid } from "./several-devices-grids.js";
 
 /**
  * The tables of a result: one for each device, direction, mode, timer and cache state; those of variants follow the
@@ -37,7 +37,8 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   const groups = groupCells(document);
   const isPlain = groups.every(({ variant }) => variant === "plain");
   return groups.flatMap((group) => {
-    const grids = gridsOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
+    const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
+    const grids = gridsOf(group, { precision, aloneOf, devices: document.devices });
     return grids.map(({ footnote, ...rest }, index) => {
       // The explanation of a kind of table appears once; below each plain table there is what its own controls show.
       const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
@@ -45,7 +46,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
       return {
         caption: group.title,
         ...rest,
-        ...keyRowsOf(rest),
+        ...(rest.keyRows === undefined ? keyRowsOf(rest) : {}),
         ...(isPlain && document.devices.length === 1
           ? {
               joins: {
@@ -123,6 +124,8 @@ function gridsOf(group: CellGroup, context: GridContext): Grid[] {
       return [pipelineGrid(group, context)];
     case "blocks":
       return blockGrids(group, context);
+    case "numa":
+      return [nodeGrid(group, context)];
     case "plain":
       return group.direction === "bidir"
         ? [bidirGrid(group, context.precision)]

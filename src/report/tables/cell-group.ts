@@ -42,6 +42,7 @@ export interface GroupRow {
 export interface GridContext {
   /** The requested precision of the run, as a relative half-width. */
   precision: number;
+  devices: readonly DeviceRecord[];
   /** The cell with the rate of another one alone; undefined if it was not planned. */
   aloneOf: (cell: CellResult) => CellResult | undefined;
 }
@@ -90,6 +91,7 @@ function titles(document: ResultDocument, cells: readonly CellResult[]) {
   const isVaried = (key: "timer" | "cache" | "workers", some = cells) =>
     new Set(some.map((cell) => cell[key])).size > 1;
   const [variesTimer, variesCache] = [isVaried("timer"), isVaried("cache")];
+  const variesWorkers = isVaried("workers");
   const peerCells = cells.filter(({ direction }) => direction === "p2p");
   const variesPeerWorkers = isVaried("workers", peerCells);
   return (first: CellResult, unit: string): string => {
@@ -99,11 +101,14 @@ function titles(document: ResultDocument, cells: readonly CellResult[]) {
     const ofDevice = document.devices.length > 1 ? `Device ${device}: ` : "";
     const ofAll = together === undefined ? "" : `Devices ${listed(together.map(String))} at once: `;
     return [
-      (variant === "together" ? ofAll : variant === "p2p" ? "" : ofDevice) + subject,
+      (variant === "together" ? ofAll : variant === "p2p" || variant === "numa" ? "" : ofDevice) + subject,
       ...(chunks === undefined ? [] : ["in chunks with a kernel behind each"]),
       ...(variant === "blocks" ? ["in scattered blocks"] : []),
-      ...(variant === "p2p" ? [formatSize(sizeBytes)] : []),
-      ...(variant === "p2p" && variesPeerWorkers ? [counted(workers, "worker")] : []),
+      ...(variant === "numa" ? ["by NUMA node of the memory"] : []),
+      ...(variant === "p2p" || variant === "numa" ? [formatSize(sizeBytes)] : []),
+      ...((variant === "p2p" && variesPeerWorkers) || (variant === "numa" && variesWorkers)
+        ? [counted(workers, "worker")]
+        : []),
       unit,
       ...(variesTimer ? [timer === "event" ? "event timer" : "wall clock"] : []),
       ...(variesCache ? [`${cache} cache`] : []),
@@ -137,7 +142,7 @@ function rowsOf(members: readonly CellResult[]): GroupRow[] {
  */
 function tableKey(cell: CellResult): (number | string)[] {
   const variant = variantOf(cell);
-  const ofSeveral = variant === "together" || variant === "p2p";
+  const ofSeveral = variant === "together" || variant === "p2p" || variant === "numa";
   const [place, device] = ofSeveral ? [variants.indexOf(variant), 0] : [0, cell.device];
   return [
     place,
@@ -148,8 +153,8 @@ function tableKey(cell: CellResult): (number | string)[] {
     caches.indexOf(cell.cache),
     variants.indexOf(variant),
     cell.beside === undefined ? 0 : besides.indexOf(cell.beside),
-    ...(variant === "p2p" ? [cell.sizeBytes, cell.workers] : []),
-    cell.together?.join("-") ?? "",
+    ...(variant === "p2p" || variant === "numa" ? [cell.sizeBytes, cell.workers] : []),
+    variant === "numa" ? "" : (cell.together?.join("-") ?? ""),
   ];
 }
 

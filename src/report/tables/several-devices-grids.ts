@@ -1,5 +1,13 @@
 import { formatGBps } from "../../draw/numbers.js";
-import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "../../draw/report.js";
+import {
+  blank,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  numberColumn,
+  wordColumn,
+} from "../../draw/report.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import {
   absentFigure,
@@ -9,7 +17,8 @@ import {
   shareOfSpeed,
 } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
-import { peerPaths } from "../../settings/choices.js";
+import type { PlacedCell } from "../../results/nodes/node-rates.js";
+import { memories, peerPaths } from "../../settings/choices.js";
 import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
 
 const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
@@ -114,4 +123,60 @@ export function peerGrid({ rows }: CellGroup, { precision }: GridContext): Grid 
     ]);
   });
   return { columns, rows: filled, labels: 2, footnote: pathsNote };
+}
+
+const nodesNote =
+  "rows by device, memory and the node of the CPUs; columns by the node of the memory. sysfs: the node that the system names";
+
+/** Rows by device, kind of memory and the CPUs' node, alone and at once; a column for the memory of each node. */
+export function nodeGrid({ direction, mode, rows }: CellGroup, { precision, devices }: GridContext): Grid {
+  const members = rows.flatMap((row) => row.members) as PlacedCell[];
+  const nodes = [...new Set(members.map(({ memoryNode }) => memoryNode))].sort((a, b) => a - b);
+  const columns = [
+    numberColumn("device"),
+    wordColumn("sysfs"),
+    wordColumn("memory"),
+    wordColumn("CPUs"),
+    wordColumn(""),
+    ...nodes.map((node) => numberColumn("node", String(node))),
+  ];
+  const touched = (memory: CellResult["memory"]) => memory === "pageable" || memory === "staged";
+  const lines = groupBy(members, ({ device, memory, cpuNode, together }) =>
+    [device, memory, touched(memory) ? cpuNode : "", together === undefined ? 0 : 1].join("/"),
+  );
+  const ordered = [...lines.values()].toSorted(
+    ([a], [b]) =>
+      a!.device - b!.device ||
+      memories.indexOf(a!.memory) - memories.indexOf(b!.memory) ||
+      (touched(a!.memory) ? a!.cpuNode - b!.cpuNode : 0) ||
+      Number(a!.together !== undefined) - Number(b!.together !== undefined),
+  );
+  const filled = ordered.flatMap((cells) =>
+    movedIn(direction, mode).map((moved): Figure[] => {
+      const [{ device, memory, cpuNode, together }] = cells as [PlacedCell];
+      const sysfs = devices.find(({ ordinal }) => ordinal === device)?.numaNode;
+      return [
+        figure(String(device)),
+        figure(sysfs == null ? "-" : `node ${sysfs}`),
+        figure(memory),
+        figure(touched(memory) ? `node ${cpuNode}` : "nearest"),
+        figure(
+          [together === undefined ? "alone" : "at once", ...(moved === direction ? [] : [moved])].join(" "),
+        ),
+        ...nodes.map((node) => {
+          const cell = cells.find(({ memoryNode }) => memoryNode === node);
+          return cell === undefined ? absentFigure : medianFigure(cell, moved, precision);
+        }),
+      ];
+    }),
+  );
+  const isKey = (row: readonly Figure[]) => row[3]!.text === "nearest";
+  const keyRows = filled.flatMap((row, i) => (isKey(row) ? [i] : []));
+  return {
+    columns,
+    rows: filled,
+    labels: 5,
+    footnote: nodesNote,
+    ...(keyRows.length === 0 ? {} : { keyRows, coreRows: keyRows }),
+  };
 }

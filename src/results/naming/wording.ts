@@ -130,7 +130,7 @@ type Varying = Readonly<Record<"device" | "timer" | "cache" | "together", boolea
 
 function partsOf(cell: Cell, varies: Varying): CellNameParts {
   const { device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
-  const { workerKind, together, peer, path, beside, chunks, blockBytes } = cell;
+  const { workerKind, together, peer, path, beside, chunks, blockBytes, cpuNode, memoryNode } = cell;
   const way = blockWayOf(cell);
   const isBetween = peer !== undefined;
   const name = direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction];
@@ -147,6 +147,8 @@ function partsOf(cell: Cell, varies: Varying): CellNameParts {
       ...(beside === undefined ? [] : [`beside ${beside}`]),
       ...(chunks === undefined ? [] : [`in ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`]),
       ...(way === null ? [] : [blockWayText(way)]),
+      ...(memoryNode === undefined ? [] : [`node ${memoryNode}`]),
+      ...(cpuNode === memoryNode ? [] : [`CPUs of ${cpuNode}`]),
       ...(varies.timer ? [timer === "wall" ? "wall clock" : "event timer"] : []),
       ...(varies.cache ? [cache] : []),
     ].join(" "),

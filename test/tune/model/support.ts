@@ -114,7 +114,7 @@ export class FakeDriver {
   }
 
   #session(): NativeSession {
-    const report = { bytes: 0, allocateNs: 0, fillNs: 0, hugePageBytes: null };
+    const report = { bytes: 0, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
     const part: Partial<NativeSession> = {
       opening: {
         contextNs: 0,

@@ -1,0 +1,89 @@
+import { PinbenchError } from "../errors.js";
+import { allowedCpus, parseCpuList, usableCpuCount } from "./cpus.js";
+import { fieldOf, readText } from "./files.js";
+import { cpusOfNode, numaNodes, type Placement } from "./topology.js";
+
+/** A NUMA node as the system shows it to this process. */
+export interface NumaNode {
+  node: number;
+  /** Those that this process may use; empty also for a node without CPUs. */
+  cpus: number[];
+  hasMemory: boolean;
+  /** Whether this process may have memory of it. */
+  isAllowed: boolean;
+  /** To each node, as in sysfs: 10 for itself; empty if unknown. */
+  distances: number[];
+}
+
+/** The online nodes, ascending. */
+export function readNumaNodes(root = "/"): NumaNode[] {
+  const usable = new Set(allowedCpus(root));
+  const withMemory = parseCpuList(readText(root, "sys/devices/system/node/has_memory") ?? "") ?? [];
+  const list = fieldOf(readText(root, "proc/self/status"), "Mems_allowed_list");
+  const allowed = list === null ? null : parseCpuList(list);
+  return numaNodes(root).map((node) => ({
+    node,
+    cpus: (cpusOfNode(node, root) ?? []).filter((cpu) => usable.has(cpu)),
+    hasMemory: withMemory.length === 0 || withMemory.includes(node),
+    isAllowed: allowed?.includes(node) ?? true,
+    distances: (readText(root, `sys/devices/system/node/node${node}/distance`) ?? "")
+      .split(/\s+/)
+      .filter((text) => /^\d+$/.test(text))
+      .map(Number),
+  }));
+}
+
+/** Where copying threads run, and where their memory is. */
+export interface NumaPlace {
+  cpuNode: number;
+  memoryNode: number;
+}
+
+/** With more nodes than this, CPUs and memory are on one node, or as near as possible: n nodes have n² combinations. */
+const mostCrossedNodes = 4;
+
+/**
+ * The places to compare, each node's memory with its own CPUs first (of a node without CPUs, with the nearest ones); none if
+ * this process can have memory of one node only.
+ */
+export function numaPlaces(nodes: readonly NumaNode[]): NumaPlace[] {
+  const memoryNodes = nodes.filter(({ hasMemory, isAllowed }) => hasMemory && isAllowed);
+  const cpuNodes = nodes.filter(({ cpus }) => cpus.length > 0);
+  if (memoryNodes.length < 2 || cpuNodes.length === 0) return [];
+  const local = memoryNodes.map(({ node }) => ({ cpuNode: nearestCpus(node, nodes), memoryNode: node }));
+  if (memoryNodes.length > mostCrossedNodes) return local;
+  const crossed = local.flatMap(({ cpuNode: own, memoryNode }) =>
+    cpuNodes.flatMap(({ node: cpuNode }) => (cpuNode === own ? [] : [{ cpuNode, memoryNode }])),
+  );
+  return [...local, ...crossed];
+}
+
+/** Whether the place's CPUs are as near to its memory as possible: only these places matter to a device's own access. */
+export function isLocalPlace(place: NumaPlace, places: readonly NumaPlace[]): boolean {
+  return places.find(({ memoryNode }) => memoryNode === place.memoryNode)?.cpuNode === place.cpuNode;
+}
+
+function nearestCpus(node: number, nodes: readonly NumaNode[]): number {
+  const { distances } = nodes.find((one) => one.node === node)!;
+  const ordinals = nodes.map((one) => one.node);
+  const distanceTo = (other: number) =>
+    other === node ? 0 : (distances[ordinals.indexOf(other)] ?? Number.POSITIVE_INFINITY);
+  const [nearest] = nodes
+    .filter(({ cpus }) => cpus.length > 0)
+    .toSorted((a, b) => distanceTo(a.node) - distanceTo(b.node) || a.node - b.node);
+  return nearest!.node;
+}
+
+/** Throws a usage error if this process may not use the place's CPUs or memory. */
+export function placementAt({ cpuNode, memoryNode }: NumaPlace, root = "/"): Placement {
+  const nodes = readNumaNodes(root);
+  const cpus = nodes.find(({ node }) => node === cpuNode)?.cpus ?? [];
+  const memory = nodes.find(({ node }) => node === memoryNode);
+  if (cpus.length > 0 && memory?.hasMemory && memory.isAllowed) {
+    return { numaNode: memoryNode, cpus, threads: Math.min(usableCpuCount(root), cpus.length) };
+  }
+  const lacking = cpus.length === 0 ? `CPUs of NUMA node ${cpuNode}` : `memory of NUMA node ${memoryNode}`;
+  throw new PinbenchError("usage", `This process cannot use ${lacking}.`, {
+    hint: `The nodes are ${nodes.map(({ node }) => node).join(", ")}; a container or a scheduler may allow only some.`,
+  });
+}

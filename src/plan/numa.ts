@@ -1,0 +1,74 @@
+import { PinbenchError } from "../errors.js";
+import { isLocalPlace, type NumaPlace } from "../host/numa-nodes.js";
+import type { Cell } from "../results/cell-schema.js";
+import type { WorkerKind } from "../settings/choices.js";
+import { type Preset, presets } from "../settings/presets.js";
+import type { RunSettings } from "../settings/table.js";
+import { MiB } from "../settings/units.js";
+
+/*
+ * `--numa all`: each device's copies with the memory of every NUMA node, and with CPUs of other nodes than the memory's.
+ */
+
+/** What is compared: of one size that reaches the full rate, which many sessions have memory for. */
+export const numaPreset: Preset = {
+  ...presets.quick,
+  sizesBytes: [16 * MiB],
+  budgetNs: 20e9,
+  devices: "all",
+};
+
+/** Whether the nodes are compared; not for listed cells, which name theirs. */
+export function comparesNodes({ numa, cells }: Pick<RunSettings, "numa" | "cells">): boolean {
+  return numa === "all" && cells === null;
+}
+
+/** Throws a usage error for settings whose cells have no NUMA nodes of their own. */
+export function refuseBesideNodes(settings: RunSettings): void {
+  const { together, besides, pipelineChunks, blockSizesBytes, workerKinds } = settings;
+  const [flag] = [
+    ...(together && settings.origins.together !== undefined ? ["--together"] : []),
+    ...(besides.some((beside) => beside !== "none") ? ["--beside"] : []),
+    ...(pipelineChunks === null ? [] : ["--pipeline"]),
+    ...(blockSizesBytes === null ? [] : ["--blocks"]),
+    ...((workerKinds as readonly WorkerKind[]).includes("process") ? ["--worker-kind process"] : []),
+  ];
+  if (flag === undefined) return;
+  throw new PinbenchError("usage", `--numa all and ${flag} exclude each other.`, {
+    hint:
+      flag === "--together"
+        ? "--numa all measures all devices at once by itself."
+        : `Leave ${flag} out, or name one node, such as --numa 0.`,
+  });
+}
+
+/**
+ * A plain cell at each place, alone and on all devices, `ordinals`, at once. Whose CPUs ask for a copy matters only if they also
+ * touch the memory: pinned copies are measured with the CPUs nearest to it.
+ */
+export function cellsAtPlaces(plain: Cell, places: readonly NumaPlace[], ordinals: number[]): Cell[] {
+  const touchesMemory = plain.memory === "pageable" || plain.memory === "staged";
+  const together = ordinals.length > 1 ? { together: ordinals } : null;
+  return places
+    .filter((place) => touchesMemory || isLocalPlace(place, places))
+    .flatMap((place) => [
+      { ...plain, ...place },
+      ...(together === null || plain.mode === "latency" ? [] : [{ ...plain, ...together, ...place }]),
+    ]);
+}
+
+/** The place that a cell names; null if it names none. */
+export function placeOf({ cpuNode, memoryNode }: Pick<Cell, "cpuNode" | "memoryNode">): NumaPlace | null {
+  return cpuNode === undefined || memoryNode === undefined ? null : { cpuNode, memoryNode };
+}
+
+/** The places of these cells, each once, in their order; null for the place that cells without one have. */
+export function placesOf(cells: readonly Cell[]): (NumaPlace | null)[] {
+  const found = new Map(cells.map((cell) => [`${cell.cpuNode} ${cell.memoryNode}`, placeOf(cell)]));
+  return [...found.values()];
+}
+
+/** Whether a cell is measured at this place. */
+export function isAt(cell: Cell, place: NumaPlace | null): boolean {
+  return cell.cpuNode === place?.cpuNode && cell.memoryNode === place?.memoryNode;
+}

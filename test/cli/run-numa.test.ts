@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { emulatedNodes } from "../helpers/emulated-nodes.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+
+const all = ["--numa", "all", "--memory", "pinned", "--direction", "h2d"];
+
+/** The sentences at the end of the output of a small run on these nodes. */
+async function answerOn(machine: Parameters<typeof emulatedNodes>[0], more: readonly string[] = all) {
+  const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "256KiB", "--samples", "12"];
+  const { stdout, exitCode } = await callCli([...args, ...more], { env: emulatedNodes(machine) });
+  return { text: stdout.replaceAll(/\s+/g, " "), exitCode };
+}
+
+// So slow that a busy machine hardly adds to it.
+const [near, far] = [0.05, 0.004];
+
+describe("pinbench run --numa all", () => {
+  it("says that sysfs names the far node, what that costs and what to bind to", async () => {
+    const { text, exitCode } = await answerOn({ sysfs: [0], GBps: [[far, near]] });
+    expect(exitCode).toBe(0);
+    expect(text).toMatch(
+      /device 0 copies at \S+ GB\/s with memory of node 1 and \S+ with node 0, which sysfs names \(H2D, pinned, alone\): bind it to 1\./,
+    );
+    expect(text).toContain("numactl --cpunodebind=1 --membind=1 COMMAND");
+    expect(text).toContain("--numa-bind-nodes 1");
+    expect(text).toContain("--cpu-bind=map_ldom:1 --mem-bind=map_mem:1");
+  });
+
+  it("verifies where pages lie, and does not count memory of a full node", async () => {
+    const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];
+    const { text } = await answerOn({ sysfs: [0], GBps: [[near, far]], nodes });
+    expect(text).toContain("memory of node 1 was asked for, and the system gave pages of node 0");
+    expect(text).not.toContain("bind it to");
+  });
+
+  it("says that it could not verify it where the system hides it", async () => {
+    const { text } = await answerOn({ sysfs: [0], GBps: [[near, far]], refuse: ["move_pages"] });
+    expect(text).toContain("where the pages lie is not verified");
+  });
+
+  it("measures where a container refuses to choose the node, and leaves out CPUs apart from memory", async () => {
+    const more = ["--numa", "all", "--memory", "pageable,pinned", "--direction", "h2d"];
+    const { text, exitCode } = await answerOn(
+      { sysfs: [0], GBps: [[near, far]], refuse: ["set_mempolicy"] },
+      more,
+    );
+    expect(exitCode).toBe(0);
+    expect(text).toContain(
+      "the system refuses to choose the node of memory (set_mempolicy; containers need SYS_NICE)",
+    );
+    expect(text).toMatch(
+      /skipped: the system refuses to choose the node of memory \(set_mempolicy\) \(\d+ cells, pageable\)/,
+    );
+  });
+
+  it("uses memory of a node without CPUs from the nearest CPUs", async () => {
+    const nodes = [{ cpus: [0, 1] }, { cpus: [] }];
+    const { text } = await answerOn({ sysfs: [0], GBps: [[far, near]], nodes });
+    expect(text).toContain("node 1 has no CPU that this process may use");
+    expect(text).toContain("numactl --cpunodebind=0 --membind=1 COMMAND");
+    expect(text).not.toContain("vllm");
+  });
+
+  it("measures nothing on a machine with one node, and says so in one line", async () => {
+    const { text, exitCode } = await answerOn({ sysfs: [0], GBps: [[near]], nodes: [{ cpus: [0, 1] }] });
+    expect(exitCode).toBe(0);
+    expect(text).toContain(
+      "this machine has one NUMA node, node 0: there is nothing to compare, and nothing was measured",
+    );
+  });
+
+  it("measures one node after the other if memory does not suffice for all, and none once the budget is over", async () => {
+    const machine = { sysfs: [0], GBps: [[near, near]] };
+    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--budget", "1ms"];
+    const outcomesWith = async (...more: string[]) => {
+      const { stdout } = await callCli([...args, ...all, "--json", ...more], { env: emulatedNodes(machine) });
+      return (JSON.parse(stdout) as ResultDocument).cells.map(
+        ({ outcome, skipReason }) => skipReason ?? outcome,
+      );
+    };
+    expect(await outcomesWith()).toEqual([
+      expect.stringMatching(/budget|converged/),
+      expect.stringMatching(/budget|converged/),
+    ]);
+    expect(await outcomesWith("--max-pinned", "3MiB")).toEqual([
+      expect.stringMatching(/budget|converged/),
+      "the budget ended before the turn of these NUMA nodes",
+    ]);
+  });
+
+  it("measures each device, whatever the budget", async () => {
+    const env = emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, near]) });
+    const { document } = await callSmall([...all, "--mode", "latency", "--budget", "1ms"], env);
+    expect(document.cells.map(({ device, outcome }) => [device, outcome === "skipped"])).toEqual(
+      [0, 0, 1, 1].map((device) => [device, false]),
+    );
+  });
+
+  it("measures the other device if one cannot be opened", async () => {
+    const env = {
+      ...emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, far]) }),
+      PINBENCH_EMULATED_FAULTS: JSON.stringify([{ call: "cuDevicePrimaryCtxRetain", from: 2, result: 2 }]),
+    };
+    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
+    const { stdout, exitCode } = await callCli([...args, ...all, "--json"], { env });
+    expect(exitCode).toBe(4);
+    const { cells } = JSON.parse(stdout) as ResultDocument;
+    const outcomes = cells.map(({ device, memoryNode, together, outcome }) =>
+      [device, memoryNode, together === undefined ? "alone" : "at once", outcome].join(" "),
+    );
+    // The first device's session on the first node is the one that was opened.
+    expect(outcomes.filter((text) => !text.endsWith("failed"))).toEqual([
+      expect.stringMatching(/^0 0 alone (budget|converged)$/),
+      "0 0 at once skipped",
+    ]);
+  });
+
+  it("keeps nodes, places and pages in the document", async () => {
+    const env = emulatedNodes({ sysfs: [0], GBps: [[near, far]] });
+    const { document } = await callSmall([...all, "--sizes", "64KiB"], env);
+    expect(document.numaNodes?.map(({ node, cpus }) => [node, cpus])).toEqual([
+      [0, [0, 1]],
+      [1, [2, 3]],
+    ]);
+    expect(document.devices.map(({ numaNode }) => numaNode)).toEqual([0]);
+    for (const { memoryNode, placement, pages } of document.cells) {
+      expect(placement?.numaNode).toBe(memoryNode);
+      expect(pages?.ofNodes).toEqual([{ node: memoryNode, pages: expect.any(Number) }]);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+// A machine of several NUMA nodes: where memory lies, and what its copies take. Time is compared with what a
+// link must take, which no slow machine makes shorter.
+#include <chrono>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kBytes = 256 * kKiB;
+
+// 4 GB/s with the memory of node 0, 0.02 with that of node 1: 13 ms for a copy.
+Environment two_nodes(const std::string& more = "") {
+  return with_setting("NUMA",
+                      R"({"nodes": [{"cpus": [0]}, {"cpus": [1]}], "GBps": [[4, 0.02]])" + more + "}");
+}
+
+std::map<int, std::size_t> nodes_of_memory(const Environment& environment, HostMemoryKind kind, int node) {
+  SessionOptions options = session_options();
+  options.placement.cpus = {0};
+  options.placement.numa_node = node;
+  Session session(emulated_driver(environment), nullptr, options);
+  return session.reserve_host(kind, geometry_of(1, 1, kBytes)).pages_of_node;
+}
+
+double seconds_of_copy(const Environment& environment, int node) {
+  SessionOptions options = session_options();
+  options.placement.numa_node = node;
+  Session session(emulated_driver(environment), nullptr, options);
+  const auto geometry = geometry_of(1, 1, kBytes);
+  session.reserve_host(HostMemoryKind::kPinned, geometry);
+  session.reserve_device(geometry, false);
+  MeasureRequest request;
+  request.memory = CopyMemory::kPinned;
+  request.size_bytes = kBytes;
+  request.workers = 1;
+  request.warmup_bytes = 512;
+  request.buffers = 1;
+  request.copies_per_sample = 1;
+  request.samples = 1;
+  return session.measure(request).columns[0].duration_ns[0] / 1e9;
+}
+
+}  // namespace
+
+TEST_CASE("memory lies on the node that its session prefers, and copies take what its link takes") {
+  for (const int node : {0, 1}) {
+    CAPTURE(node);
+    const std::map<int, std::size_t> expected{{node, kBytes / 4096}};
+    CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPinned, node) == expected);
+  }
+  CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPageable, 1).count(1) == 1);
+  CHECK(seconds_of_copy(two_nodes(), 1) >= kBytes / 0.02e9 * 0.999);
+}
+
+TEST_CASE("what devices share limits copies in addition to their own links") {
+  const Environment environment = two_nodes(R"(, "shared": [{"GBps": 0.01, "devices": [0], "nodes": [0]}])");
+  CHECK(seconds_of_copy(environment, 0) >= kBytes / 0.01e9 * 0.999);
+}
+
+TEST_CASE("memory wanted of a full node comes from another one") {
+  const Environment environment =
+      with_setting("NUMA", R"({"nodes": [{}, {"full": true}], "GBps": [[1, 1]]})");
+  SessionOptions options = session_options();
+  options.placement.numa_node = 1;
+  Session session(emulated_driver(environment), nullptr, options);
+  CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, kBytes)).pages_of_node.count(0) == 1);
+}
+
+TEST_CASE(
+    "a node cannot be preferred where the machine refuses it, and its pages are not told where it hides "
+    "them") {
+  CHECK_THROWS_WITH_AS(
+      nodes_of_memory(two_nodes(R"(, "refuse": ["set_mempolicy"])"), HostMemoryKind::kPinned, 1),
+      "memory of NUMA node 1 cannot be preferred: Operation not permitted", Error);
+  CHECK(nodes_of_memory(two_nodes(R"(, "refuse": ["move_pages"])"), HostMemoryKind::kPinned, 1).empty());
+}
+
+TEST_CASE("nodes that make no sense are refused, with the reason") {
+  const auto complaint = [](const std::string& text) {
+    const EmulatedLibrary library;
+    CHECK(library.initialize(with_setting("NUMA", text)) == cu::kErrorInvalidValue);
+    const char* description = nullptr;
+    library.getErrorString(cu::kErrorInvalidValue, &description);
+    return std::string(description);
+  };
+  CHECK(complaint("[]").ends_with("it must be an object"));
+  CHECK(complaint(R"({"nodes": []})").ends_with("'nodes' must have 1 to 1024 entries"));
+  CHECK(complaint(R"({"nodes": [{}], "GBps": []})").ends_with("'GBps' must have a row for each device"));
+  CHECK(complaint(R"({"nodes": [{}], "GBps": [[1, 2]]})").ends_with("must have a rate for each node"));
+  CHECK(complaint(R"({"nodes": [{}], "GBps": [[0]]})").ends_with("rates in GB/s from 1e-6 to 1e6"));
+  CHECK(complaint(R"({"nodes": [{"cpus": [0.5]}], "GBps": [[1]]})").ends_with("numbers from 0 to 8191"));
+  CHECK(complaint(R"({"nodes": [{}], "GBps": [[1]], "refuse": ["mbind"]})")
+            .find("there is no call to refuse") != std::string::npos);
+}
+
+}  // namespace pinbench::test

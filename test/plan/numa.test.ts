@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import type { Given } from "../../src/settings/setting.js";
+import type { runSettings } from "../../src/settings/table.js";
+import { errorOf, GiB, h200, planOf } from "./support.js";
+
+const places = [
+  { cpuNode: 0, memoryNode: 0 },
+  { cpuNode: 1, memoryNode: 1 },
+  { cpuNode: 1, memoryNode: 0 },
+  { cpuNode: 0, memoryNode: 1 },
+];
+const devices = [h200, { ...h200, ordinal: 1 }];
+const all = { numa: "all" } as const;
+
+describe("a plan of all NUMA nodes", () => {
+  it("has pinned copies with the CPUs next to the memory, and pageable ones with all", () => {
+    const { cells } = planOf({ ...all, directions: ["h2d"] }, { numaPlaces: places });
+    const endOf = (memory: string) =>
+      cells.filter((cell) => cell.memory === memory).map(({ id }) => id.split("cold/")[1]);
+    expect(endOf("pinned")).toEqual(["cpus-0-memory-0", "cpus-1-memory-1"]);
+    expect(endOf("pageable")).toEqual([
+      "cpus-0-memory-0",
+      "cpus-1-memory-1",
+      "cpus-1-memory-0",
+      "cpus-0-memory-1",
+    ]);
+  });
+
+  it("has all devices, alone and at once", () => {
+    const { cells } = planOf(
+      { ...all, memory: ["pinned"], directions: ["d2h"] },
+      { devices, numaPlaces: places },
+    );
+    expect(cells.map(({ device, memoryNode, together }) => [device, memoryNode, together?.length])).toEqual([
+      [0, 0, undefined],
+      [0, 0, 2],
+      [0, 1, undefined],
+      [0, 1, 2],
+      [1, 0, undefined],
+      [1, 0, 2],
+      [1, 1, undefined],
+      [1, 1, 2],
+    ]);
+  });
+
+  it("has no cell where there is nothing to compare", () => {
+    expect(planOf(all).cells).toEqual([]);
+  });
+
+  it("has memory of all places at the same time if it fits, else of one after the other", () => {
+    const placesAtOnce = (memoryAvailableBytes: number) =>
+      planOf(all, { devices, numaPlaces: places, memoryAvailableBytes }).estimate.placesAtOnce;
+    expect(placesAtOnce(128 * GiB)).toBe(4);
+    expect(placesAtOnce(1.5 * GiB)).toBe(1);
+  });
+
+  it("is the same for the ids of its cells", () => {
+    const { cells } = planOf(all, { devices, numaPlaces: places });
+    const listed = planOf({ cells: cells.map(({ id }) => id) }, { devices });
+    expect(listed.cells.map(({ id }) => id).sort()).toEqual(cells.map(({ id }) => id).sort());
+  });
+
+  it.each<[string, Given<typeof runSettings>]>([
+    ["--together", { together: true }],
+    ["--beside", { besides: ["host"] }],
+    ["--pipeline", { pipelineChunks: [4] }],
+    ["--blocks", { blockSizesBytes: [4096] }],
+    ["--worker-kind process", { workerKinds: ["process"] }],
+  ])("excludes %s", (flag, given) => {
+    const error = errorOf(() => planOf({ ...all, ...given }, { devices, numaPlaces: places }));
+    expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(flag) });
+  });
+
+  it("is of copies between host and device", () => {
+    const error = errorOf(() => planOf({ ...all, directions: ["d2d"] }, { numaPlaces: places }));
+    expect(error.message).toContain("--numa all measures copies between host memory and a device");
+  });
+});
+
+it("a cell names the nodes of both CPUs and memory, and whole copies of threads", () => {
+  const plain = "d0/h2d/pinned/65536/w1/throughput/wall/cold";
+  for (const id of [`${plain}/process/cpus-0-memory-0`, `${plain}/beside-host/cpus-0-memory-0`]) {
+    expect(errorOf(() => planOf({ cells: [id] })).message).toContain("threads make whole copies");
+  }
+});

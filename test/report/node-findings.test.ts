@@ -1,0 +1,206 @@
+import { describe, expect, it } from "vitest";
+import { bindingCommands, nodeNotes, nodeSentences } from "../../src/report/findings/node-findings.js";
+import { resultKind } from "../../src/report/result-report.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { drawn } from "../helpers/drawn.js";
+import { buildCell, buildDevice, buildDocument } from "../helpers/result-document.js";
+
+type Nodes = NonNullable<ResultDocument["numaNodes"]>;
+const node = (ordinal: number, part: Partial<Nodes[number]> = {}): Nodes[number] => ({
+  node: ordinal,
+  cpus: [2 * ordinal, 2 * ordinal + 1],
+  hasMemory: true,
+  isAllowed: true,
+  distances: [],
+  ...part,
+});
+
+interface Copies {
+  device: number;
+  memoryNode: number;
+  GBps: number;
+  memory?: "pinned" | "pageable";
+  cpuNode?: number;
+  /** All devices copy at once. */
+  together?: number[];
+  /** Where the pages lie; absent where they should. */
+  pagesOn?: number | null;
+  refused?: boolean;
+  relativeHalfWidth?: number;
+}
+
+function cellOf({
+  device,
+  memoryNode,
+  GBps,
+  memory = "pinned",
+  cpuNode = memoryNode,
+  together,
+  ...rest
+}: Copies) {
+  const { pagesOn = memoryNode, refused, relativeHalfWidth } = rest;
+  const ofNodes = pagesOn === null ? [] : [{ node: pagesOn, pages: 4096 }];
+  return buildCell({
+    device,
+    memory,
+    cpuNode,
+    memoryNode,
+    GBps,
+    ...(together === undefined ? {} : { together }),
+    ...(relativeHalfWidth === undefined ? {} : { relativeHalfWidth }),
+    result: {
+      placement: { numaNode: refused ? null : memoryNode, cpus: [0] },
+      pages: { kind: "base", arenaBytes: 4096, hugePageBytes: null, ofNodes },
+    },
+  });
+}
+
+/** A result of these copies on devices for which sysfs names these nodes. */
+function documentOf(
+  sysfs: readonly (number | null)[],
+  copies: readonly Copies[],
+  nodes = [node(0), node(1)],
+) {
+  const devices = sysfs.map((numaNode, ordinal) => buildDevice({ ordinal, numaNode }));
+  return { ...buildDocument({ devices, cells: copies.map(cellOf) }), numaNodes: nodes };
+}
+
+const nearAndFar = (device: number, near: number, GBps: [near: number, far: number]): Copies[] => [
+  { device, memoryNode: near, GBps: GBps[0] },
+  { device, memoryNode: 1 - near, GBps: GBps[1] },
+];
+
+describe("the sentences on NUMA nodes", () => {
+  it("name a wrong sysfs, what it costs, and the node to bind to", () => {
+    const [text] = nodeSentences(documentOf([0], nearAndFar(0, 1, [55, 33])));
+    expect(text).toBe(
+      "device 0 copies at 55.0 GB/s with memory of node 1 and 33.0 with node 0, which sysfs names (H2D, pinned, alone): bind it to 1",
+    );
+  });
+
+  it("are one for devices with the same nodes, with the range of their rates", () => {
+    const copies = [
+      ...nearAndFar(0, 0, [55, 33]),
+      ...nearAndFar(1, 0, [54, 32]),
+      ...nearAndFar(2, 1, [55, 33]),
+    ];
+    expect(nodeSentences(documentOf([0, 0, null], copies))).toEqual([
+      "devices 0 and 1 copy at 54.0 to 55.0 GB/s with memory of node 0, as sysfs says, and 32.0 to 33.0 with node 1 (H2D, pinned, alone): bind them to 0",
+      "device 2 copies at 55.0 GB/s with memory of node 1 and 33.0 with node 0; sysfs names no node (H2D, pinned, alone): bind it to 1",
+    ]);
+  });
+
+  it("are on copies at once if only these lose", () => {
+    const together = [0, 1];
+    const copies = [0, 1].flatMap((device) => [
+      ...nearAndFar(device, 0, [55, 55]),
+      ...nearAndFar(device, 0, [50, 20]).map((one) => ({ ...one, together })),
+    ]);
+    expect(nodeSentences(documentOf([0, 0], copies))).toEqual([
+      "devices 0 and 1 copy at 50.0 GB/s with memory of node 0, as sysfs says, and 20.0 with node 1 (H2D, pinned, all at once): bind them to 0",
+    ]);
+  });
+
+  it("say that nodes are alike, or that a named one was not measured", () => {
+    expect(nodeSentences(documentOf([0], nearAndFar(0, 0, [55, 55])))).toEqual([
+      "device 0 copies equally fast with memory of nodes 0 and 1: binding gains nothing",
+    ]);
+    expect(nodeSentences(documentOf([3], nearAndFar(0, 0, [55, 33])))[0]).toContain(
+      "; sysfs names node 3, which was not measured",
+    );
+  });
+
+  it("say what CPUs of another node cost pageable copies", () => {
+    const pageable = [1, 0].map((cpuNode) => ({ cpuNode, memory: "pageable" as const }));
+    const copies = [
+      ...nearAndFar(0, 1, [55, 33]),
+      ...pageable.map((one) => ({ ...one, device: 0, memoryNode: 1, GBps: one.cpuNode === 1 ? 12 : 5 })),
+    ];
+    expect(nodeSentences(documentOf([1], copies))[1]).toBe(
+      "pageable copies of device 0 reach 12.0 GB/s with memory and CPUs of node 1 and 5.00 with CPUs of node 0 (H2D, alone)",
+    );
+  });
+
+  it("say why nothing was measured", () => {
+    expect(nodeSentences(documentOf([0], [], [node(0)]))).toEqual([
+      "this machine has one NUMA node, node 0: there is nothing to compare, and nothing was measured",
+    ]);
+    expect(nodeSentences(documentOf([0], [], [node(0), node(1, { isAllowed: false })]))).toEqual([
+      "this process can have memory of one NUMA node, node 0: there is nothing to compare, and nothing was measured",
+    ]);
+  });
+
+  it("are absent from other results", () => {
+    expect(nodeSentences(buildDocument({ cells: [buildCell({ GBps: 50 })] }))).toEqual([]);
+  });
+});
+
+describe("the notes on NUMA nodes", () => {
+  const notesOn = (...document: Parameters<typeof documentOf>) =>
+    nodeNotes(documentOf(...document)).map(({ text }) => text);
+
+  it("say that pages lie elsewhere, whose figures do not count", () => {
+    const copies = nearAndFar(0, 0, [55, 33]).map((one) => ({ ...one, pagesOn: 0 }));
+    expect(notesOn([0], copies)).toEqual([
+      expect.stringMatching(/^memory of node 1 was asked for.* pages of node 0/),
+    ]);
+    expect(nodeSentences(documentOf([0], copies))).toEqual([
+      "these figures do not show which NUMA node is nearest to which device",
+    ]);
+  });
+
+  it("say in one sentence each what the system hides, refuses and does not allow", () => {
+    const copies = nearAndFar(0, 0, [55, 33]).map((one) => ({ ...one, pagesOn: null, refused: true }));
+    const nodes = [node(0), node(1, { cpus: [] }), node(2, { isAllowed: false })];
+    expect(notesOn([0], copies, nodes)).toEqual([
+      expect.stringContaining("the system refuses to choose the node of memory (set_mempolicy"),
+      expect.stringContaining("where the pages lie is not verified"),
+      expect.stringContaining("left out: memory of node 2, which the cpuset of this process does not allow"),
+      expect.stringContaining("node 1 has no CPU that this process may use"),
+    ]);
+  });
+});
+
+describe("the commands to paste", () => {
+  it("follow sysfs if it is right", () => {
+    expect(
+      bindingCommands(documentOf([0, 1], [...nearAndFar(0, 0, [55, 33]), ...nearAndFar(1, 1, [55, 33])])),
+    ).toBe(
+      [
+        "# any program, by node",
+        "CUDA_VISIBLE_DEVICES=0 numactl --cpunodebind=0 --membind=0 COMMAND",
+        "CUDA_VISIBLE_DEVICES=1 numactl --cpunodebind=1 --membind=1 COMMAND",
+        "# PyTorch",
+        "torchrun --nproc-per-node=2 --numa-binding=node train.py",
+        "# vLLM",
+        "vllm serve MODEL --tensor-parallel-size 2 --numa-bind --numa-bind-nodes 0 1",
+        "# Slurm, a task for each GPU",
+        "srun --ntasks-per-node=2 --cpu-bind=map_ldom:0,1 --mem-bind=map_mem:0,1 COMMAND",
+      ].join("\n"),
+    );
+  });
+
+  it("name the nodes for torchrun if sysfs is wrong, and none for vLLM if a node has no CPUs", () => {
+    const copies = nearAndFar(0, 1, [55, 33]).map((one) => ({ ...one, cpuNode: 0 }));
+    const text = bindingCommands(documentOf([0], copies));
+    expect(text).toMatch(
+      /bash -c 'c=\(0\); m=\(1\); i=\$LOCAL_RANK; exec numactl --cpunodebind=\$\{c\[i\]\}/,
+    );
+    expect(text).not.toContain("vllm");
+  });
+
+  it("are absent if nothing is nearer, or if a device is open", () => {
+    expect(bindingCommands(documentOf([0], nearAndFar(0, 0, [55, 55])))).toBeNull();
+    expect(bindingCommands(documentOf([0, 0], nearAndFar(0, 0, [55, 33])))).toBeNull();
+    const varying = nearAndFar(1, 0, [55, 50]).map((one) => ({ ...one, relativeHalfWidth: 0.3 }));
+    expect(bindingCommands(documentOf([0, 0], [...nearAndFar(0, 0, [55, 33]), ...varying]))).toBeNull();
+  });
+});
+
+it("a result of NUMA nodes has a table with a column for each node, in all formats", () => {
+  const document = documentOf([0], nearAndFar(0, 1, [55, 33]));
+  const markdown = drawn(resultKind, document, "markdown");
+  expect(markdown).toContain("| device | sysfs | memory | CPUs |  | node 0 | node 1 |");
+  expect(markdown).toContain("| 0 | node 0 | pinned | nearest | alone | 33.0 | 55.0 |");
+  expect(drawn(resultKind, document, "csv")).toMatch(/,1,1$/m);
+});

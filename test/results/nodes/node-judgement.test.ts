@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { claimedInterval } from "../../../src/results/claimed-interval.js";
+import { judgeNodes, leastCost, type NodeRate } from "../../../src/results/nodes/node-judgement.js";
+import { distribution } from "../../../src/stats/order-statistics.js";
+import { seeded } from "../../helpers/seeded.js";
+
+const conditions = ["h2d alone", "h2d at once", "d2h alone", "d2h at once"];
+
+/** A machine that is drawn by chance: how fast a device really copies with each node, and what sysfs says. */
+function randomMachine(seed: number) {
+  const { uniform, normal } = seeded(seed);
+  const below = (count: number) => Math.floor(uniform() * count);
+  const count = 2 + below(7);
+  const near = below(count);
+  const isFlat = uniform() < 0.2;
+  /** How many times as long copies take: alone the link often hides it. */
+  const factors = Array.from({ length: count }, (_, node) => {
+    const factor = node === near || isFlat ? 1 : 1.08 + 1.4 * uniform();
+    const alone = uniform() < 0.5 ? 1 : factor;
+    return conditions.map((name) => (name.endsWith("at once") ? factor : alone));
+  });
+  const lie = (near + 1 + below(count - 1)) % count;
+  const sysfsNode = uniform() < 0.25 ? null : uniform() < 0.5 ? near : lie;
+  const noise = 0.001 + 0.01 * uniform();
+  const fullGBps = 10 + 50 * uniform();
+  const rates = factors.flatMap((ofNode, node) =>
+    conditions.map((condition, i): NodeRate => {
+      const samples = Array.from(
+        { length: 12 + below(30) },
+        () => (fullGBps / ofNode[i]!) * (1 + noise * normal()),
+      );
+      return { node, condition, rate: claimedInterval("pinned", distribution(samples))! };
+    }),
+  );
+  return { near, isFlat, factors, sysfsNode, rates, count };
+}
+
+describe("on 200 random machines", () => {
+  const machines = Array.from({ length: 200 }, (_, seed) => randomMachine(seed));
+  const judged = machines.map((machine) => ({
+    ...machine,
+    verdict: judgeNodes(machine.rates, machine.sysfsNode, 0.05)!,
+  }));
+
+  it("the near node is found, and every other one is slower", () => {
+    for (const { near, isFlat, count, verdict } of judged.filter((one) => !one.isFlat)) {
+      expect(isFlat).toBe(false);
+      expect(verdict.best).toBe(near);
+      expect(verdict.costs).toHaveLength(count - 1);
+    }
+  });
+
+  it("no node is slower if all are alike", () => {
+    const flat = judged.filter(({ isFlat }) => isFlat);
+    expect(flat.length).toBeGreaterThan(20);
+    for (const { verdict } of flat) expect(verdict.costs).toEqual([]);
+  });
+
+  it("a wrong sysfs is named, and only that", () => {
+    for (const { near, isFlat, sysfsNode, verdict } of judged) {
+      const told = isFlat ? "equal" : sysfsNode === null ? "unknown" : sysfsNode === near ? "right" : "wrong";
+      expect(verdict.sysfs).toBe(told);
+    }
+    expect(judged.filter(({ verdict }) => verdict.sysfs === "wrong").length).toBeGreaterThan(30);
+  });
+
+  it("what a node costs lies within its interval as often as 95 % intervals must", () => {
+    const costs = judged.flatMap(({ factors, near, verdict }) =>
+      verdict.costs.map((cost) => {
+        const i = conditions.indexOf(cost.condition);
+        return { ...cost.ratio, factor: factors[cost.node]![i]! / factors[near]![i]! };
+      }),
+    );
+    const missed = costs.filter(({ low, high, factor }) => factor < low || factor > high);
+    expect(costs.length).toBeGreaterThan(300);
+    expect(missed.length / costs.length).toBeLessThan(0.05);
+    for (const { low } of costs) expect(low).toBeGreaterThan(leastCost);
+  });
+});
+
+const rate = (node: number, median: number, condition = "h2d", halfWidth = 0.01): NodeRate => ({
+  node,
+  condition,
+  rate: { median, low: median * (1 - halfWidth), high: median * (1 + halfWidth) },
+});
+
+describe("the verdict on a device", () => {
+  it("is none for a single node", () => {
+    expect(judgeNodes([rate(0, 50)], 0, 0.05)).toBeNull();
+  });
+
+  it("takes the condition in which a node costs most", () => {
+    const verdict = judgeNodes(
+      [rate(0, 50), rate(1, 49), rate(0, 50, "at once"), rate(1, 25, "at once")],
+      1,
+      0.05,
+    );
+    expect(verdict).toMatchObject({ best: 0, sysfs: "wrong", costs: [{ node: 1, condition: "at once" }] });
+  });
+
+  it("calls no node slower that is faster in another condition", () => {
+    expect(
+      judgeNodes([rate(0, 50), rate(1, 25), rate(0, 25, "d2h"), rate(1, 50, "d2h")], 0, 0.05)?.costs,
+    ).toEqual([]);
+  });
+
+  it("stays open if intervals are wide", () => {
+    expect(judgeNodes([rate(0, 50, "h2d", 0.2), rate(1, 45, "h2d", 0.2)], 0, 0.05)).toMatchObject({
+      sysfs: "open",
+      costs: [],
+    });
+  });
+
+  it("keeps the node that sysfs names if it is as fast as the fastest", () => {
+    expect(judgeNodes([rate(0, 50.1), rate(1, 50), rate(2, 30)], 1, 0.05)).toMatchObject({
+      best: 1,
+      sysfs: "right",
+    });
+  });
+
+  it("says that sysfs names a node that was not measured", () => {
+    expect(judgeNodes([rate(0, 50), rate(1, 30)], 7, 0.05)).toMatchObject({ best: 0, sysfs: "unmeasured" });
+  });
+});
