@@ -1,8 +1,7 @@
-import { parseCellId } from "../results/cell-id.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import { kindName } from "./cells-together.js";
 import { cellText } from "./fleet-wording.js";
-import { type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
+import { cellOfKey, type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
 
 /** Rounding and overlapping samples may exceed the limit by this factor. */
 const tolerated = 1.02;
@@ -41,8 +40,8 @@ export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] 
 function impossibleKeys({ figures }: DeviceFigures, limit: number): string[] {
   return [...figures].flatMap(([key, figure]) => {
     if (figure <= tolerated * limit) return [];
-    const { cell, moved, unit } = kindOf(key);
-    const crossesLink = (moved === "h2d" || moved === "d2h") && parseCellId(`d0/${cell}`).memory !== "device";
+    const { moved, unit } = kindOf(key);
+    const crossesLink = (moved === "h2d" || moved === "d2h") && cellOfKey(key).memory !== "device";
     return unit === "GB/s" && crossesLink ? [key] : [];
   });
 }

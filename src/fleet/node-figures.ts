@@ -1,5 +1,6 @@
 import { cellFigures } from "../compare/result-set.js";
 import { cellId, parseCellId } from "../results/cell-id.js";
+import type { Cell } from "../results/cell-schema.js";
 import type { ResultFigures } from "../results/parse.js";
 import type { FigureKind, FleetNode } from "./fleet-document.js";
 
@@ -52,23 +53,31 @@ export function linkText(link: Link | null): string | null {
   return link === null ? null : `gen${link.generation} x${link.width}`;
 }
 
-const kinds = new Map<string, { key: string; kind: FigureKind }>();
+const kinds = new Map<string, { key: string; kind: FigureKind; cell: Cell }>();
 
 /** The key of a kind of figures, shared by all GPUs with such a figure. Throws a usage error for an invalid cell. */
 export function keyOf(kind: FigureKind): string {
   const key = `${kind.cell} ${kind.moved} ${kind.unit}`;
   const known = kinds.get(key);
   if (known !== undefined) return known.key;
-  parseCellId(`d0/${kind.cell}`);
-  kinds.set(key, { key, kind });
+  kinds.set(key, { key, kind, cell: parseCellId(`d0/${kind.cell}`) });
   return key;
 }
 
 /** The kind for a key from `keyOf()`. Throws a RangeError for any other key. */
 export function kindOf(key: string): FigureKind {
+  return knownKind(key).kind;
+}
+
+/** The cell of such figures, on device 0: judging a fleet asks for it millions of times. */
+export function cellOfKey(key: string): Cell {
+  return knownKind(key).cell;
+}
+
+function knownKind(key: string): { kind: FigureKind; cell: Cell } {
   const known = kinds.get(key);
   if (known === undefined) throw new RangeError(`${key} names no figures`);
-  return known.kind;
+  return known;
 }
 
 /**

@@ -29,8 +29,8 @@ describe("cells that a reference is about", () => {
     [`h2d/${plain}/beside-compute`, false],
     [`h2d/${plain}/chunks-4`, false],
   ])("are plain pinned copies of 32 MiB and more: %s", (cell, isOne) => {
-    expect(referenceCell(kind(cell)) !== null).toBe(isOne);
-    expect(referenceCell(kind(cell, "us"))).toBeNull();
+    expect(referenceCell(keyOf(kind(cell))) !== null).toBe(isOne);
+    expect(referenceCell(keyOf(kind(cell, "us")))).toBeNull();
   });
 });
 
