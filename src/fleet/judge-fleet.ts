@@ -21,7 +21,14 @@ import {
   type SlowOne,
   testsOf,
 } from "./judge-group.js";
-import { groupNodes, keyOf, linkText, type NodeFigures, type NodeGroup } from "./node-figures.js";
+import {
+  type DeviceFigures,
+  groupNodes,
+  keyOf,
+  linkText,
+  type NodeFigures,
+  type NodeGroup,
+} from "./node-figures.js";
 import { evidenceOf, isTrainedDown } from "./outlier-evidence.js";
 import {
   type GroupReference,
@@ -47,18 +54,20 @@ export interface FleetRequest {
   referenceOf: ReferenceOf | null;
 }
 
+const hasFigures = ({ figures }: DeviceFigures) => figures.size > 0;
+
 /** Finds the nodes and GPUs that are slower than those like them. */
 export function judgeFleet(request: FleetRequest): FleetDocument {
   const { version, createdAt, rule } = request;
-  const hasFigures = ({ devices }: NodeFigures) => devices.some(({ figures }) => figures.size > 0);
+  const isJudged = ({ devices }: NodeFigures) => devices.some(hasFigures);
   const replaced = new Map(
-    groupNodes(request.nodes.filter(hasFigures)).flatMap((group) => {
+    groupNodes(request.nodes.filter(isJudged)).flatMap((group) => {
       const possible = withoutImpossible(group);
       return group.nodes.map((node, i) => [node, possible[i]!] as const);
     }),
   );
   const nodes = request.nodes.map((node) => replaced.get(node) ?? node);
-  const groups = groupNodes(nodes.filter(hasFigures));
+  const groups = groupNodes(nodes.filter(isJudged));
   const groupOf = new Map(groups.flatMap(({ nodes }, group) => nodes.map((node) => [node, group] as const)));
   const fresh = new Map(request.fresh.map((node) => [node.host, node]));
   const judged = groups.map((group, index) => {
@@ -105,7 +114,7 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   return {
     state: fresh.state,
     action: actionOnNode(fresh.state),
-    reason: `${fresh.reason} when it was measured again`,
+    reason: `${fresh.reason}, when it was measured again`,
   };
 }
 
@@ -148,7 +157,7 @@ function describeGroup(
   return {
     facts: group.facts,
     nodes: nodes.length,
-    devices: nodes.reduce((sum, { devices }) => sum + devices.length, 0),
+    devices: nodes.reduce((sum, { devices }) => sum + devices.filter(hasFigures).length, 0),
     cells,
     slowPart: widest === undefined ? null : wording.slowPart(widest, nodes, named),
     slowAsAWhole: slowAsAWhole(

@@ -1,4 +1,5 @@
 import { cellFigures } from "../compare/result-set.js";
+import { timeText } from "../draw/words.js";
 import { cellId, parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import type { ResultFigures } from "../results/parse.js";
@@ -106,12 +107,10 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
     const reason = `it has no figure of ${withoutDevice}: ${absence.reason}`;
     lacking.set(`${withoutDevice} ${absence.reason}`, { reason, devices: [...others, cell.device] });
   }
+  const state = stateOf(document, figures);
   return {
     host: host ?? labels.node ?? document.host?.hostname ?? "unknown",
-    ...stateOf(
-      document,
-      figures.some(({ size }) => size > 0),
-    ),
+    ...state,
     file: path,
     runId: run.id,
     startedAt: run.startedAt,
@@ -128,9 +127,12 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
       linkCapability: linkOf(device.link?.maxGeneration, device.link?.maxWidth),
       figures: figures[index]!,
     })),
-    notes: [...lacking.values()].map(
-      ({ reason, devices: of }) => `${of.length === devices.length ? "" : `GPU ${of.join(", ")}: `}${reason}`,
-    ),
+    notes: [...lacking.values()].flatMap(({ reason, devices: of }) => {
+      // The state of a node that failed has the reason why a GPU has no figures at all.
+      const told = state.state === "failed" ? of.filter((gpu) => figures[places.get(gpu) ?? -1]?.size) : of;
+      if (told.length === 0) return [];
+      return [`${told.length === devices.length ? "" : `GPU ${told.join(", ")}: `}${reason}`];
+    }),
   };
 }
 
@@ -159,13 +161,16 @@ function factsOf(document: ResultFigures): Record<string, string | null> {
 
 function stateOf(
   { run, cells, devices }: ResultFigures,
-  hasFigures: boolean,
+  figures: readonly ReadonlyMap<string, number>[],
 ): Pick<NodeFigures, "state" | "reason"> {
   const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
   if (wrong.length > 0) {
     const at = [...new Set(wrong.map(({ device }) => device))].sort((a, b) => a - b);
     const where = at.length === devices.length && at.length > 1 ? "all GPUs" : `GPU ${at.join(", ")}`;
-    return { state: "wrong data", reason: `copies of ${where} came back wrong` };
+    return {
+      state: "wrong data",
+      reason: `copies of ${where} came back wrong at ${timeText(run.startedAt)}`,
+    };
   }
   if (run.status === "failed") {
     return { state: "failed", reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
@@ -173,12 +178,20 @@ function stateOf(
   if (run.status !== "complete") {
     return { state: "failed", reason: "its run was interrupted, or was killed" };
   }
-  if (!hasFigures) {
-    const error = cells.find(({ outcome }) => outcome === "failed")?.error?.message;
+  const failed = cells.filter(({ outcome }) => outcome === "failed");
+  const errorOf = (cell: (typeof failed)[number]) => cell.error?.message ?? "no reason is known";
+  if (figures.every(({ size }) => size === 0)) {
+    const [first] = failed;
     return {
       state: "failed",
-      reason: error === undefined ? "its result has no figures" : `it failed: ${error}`,
+      reason: first === undefined ? "its result has no figures" : `it failed: ${errorOf(first)}`,
     };
+  }
+  const broken = failed.find(
+    ({ device }) => figures[devices.findIndex(({ ordinal }) => ordinal === device)]?.size === 0,
+  );
+  if (broken !== undefined) {
+    return { state: "failed", reason: `GPU ${broken.device} has no figures: ${errorOf(broken)}` };
   }
   return { state: "measured", reason: null };
 }
@@ -303,9 +316,7 @@ function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | nul
 /** A note if nodes are a separate group only because more nodes have links with another capability. */
 function oddCapability(part: readonly NodeFigures[], parts: readonly (readonly NodeFigures[])[]): string[] {
   const larger = parts.find(
-    (other) =>
-      other.length >= Math.max(enoughToDivide, part.length + 1) &&
-      differBy(part[0]!, other[0]!).join() === "linkCapability",
+    (other) => other.length > part.length && differBy(part[0]!, other[0]!).join() === "linkCapability",
   );
   if (larger === undefined) return [];
   const own = part[0]!.facts.linkCapability;

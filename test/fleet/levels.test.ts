@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
+import type { Cell } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { Memory } from "../../src/settings/choices.js";
 import { judged, type NodePart, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
@@ -253,6 +254,17 @@ describe("a small loss in all cells", () => {
 
   it("is none if all are healthy, or if only single cells are slow", () => {
     expect(judged(fleet(1)).outliers).toEqual([]);
+  });
+
+  it("is counted in the cells that have lost it, and not in others", () => {
+    const results = fleet(1);
+    const isSlow = ({ device, sizeBytes }: Cell) => device === 1 && sizeBytes >= 40 * MiB;
+    results[2]!.cells = results[2]!.cells.map((cell, i) =>
+      isSlow(cell) ? buildCell({ ...cell, GBps: 7 + 0.01 * (i % 3) }) : cell,
+    );
+    const [one] = judged(results).outliers;
+    expect(one).toMatchObject({ host: "n02", device: 1 });
+    expect(one!.cells).toHaveLength(22);
   });
 
   it("is confirmed by all cells of a fresh process, and cleared by them", () => {
