@@ -12,7 +12,8 @@ import {
   type LaunchedNode,
   manifestName,
 } from "./fleet-manifest.js";
-import { type DeviceFigures, figuresOfNode, kindOf, type NodeFigures } from "./node-figures.js";
+import { cellText, percent } from "./fleet-wording.js";
+import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures } from "./node-figures.js";
 
 /** The figures of a fleet. */
 export interface FleetFigures {
@@ -287,34 +288,49 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
   const earlier = occasions.slice(0, -1).flat().reverse();
   const older = earlier.length;
   const { notes: ofState = [], ...state } = standing(results);
+  const apart: { key: string; loss: number }[] = [];
+  const devices = newest.devices.map((device) => {
+    const ofDevice = good.flatMap((one) => one.devices.filter((other) => isSame(device, other)));
+    const keys = new Set(ofDevice.flatMap(({ figures }) => [...figures.keys()]));
+    const figures = [...keys].map((key) => {
+      const [better, worse] = middles(
+        ofDevice.flatMap((one) => one.figures.get(key) ?? []),
+        kindOf(key).unit,
+      );
+      if (cellOfKey(key).memory === "pinned" && worse < better * (1 - mostApart))
+        apart.push({ key, loss: 1 - worse / better });
+      return [key, better] as const;
+    });
+    return { ...device, figures: new Map(figures) };
+  });
+  const [most] = apart.sort((one, other) => other.loss - one.loss);
   const notes = [
     ...newest.notes,
     ...ofState,
     ...(older === 0
       ? []
       : [older === 1 ? "an older result of it does not count" : `${older} older results of it do not count`]),
-    ...(good.length > 1 ? [`its figures are the medians of ${good.length} processes`] : []),
+    ...(good.length > 1
+      ? [`its figures are the ${good.length === 2 ? "better ones" : "medians"} of ${good.length} processes`]
+      : []),
+    ...(most === undefined
+      ? []
+      : [`its processes differ by ${percent(most.loss)} in ${cellText(kindOf(most.key))}: measure it again`]),
   ];
-  const devices = newest.devices.map((device) => {
-    const ofDevice = good.flatMap((one) => one.devices.filter((other) => isSame(device, other)));
-    const keys = new Set(ofDevice.flatMap(({ figures }) => [...figures.keys()]));
-    const middleOf = (key: string) =>
-      betterMiddle(
-        ofDevice.flatMap(({ figures }) => figures.get(key) ?? []),
-        kindOf(key).unit,
-      );
-    return { ...device, figures: new Map([...keys].map((key) => [key, middleOf(key)])) };
-  });
   return { ...newest, ...state, devices, earlier, notes };
 }
 
+/** Rates of pinned copies of one GPU that differ by more than this share are reported. */
+const mostApart = 0.1;
+
 /**
- * The middle of some figures; of two in the middle, the better one. Their mean may be a rate that no process had, and a
- * loss that one of two processes does not show is not shown yet.
+ * The two figures in the middle, the better one first; the same one twice of an odd number. The better one counts: a
+ * mean may be a rate that no process had, and a loss that one of two processes does not show is not shown yet.
  */
-function betterMiddle(figures: readonly number[], unit: FigureKind["unit"]): number {
+function middles(figures: readonly number[], unit: FigureKind["unit"]): [better: number, worse: number] {
   const bestFirst = figures.toSorted((a, b) => (unit === "us" ? a - b : b - a));
-  return bestFirst[Math.floor((bestFirst.length - 1) / 2)]!;
+  const { length } = bestFirst;
+  return [bestFirst[Math.floor((length - 1) / 2)]!, bestFirst[Math.floor(length / 2)]!];
 }
 
 /** The state of a node that ever copied wrong data; empty if it never did. */

@@ -112,7 +112,7 @@ export function slowAsAWhole(
   // No machine of this kind was recorded, so "slow" would be a guess.
   if (expectation.isOfKind === false) {
     const verb = cell.figures === 1 ? "reaches" : "reach";
-    return `${who} ${verb} ${rates}, ${share} of other GPUs' rates over such a link (${expectation.source}).`;
+    return `${who} ${verb} ${rates}, ${share} of other GPUs' rates over such a link; there is no reference for this kind.`;
   }
   const verb = cell.figures === 1 ? "is" : "are";
   return `${who} ${verb} slow: ${rates}, ${share} of healthy machines' rates (${expectation.source}).`;

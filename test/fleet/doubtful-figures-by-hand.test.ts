@@ -124,7 +124,7 @@ it("calls no GPUs of a kind slow that nobody has recorded", () => {
     judged([], { nodes: fleetNodes(figures.map((one) => [one])), referenceOf: () => expectation as never })
       .groups[0]!.slowAsAWhole;
   expect(wholeOf(20, 20, 20)).toBe(
-    "All 3 GPUs reach 20 GB/s in h2d pinned 64 MiB, 36 % of other GPUs' rates over such a link (links).",
+    "All 3 GPUs reach 20 GB/s in h2d pinned 64 MiB, 36 % of other GPUs' rates over such a link; there is no reference for this kind.",
   );
   expect(wholeOf(20)).toMatch(/^Its only GPU reaches 20 GB\/s/);
 });

@@ -47,8 +47,17 @@ describe("results of one host", () => {
     expect(pair(55, 27.5)).toEqual([[keys.pinned, 55]]);
     expect(pair(27.5, 55)).toEqual([[keys.pinned, 55]]);
     expect(pair({ latency: 7 }, { latency: 14 })).toEqual([[keys.latency, 7]]);
+    const notesOf = (one: GpuFigures, other: GpuFigures) =>
+      joinResults([result([one], at(0)), result([other], at(1))])[0]!.notes;
+    const which = "its figures are the better ones of 2 processes";
+    expect(notesOf({ pinned: 55, back: 50 }, { pinned: 27.5, back: 40 })).toEqual([
+      which,
+      "its processes differ by 50 % in h2d pinned 64 MiB: measure it again",
+    ]);
+    expect(notesOf({ pinned: 50, pageable: 10 }, { pinned: 46, pageable: 5 })).toEqual([which]);
     const four = joinResults([55, 50, 40, 20].map((figure, i) => result([figure], at(i))));
     expect(figuresOf(four[0]!)).toEqual([50]);
+    expect(four[0]!.notes[0]).toBe("its figures are the medians of 4 processes");
   });
 
   it("that are older do not count, and are kept, the newest first", () => {

@@ -121,7 +121,7 @@ describe("the reference of a group's GPUs", () => {
     expect(wholeOf([52.3, 52.3, 52.3], { tolerance: 0.01 })).toBeNull();
     expect(wholeOf([52.2, 52.2, 52.2], { tolerance: 0.01 })).not.toBeNull();
     expect(wholeOf([20, 20, 20], { isOfKind: false })).toMatch(
-      /36 % of other GPUs' rates over such a link \(recordings\)\.$/,
+      /36 % of other GPUs' rates over such a link; there is no reference for this kind\.$/,
     );
   });
 });

@@ -138,8 +138,7 @@ function badNodes(document: FleetDocument): BadNode[] {
   const slow = [...groupBy(document.outliers, ({ host }) => host)].map(([host, outliers]) => {
     const worst = worstOutlier(outliers);
     const cell = worstCell(worst);
-    const more = outliers.length === 1 ? "" : ` and ${counted(outliers.length - 1, "more GPU")}`;
-    const reason = `${slowPart(worst)}${more} ${lossText(cell.change)} slower (${nameOf(cell)})`;
+    const reason = `${slowPart(outliers)} ${lossText(cell.change)} slower (${nameOf(cell)})`;
     return { host, reason, cause: "slow" as const };
   });
   const known = new Set(slow.map(({ host }) => host));

@@ -46,17 +46,15 @@ export function fleetAlerts({ notice }: FleetDocument): Note[] {
 
 /** Most outliers that are named in a sentence. */
 const mostNamed = 3;
+/** Most sentences on what many have in common, and most reasons. With more, the answer may fill a screen of 20 lines. */
+const mostSaid = 2;
 
 /**
  * The slow nodes, the nodes without a valid result, and what many have in common, in that order: the first screen. The
  * rest of the last is among the notes.
  */
 export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
-  return [
-    slowNote(document, nameOf),
-    ...lackingNotes(document),
-    ...commonNotes(document).slice(0, mostNamed),
-  ];
+  return [slowNote(document, nameOf), ...lackingNotes(document), ...commonNotes(document).slice(0, mostSaid)];
 }
 
 function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
@@ -79,14 +77,12 @@ function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
 function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: NameOfFleetCell): string {
   const worst = worstOutlier(outliers);
   const slowest = worstCell(worst);
-  const others = outliers.length - 1;
   const together =
     worst.together === null
       ? ""
       : `, ${lossText(worst.together.change)} over all ${worst.together.cells} ${worst.together.memory} cells`;
-  const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
   const since = sinceText(worst) === null ? "" : `, since ${sinceText(worst)}`;
-  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}${since}; ${worst.action})`;
+  return `${slowPart(outliers)} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}${since}; ${worst.action})`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {
@@ -117,7 +113,7 @@ function lackingNotes(document: FleetDocument): Note[] {
   const all = counted(document.nodes.length, "node");
   const next = isRunInDoubt(document) ? "look at the run first" : "reset, then measure again";
   const which =
-    wrong.length > mostNamed
+    wrong.length > mostSaid
       ? nodesText(wrong)
       : listed(wrong.map(({ host, reason }) => `${host} (${withoutFullStop(reason ?? "")})`));
   return [
@@ -368,7 +364,7 @@ export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[])
 export function fleetNotes(document: FleetDocument): Note[] {
   const { outliers, cleared, groups, nodes } = document;
   return [
-    ...commonNotes(document).slice(mostNamed),
+    ...commonNotes(document).slice(mostSaid),
     ...reasonNotes(outliers, ({ evidence }) => evidence, hostsOf, "evidence", "plain"),
     ...groups.flatMap(({ tooFew, notes }, index) => [
       ...groupNote(tooFew, index, groups, "warning"),

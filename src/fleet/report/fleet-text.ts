@@ -1,7 +1,7 @@
 import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import type { Screen } from "../../draw/screen.js";
-import { timeText } from "../../draw/words.js";
+import { counted, timeText } from "../../draw/words.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
 import type {
   FigureKind,
@@ -68,9 +68,13 @@ export function worstOutlier(outliers: readonly FleetOutlier[]): FleetOutlier {
   return outliers.reduce((worst, one) => (worstCell(one).change < worstCell(worst).change ? one : worst));
 }
 
-/** The slow part of a node: "GPU 3", or "all GPUs". */
-export function slowPart({ device }: FleetOutlier): string {
-  return device === null ? "all GPUs" : `GPU ${device}`;
+/** The slow part of a node: "GPU 3 and 1 more GPU", "all GPUs" or, if one of them is slower yet, "all GPUs, GPU 3 most,". */
+export function slowPart(outliers: readonly FleetOutlier[]): string {
+  const { device } = worstOutlier(outliers);
+  const others = outliers.length - 1;
+  if (device === null) return "all GPUs";
+  if (outliers.some((one) => one.device === null)) return `all GPUs, GPU ${device} most,`;
+  return `GPU ${device}${others === 0 ? "" : ` and ${counted(others, "more GPU")}`}`;
 }
 
 /** Bad states of a node besides being slow: it has no complete result, or its copies were wrong. */

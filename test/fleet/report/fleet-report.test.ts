@@ -34,6 +34,12 @@ describe("the answer of a fleet", () => {
     );
   });
 
+  it("says that all GPUs of a node are slow, if one is slower yet", () => {
+    const cells = [{ ...pinnedTo, figure: 40, centre: 50, change: -0.2, adjustedPValue: 0 }];
+    const outliers = [buildOutlier("n02", { device: 2 }), buildOutlier("n02", { device: null, cells })];
+    expect(answerOf(table({ outliers }))[0]).toMatch(/: all GPUs, GPU 2 most, of n02 \(50\.0 % slower/);
+  });
+
   it("names three nodes, and counts the others", () => {
     const nodes = ["n1", "n2", "n3", "n4", "n5"];
     const [first = ""] = answerOf(table({ nodes, outliers: nodes.map((host) => buildOutlier(host)) }));
@@ -71,7 +77,7 @@ describe("the answer of a fleet", () => {
     );
   });
 
-  it("has what copied wrong data, and of more than three nodes their names alone", () => {
+  it("has what copied wrong data, and of more than two nodes their names alone", () => {
     const wrong = (count: number) =>
       answerOf(
         table({
@@ -89,7 +95,7 @@ describe("the answer of a fleet", () => {
     expect(wrong(4)).toBe("4 nodes copied wrong data: w[0-3]: isolate");
   });
 
-  it("has three sentences on what many have in common, and the others are notes", () => {
+  it("has two sentences on what many have in common, and the others are notes", () => {
     const place = (slot: number) => ({
       place: `${slot}`,
       nodes: 4,
@@ -99,7 +105,7 @@ describe("the answer of a fleet", () => {
       action: "monitor" as const,
     });
     const text = table({ group: { slowPlaces: [0, 1, 2, 3].map(place), slowAsAWhole: "All are slow." } });
-    expect(answerOf(text).slice(1)).toEqual(["Slot 0 is slow", "Slot 1 is slow", "Slot 2 is slow"]);
+    expect(answerOf(text).slice(1)).toEqual(["Slot 0 is slow", "Slot 1 is slow"]);
     expect(text).toMatch(/^ *Slot 3 is slow$/m);
     expect(text).toMatch(/^ *All are slow$/m);
   });
