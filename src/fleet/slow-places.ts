@@ -1,3 +1,4 @@
+import { groupBy } from "../draw/report.js";
 import { parseCellId } from "../results/cell-id.js";
 import { hypergeometricTail } from "../stats/hypothesis-tests.js";
 import { type PlaceOf, placesOf } from "./cell-levels.js";
@@ -24,6 +25,10 @@ export function slowPlaces(
   const nameOf = placeNames(nodes, placeOf);
   const ofOutliers = placesOfOutliers(nodes, outliers, placeOf, nameOf);
   const known = new Set(ofOutliers.map(({ place }) => place));
+  const named = groupBy(
+    outliers.filter(({ device }) => device !== null),
+    ({ node, device }) => placeOf(node, device!),
+  );
   const odd = oddPlaces(levels);
   const isWithin = ({ levels: { gpus, key } }: OddPlace) =>
     gpus.every((gpu) => knownOf(gpu.node, gpu.device, key));
@@ -34,22 +39,28 @@ export function slowPlaces(
   return {
     slowPlaces: [
       ...ofOutliers,
-      ...odd.filter((one) => isSlow(one) && !known.has(one.place)).map((one) => byOddPlace(one, nameOf)),
+      ...odd
+        .filter((one) => isSlow(one) && !known.has(one.place))
+        .map((one) => byOddPlace(one, nameOf, named.get(one.place)?.length === one.gpus)),
     ],
     notes: odd.filter((one) => !isSlow(one)).map((one) => oddPlaceText(one, isWithin(one))),
   };
 }
 
-function byOddPlace(one: OddPlace, nameOf: (place: string) => string): SlowPlace {
+/** `areNamed`: all GPUs there are outliers. */
+function byOddPlace(one: OddPlace, nameOf: (place: string) => string, areNamed: boolean): SlowPlace {
   const { place, levels, change, changed, gpus } = one;
   const loss = percent(-Math.expm1(change));
+  const why = areNamed
+    ? "Each is named as slow"
+    : "The figures do not show whether this is by design; each is compared with GPUs in the same place";
   return {
     place,
     nodes: changed,
     of: gpus,
     change: Math.expm1(change),
     action: "monitor",
-    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. The figures do not show whether this is by design; each is compared with GPUs in the same place.`,
+    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. ${why}.`,
   };
 }
 

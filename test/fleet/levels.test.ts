@@ -155,6 +155,28 @@ describe("one slot at half rate", () => {
   });
 });
 
+it("slots whose GPUs are all named are not said to be perhaps so by design", () => {
+  const slow = (gpu: number) => (gpu >= 4 ? 0.7 : 1);
+  const together = Array.from({ length: 8 }, (_, gpu) => gpu);
+  const results = partsOf(4, () => ({ gpus: 8, speed: (gpu, cell) => pinnedAt(slow(gpu))(gpu, cell) })).map(
+    (result, node) => ({
+      ...result,
+      cells: [
+        ...result.cells,
+        ...together.map((device) =>
+          buildCell({ device, sizeBytes: 64 * MiB, together, GBps: 50 * slow(device) * (1 + 1e-4 * node) }),
+        ),
+      ],
+    }),
+  );
+  const reasons = (referenceOf: typeof recorded | null) =>
+    judged(results, { referenceOf }).groups[0]!.slowPlaces.map(({ reason }) => reason);
+  expect(reasons(recorded)).toHaveLength(4);
+  for (const reason of reasons(recorded))
+    expect(reason).toMatch(/ slow in all 4 nodes: .* Each is named as slow\.$/);
+  for (const reason of reasons(null)) expect(reason).toContain("do not show whether this is by design");
+});
+
 describe("a slot that several slow GPUs are in", () => {
   const slowAt = (nodes: number, places: readonly string[], gpus = 8) =>
     judged(
