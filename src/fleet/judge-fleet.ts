@@ -37,7 +37,7 @@ import {
   referenceOfCell,
   slowAsAWhole,
 } from "./reference-share.js";
-import { sharedTraits, slowPlaces } from "./slow-places.js";
+import { sharedTraits, slowerThanAlike, slowPlaces } from "./slow-places.js";
 
 /** The input of a judgement. */
 export interface FleetRequest {
@@ -70,15 +70,25 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   const groups = groupNodes(nodes.filter(isJudged));
   const groupOf = new Map(groups.flatMap(({ nodes }, group) => nodes.map((node) => [node, group] as const)));
   const fresh = new Map(request.fresh.map((node) => [node.host, node]));
+  const references = groups.map((group) => groupReference(group, request.referenceOf));
+  const judgements = groups.map(({ nodes, facts }, index) => ({
+    facts,
+    ...judgeGroup(nodes, rule, references[index]!.knownOf),
+  }));
   const judged = groups.map((group, index) => {
-    const reference = groupReference(group, request.referenceOf);
-    const judgement = judgeGroup(group.nodes, rule, reference.knownOf);
+    const [reference, judgement] = [references[index]!, judgements[index]!];
+    const slower = slowerThanAlike(judgement, judgements);
     const freshOf = (node: number) => fresh.get(group.nodes[node]!.host) ?? null;
     const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
     const inOrder = nodes.filter((node) => groupOf.get(node) === index);
     return {
-      group: describeGroup(group, inOrder, judgement, reference),
+      group: describeGroup(
+        { ...group, notes: slower === null ? group.notes : [...group.notes, slower] },
+        inOrder,
+        judgement,
+        reference,
+      ),
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
       suspects: judgement.suspects.map(({ node }) => group.nodes[node]!.host),

@@ -204,7 +204,7 @@ function stateOf(
  * a node, but no reason to compare it with fewer others.
  */
 
-const dividing = ["backend", "gpu", "cpu", "linkCapability"] as const;
+export const dividing = ["backend", "gpu", "cpu", "linkCapability"] as const;
 const dividingWhereMany = ["gpuCount", "driver"] as const;
 
 /** With fewer nodes, a group's own spread is hardly known. */

@@ -1,11 +1,13 @@
 import { groupBy } from "../draw/report.js";
 import { parseCellId } from "../results/cell-id.js";
 import { hypergeometricTail } from "../stats/hypothesis-tests.js";
-import { type PlaceOf, placesOf } from "./cell-levels.js";
+import { type CellLevels, type PlaceOf, placesOf } from "./cell-levels.js";
+import { kindName } from "./cells-together.js";
+import { chanceOfDrop, ofMedian } from "./figure-noise.js";
 import { type FleetDocument, type FleetGroup, type FleetOutlier, factName } from "./fleet-document.js";
 import { cellText, countOf, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
 import type { GroupJudgement, SlowOne } from "./judge-group.js";
-import { type NodeFigures, tellingFacts } from "./node-figures.js";
+import { dividing, type NodeFigures, type NodeGroup, tellingFacts } from "./node-figures.js";
 import type { GroupReference } from "./reference-share.js";
 
 type SlowPlace = FleetGroup["slowPlaces"][number];
@@ -113,6 +115,36 @@ function placeNames(nodes: readonly NodeFigures[], placeOf: PlaceOf): (place: st
     if (place.startsWith("GPU ")) return `Slot ${place.slice("GPU ".length)}`;
     return isOne ? `Slot ${ordinal} (${place})` : `Slot ${place}`;
   };
+}
+
+/** A group and its levels, which `slowerThanAlike()` compares with those of others. */
+type JudgedGroup = Pick<NodeGroup, "facts"> & Pick<GroupJudgement, "levels">;
+
+/**
+ * A sentence on a group that is slower in pinned copies than another one that only its driver or number of GPUs sets
+ * apart; null if it is not. Each is judged by itself, so nothing else shows it.
+ */
+export function slowerThanAlike(group: JudgedGroup, groups: readonly JudgedGroup[]): string | null {
+  const losses = groups.flatMap((other, index) => {
+    const isAlike = dividing.every((fact) => other.facts[fact] === group.facts[fact]);
+    if (other === group || !isAlike) return [];
+    return group.levels.flatMap((levels) => {
+      const of = other.levels.find(({ key }) => key === levels.key);
+      if (of === undefined || kindName(levels) !== "pinned") return [];
+      const drop = of.centre - levels.centre;
+      const chance = (one: CellLevels) => chanceOfDrop(drop / 2, ofMedian(one.gpuNoise, one.gpus.length));
+      return drop > levels.least && chance(levels) + chance(of) < mostChance
+        ? [{ drop, levels, index, other }]
+        : [];
+    });
+  });
+  const [most] = losses.sort((one, another) => another.drop - one.drop);
+  if (most === undefined) return null;
+  const { drop, levels, index, other } = most;
+  const facts = (["driver", "gpuCount"] as const).filter((fact) => other.facts[fact] !== group.facts[fact]);
+  const told = (one: JudgedGroup, fact: string) => one.facts[fact] ?? "not known";
+  const apart = facts.map((fact) => `${factName(fact)} ${told(group, fact)} instead of ${told(other, fact)}`);
+  return `Its GPUs are ${percent(-Math.expm1(-drop))} slower than those of group ${index + 1} in ${cellText(levels.kind)}; ${apart.join(", ")}.`;
 }
 
 /** Largest chance, over all that are examined, that slow GPUs share a trait or a place by accident. */
