@@ -292,7 +292,7 @@ function verdictOf(
     const besides = findings.find((finding) => finding.weight !== "costs" && isFaulty(finding));
     return {
       verdict: "costs",
-      reason: `${costly[0]!.summary}${more}${besides === undefined ? "" : ` ${besides.summary}`}`,
+      reason: `${costly[0]!.summary}${more}${besides === undefined ? worthALook(findings) : ` ${besides.summary}`}`,
     };
   }
   const faulty = findings.find(isFaulty);
@@ -328,7 +328,6 @@ function verdictOf(
   if (ofOtherKinds.length > 0) {
     return { verdict: "inconclusive", reason: ofOtherKinds.map(withoutReference).join(" ") };
   }
-  const risks = findings.filter(({ weight }) => weight === "risk").length;
   const notJudged = devices
     .flatMap(({ measured: { pageable } }) => [pageable.h2d, pageable.d2h])
     .filter((rate) => rate !== null);
@@ -339,9 +338,15 @@ function verdictOf(
           notJudged.length === 0
             ? ""
             : ` Pageable copies reach ${gigabytes(Math.min(...notJudged))}; there is no reference for them.`
-        }${risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`}`
+        }${worthALook(findings)}`
       : "Copies are slower than on other machines of this kind, as expected here: the findings say why.",
   };
+}
+
+/** A sentence on the number of risks, after others; empty without any. */
+function worthALook(findings: readonly Finding[]): string {
+  const risks = findings.filter(({ weight }) => weight === "risk").length;
+  return risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`;
 }
 
 /** Why nothing is expected of a device, as a clause. */

@@ -7,6 +7,7 @@ import {
   type Figure,
   figure,
   type Grid,
+  type Note,
   note,
   numberColumn,
   type Report,
@@ -17,7 +18,7 @@ import {
   texts,
   wordColumn,
 } from "../draw/report.js";
-import { listed, timeText } from "../draw/words.js";
+import { listed, timeText, withoutFullStop } from "../draw/words.js";
 import { directionName } from "../results/naming/wording.js";
 import { formatSize } from "../settings/units.js";
 import { diagnosisMetrics, healthCheckLine, nagiosLine } from "./automation.js";
@@ -59,13 +60,25 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
     name: `Diagnosis: ${listed(names)}, ${timeText(createdAt)}`,
     blocks: [
       ...(notice === null ? [] : texts("alert", [note(notice, "warning")])),
-      ...texts("answer", [note(reason, toneOf[verdict])]),
+      ...texts("answer", [note(reason, toneOf[verdict]), ...nextStep(diagnosis)]),
       environment(factsOf(diagnosis)),
       ...tables([rateGrid(diagnosis)]),
       ...groupsOf(diagnosis).map(({ title, findings }) => section(title, findings.map(entryOf))),
       ...(unseen.length === 0 ? [] : [section("What was not seen", [{ type: "list", items: unseen }], true)]),
     ],
   };
+}
+
+/** What the first finding costs, and what to do, as tables of many devices stand before the findings. */
+function nextStep({ findings, verdict, reason }: Diagnosis): Note[] {
+  const first =
+    findings.find(({ action }) => action === "isolate" || action === "reset") ??
+    findings.find(({ weight }) => weight === "costs");
+  if (first?.fix == null || verdict === "healthy") return [];
+  const isSaid = reason.toLowerCase().includes(first.summary.toLowerCase());
+  const cost = first.cost === null ? "" : `costs ${costText(first.cost)}; `;
+  const step = `${cost}${first.action === "none" ? "do" : first.action}: ${first.fix}`;
+  return [note(withoutFullStop(isSaid ? step : `${first.summary} ${step}`))];
 }
 
 function entryOf(finding: Finding): Block {

@@ -335,7 +335,10 @@ function placesElsewhere(
   const isKnown = (gpus: number) => gpus >= enoughForPlaces || (gpus >= 2 && gpus === most);
   const known = [...byPlace].filter(([, there]) => isKnown(there.length));
   if (byPlace.size < 2 || known.length === 0) return { odd: new Map(), centre: median(all) };
-  const within = known.flatMap(([, there]) => there.map((speed) => speed - median(there)));
+  const within = known.flatMap(([, there]) => {
+    const middle = median(there);
+    return there.map((speed) => speed - middle);
+  });
   const noise = noiseOf(within);
   const deviation = deviationOf(noise);
   const usual = known.map(([place, there]) => ({

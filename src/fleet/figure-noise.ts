@@ -100,6 +100,15 @@ interface CellResiduals {
   residuals: readonly number[];
 }
 
+/**
+ * The variance of residuals; null if they show none. If most of them are 0, the others alone would make it, and the
+ * figures of healthy GPUs that agree would hide the slow one.
+ */
+function ownVariance(cells: readonly (readonly number[])[]): VarianceEstimate | null {
+  const distances = cells.flat().map(Math.abs);
+  return distances.length === 0 || median(distances) === 0 ? null : robustVariance(cells);
+}
+
 /** The residuals in units of the recorded deviation. */
 function scaledToRecorded({ kind, residuals }: CellResiduals, deviceNames: readonly string[]): number[] {
   const { betweenMachines, ofProcess } = recordedNoise(kind, deviceNames, 1);
@@ -119,7 +128,7 @@ export function widerNoise(
   atLeast = 0,
 ): WiderNoise | null {
   const scaled = cells.map((cell) => scaledToRecorded(cell, deviceNames));
-  const factor = Math.max(atLeast, robustVariance(scaled)?.variance ?? 0);
+  const factor = Math.max(atLeast, ownVariance(scaled)?.variance ?? 0);
   if (factor < leastFactor) return null;
   const gains = cells.flatMap(({ residuals }) => {
     const deviation = median(residuals.map(Math.abs));
@@ -208,7 +217,7 @@ export function noiseOf(
 ): FigureNoise {
   const recorded = recordedNoise(kind, deviceNames, cells);
   const { betweenMachines: prior, ofProcess } = recorded;
-  const own = robustVariance([residuals]);
+  const own = ownVariance([residuals]);
   const least = wider === null ? null : widened(wider, recorded, cells);
   if (own === null) return { betweenMachines: least ?? prior, ofProcess };
   const moderated = moderate(own, prior);

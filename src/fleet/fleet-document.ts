@@ -8,16 +8,8 @@ import { directionsMoved } from "../settings/choices.js";
  * node's group (-0.1 is 10 % less); unknown values are null.
  */
 
-/** The state of a node: `measured`, or why it has no figures. */
-export const nodeStates = [
-  "measured",
-  "failed",
-  "wrong data",
-  "late",
-  "missing",
-  "unreadable",
-  "not compared",
-] as const;
+/** The state of a node: `measured`, or why it has no valid result. */
+export const nodeStates = ["measured", "failed", "wrong data", "late", "missing", "unreadable"] as const;
 
 /** What to do: keep jobs away, reset the GPU or the node, look again later, or nothing. */
 const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
@@ -90,6 +82,7 @@ const groupSchema = z.object({
   /** Facts that its nodes share, one string each, as in a result's fingerprint. */
   facts: z.record(z.string(), z.string().nullable()),
   nodes: count,
+  /** Number of GPUs with figures. */
   devices: count,
   cells: z.array(groupCellSchema),
   /** The nodes of the slow part, if nodes are on two levels, so that the centre means little; null otherwise. */

@@ -1,8 +1,7 @@
-import { parseCellId } from "../results/cell-id.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import { kindName } from "./cells-together.js";
 import { cellText } from "./fleet-wording.js";
-import { type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
+import { cellOfKey, type DeviceFigures, kindOf, type NodeFigures, type NodeGroup } from "./node-figures.js";
 
 /** Rounding and overlapping samples may exceed the limit by this factor. */
 const tolerated = 1.02;
@@ -22,27 +21,28 @@ export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] 
   const exceeding = new Set(all.filter((device) => hasWrongClock(device, limit)));
   if (exceeding.size === 0 || 2 * exceeding.size > all.length) return nodes;
   return nodes.map((node) => {
-    const notes: string[] = [];
+    const wrong = node.devices.filter((device) => exceeding.has(device));
+    if (wrong.length === 0) return node;
+    const keysOf = new Map(wrong.map((device) => [device, impossibleKeys(device, limit)]));
+    const figures = wrong.flatMap((device) =>
+      keysOf.get(device)!.map((key) => ({ key, figure: device.figures.get(key)! })),
+    );
+    const most = figures.reduce((one, other) => (other.figure > one.figure ? other : one));
+    const which = wrong.length === 1 ? "" : "up to ";
+    const note = `GPU ${wrong.map(({ ordinal }) => ordinal).join(", ")}: ${which}${+most.figure.toPrecision(3)} GB/s in ${cellText(kindOf(most.key))} is more than its link carries (${+limit.toPrecision(3)} GB/s), so ${figures.length === 1 ? "this figure does" : `${figures.length} such figures do`} not count; look at the machine's clock`;
     const devices = node.devices.map((device) => {
-      if (!exceeding.has(device)) return device;
-      const keys = impossibleKeys(device, limit);
-      const figures = new Map([...device.figures].filter(([key]) => !keys.includes(key)));
-      const [most] = keys.sort((a, b) => device.figures.get(b)! - device.figures.get(a)!);
-      const rate = +device.figures.get(most!)!.toPrecision(3);
-      notes.push(
-        `GPU ${device.ordinal}: ${rate} GB/s in ${cellText(kindOf(most!))} is more than its link carries (${+limit.toPrecision(3)} GB/s), so ${keys.length === 1 ? "this figure does" : `${keys.length} such figures do`} not count; look at the machine's clock`,
-      );
-      return { ...device, figures };
+      const keys = keysOf.get(device) ?? [];
+      return { ...device, figures: new Map([...device.figures].filter(([key]) => !keys.includes(key))) };
     });
-    return notes.length === 0 ? node : { ...node, devices, notes: [...node.notes, ...notes] };
+    return { ...node, devices, notes: [...node.notes, note] };
   });
 }
 
 function impossibleKeys({ figures }: DeviceFigures, limit: number): string[] {
   return [...figures].flatMap(([key, figure]) => {
     if (figure <= tolerated * limit) return [];
-    const { cell, moved, unit } = kindOf(key);
-    const crossesLink = (moved === "h2d" || moved === "d2h") && parseCellId(`d0/${cell}`).memory !== "device";
+    const { moved, unit } = kindOf(key);
+    const crossesLink = (moved === "h2d" || moved === "d2h") && cellOfKey(key).memory !== "device";
     return unit === "GB/s" && crossesLink ? [key] : [];
   });
 }

@@ -21,7 +21,14 @@ import {
   type SlowOne,
   testsOf,
 } from "./judge-group.js";
-import { groupNodes, keyOf, linkText, type NodeFigures, type NodeGroup } from "./node-figures.js";
+import {
+  type DeviceFigures,
+  groupNodes,
+  keyOf,
+  linkText,
+  type NodeFigures,
+  type NodeGroup,
+} from "./node-figures.js";
 import { evidenceOf, isTrainedDown } from "./outlier-evidence.js";
 import {
   type GroupReference,
@@ -30,7 +37,7 @@ import {
   referenceOfCell,
   slowAsAWhole,
 } from "./reference-share.js";
-import { sharedTraits, slowPlaces } from "./slow-places.js";
+import { sharedTraits, slowerThanAlike, slowPlaces } from "./slow-places.js";
 
 /** The input of a judgement. */
 export interface FleetRequest {
@@ -47,29 +54,41 @@ export interface FleetRequest {
   referenceOf: ReferenceOf | null;
 }
 
+const hasFigures = ({ figures }: DeviceFigures) => figures.size > 0;
+
 /** Finds the nodes and GPUs that are slower than those like them. */
 export function judgeFleet(request: FleetRequest): FleetDocument {
   const { version, createdAt, rule } = request;
-  const hasFigures = ({ devices }: NodeFigures) => devices.some(({ figures }) => figures.size > 0);
+  const isJudged = ({ devices }: NodeFigures) => devices.some(hasFigures);
   const replaced = new Map(
-    groupNodes(request.nodes.filter(hasFigures)).flatMap((group) => {
+    groupNodes(request.nodes.filter(isJudged)).flatMap((group) => {
       const possible = withoutImpossible(group);
       return group.nodes.map((node, i) => [node, possible[i]!] as const);
     }),
   );
   const nodes = request.nodes.map((node) => replaced.get(node) ?? node);
-  const groups = groupNodes(nodes.filter(hasFigures));
+  const groups = groupNodes(nodes.filter(isJudged));
   const groupOf = new Map(groups.flatMap(({ nodes }, group) => nodes.map((node) => [node, group] as const)));
   const fresh = new Map(request.fresh.map((node) => [node.host, node]));
+  const references = groups.map((group) => groupReference(group, request.referenceOf));
+  const judgements = groups.map(({ nodes, facts }, index) => ({
+    facts,
+    ...judgeGroup(nodes, rule, references[index]!.knownOf),
+  }));
   const judged = groups.map((group, index) => {
-    const reference = groupReference(group, request.referenceOf);
-    const judgement = judgeGroup(group.nodes, rule, reference.knownOf);
+    const [reference, judgement] = [references[index]!, judgements[index]!];
+    const slower = slowerThanAlike(judgement, judgements);
     const freshOf = (node: number) => fresh.get(group.nodes[node]!.host) ?? null;
     const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
     const inOrder = nodes.filter((node) => groupOf.get(node) === index);
     return {
-      group: describeGroup(group, inOrder, judgement, reference),
+      group: describeGroup(
+        { ...group, notes: slower === null ? group.notes : [...group.notes, slower] },
+        inOrder,
+        judgement,
+        reference,
+      ),
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
       suspects: judgement.suspects.map(({ node }) => group.nodes[node]!.host),
@@ -105,7 +124,7 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   return {
     state: fresh.state,
     action: actionOnNode(fresh.state),
-    reason: `${fresh.reason} when it was measured again`,
+    reason: `${fresh.reason}, when it was measured again`,
   };
 }
 
@@ -148,7 +167,7 @@ function describeGroup(
   return {
     facts: group.facts,
     nodes: nodes.length,
-    devices: nodes.reduce((sum, { devices }) => sum + devices.length, 0),
+    devices: nodes.reduce((sum, { devices }) => sum + devices.filter(hasFigures).length, 0),
     cells,
     slowPart: widest === undefined ? null : wording.slowPart(widest, nodes, named),
     slowAsAWhole: slowAsAWhole(

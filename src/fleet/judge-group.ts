@@ -310,18 +310,19 @@ function slowOnes(nodes: readonly NodeFigures[], slow: readonly Test[], least: n
   return ones.filter(isOwn).sort((a, b) => b.cells[0]!.drop - a.cells[0]!.drop);
 }
 
-/** The single cells of a slow one: for combined cells, those in which it lost something. */
+/** The single cells of a slow one: for combined cells, those in which it lost at least half as much. */
 function cellsOf(node: number, device: number | null, cell: SlowCell): SlowCell[] {
   const { levels, drop: whole, adjustedPValue } = cell;
   if (levels.members.length === 0) return [cell];
-  return levels.members.flatMap((member) => {
+  const members = levels.members.flatMap((member) => {
     const gpus = member.gpus.filter((one) => one.node === node && (device === null || one.device === device));
     if (gpus.length === 0) return [];
     const centre = median(gpus.map((one) => one.centre));
     const drop = median(gpus.map((one) => one.drop));
-    if (drop <= 0) return [];
     return [{ levels: member, centre, drop, adjustedPValue, together: { levels, drop: whole } }];
   });
+  const most = Math.max(...members.map(({ drop }) => drop));
+  return members.filter(({ drop }) => drop >= Math.min(most, nodeShare.drop * whole));
 }
 
 /**

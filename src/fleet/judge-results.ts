@@ -6,7 +6,7 @@ import { median } from "../stats/order-statistics.js";
 import type { FleetDocument } from "./fleet-document.js";
 import { judgeFleet } from "./judge-fleet.js";
 import type { FleetRule } from "./judge-group.js";
-import { type DeviceFigures, kindOf, type NodeFigures } from "./node-figures.js";
+import type { DeviceFigures, NodeFigures } from "./node-figures.js";
 import { readFleet } from "./read-fleet.js";
 import { referenceCell } from "./reference-share.js";
 
@@ -119,7 +119,7 @@ function sharesOf({ linkCapability, figures }: DeviceFigures): Map<string, numbe
   const shares = new Map<string, number[]>();
   const limit = linkLimitGBps(linkCapability?.generation ?? null, linkCapability?.width ?? null);
   for (const [key, figure] of limit === null ? [] : figures) {
-    const cell = referenceCell(kindOf(key));
+    const cell = referenceCell(key);
     if (cell === null) continue;
     const way = `${cell.direction} ${cell.together?.length ?? 1}`;
     shares.set(way, [...(shares.get(way) ?? []), figure / limit!]);

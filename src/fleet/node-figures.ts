@@ -1,5 +1,7 @@
 import { cellFigures } from "../compare/result-set.js";
+import { timeText } from "../draw/words.js";
 import { cellId, parseCellId } from "../results/cell-id.js";
+import type { Cell } from "../results/cell-schema.js";
 import type { ResultFigures } from "../results/parse.js";
 import type { FigureKind, FleetNode } from "./fleet-document.js";
 
@@ -52,23 +54,31 @@ export function linkText(link: Link | null): string | null {
   return link === null ? null : `gen${link.generation} x${link.width}`;
 }
 
-const kinds = new Map<string, { key: string; kind: FigureKind }>();
+const kinds = new Map<string, { key: string; kind: FigureKind; cell: Cell }>();
 
 /** The key of a kind of figures, shared by all GPUs with such a figure. Throws a usage error for an invalid cell. */
 export function keyOf(kind: FigureKind): string {
   const key = `${kind.cell} ${kind.moved} ${kind.unit}`;
   const known = kinds.get(key);
   if (known !== undefined) return known.key;
-  parseCellId(`d0/${kind.cell}`);
-  kinds.set(key, { key, kind });
+  kinds.set(key, { key, kind, cell: parseCellId(`d0/${kind.cell}`) });
   return key;
 }
 
 /** The kind for a key from `keyOf()`. Throws a RangeError for any other key. */
 export function kindOf(key: string): FigureKind {
+  return knownKind(key).kind;
+}
+
+/** The cell of such figures, on device 0: judging a fleet asks for it millions of times. */
+export function cellOfKey(key: string): Cell {
+  return knownKind(key).cell;
+}
+
+function knownKind(key: string): { kind: FigureKind; cell: Cell } {
   const known = kinds.get(key);
   if (known === undefined) throw new RangeError(`${key} names no figures`);
-  return known.kind;
+  return known;
 }
 
 /**
@@ -97,12 +107,10 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
     const reason = `it has no figure of ${withoutDevice}: ${absence.reason}`;
     lacking.set(`${withoutDevice} ${absence.reason}`, { reason, devices: [...others, cell.device] });
   }
+  const state = stateOf(document, figures);
   return {
     host: host ?? labels.node ?? document.host?.hostname ?? "unknown",
-    ...stateOf(
-      document,
-      figures.some(({ size }) => size > 0),
-    ),
+    ...state,
     file: path,
     runId: run.id,
     startedAt: run.startedAt,
@@ -119,9 +127,12 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
       linkCapability: linkOf(device.link?.maxGeneration, device.link?.maxWidth),
       figures: figures[index]!,
     })),
-    notes: [...lacking.values()].map(
-      ({ reason, devices: of }) => `${of.length === devices.length ? "" : `GPU ${of.join(", ")}: `}${reason}`,
-    ),
+    notes: [...lacking.values()].flatMap(({ reason, devices: of }) => {
+      // The state of a node that failed has the reason why a GPU has no figures at all.
+      const told = state.state === "failed" ? of.filter((gpu) => figures[places.get(gpu) ?? -1]?.size) : of;
+      if (told.length === 0) return [];
+      return [`${told.length === devices.length ? "" : `GPU ${told.join(", ")}: `}${reason}`];
+    }),
   };
 }
 
@@ -150,13 +161,16 @@ function factsOf(document: ResultFigures): Record<string, string | null> {
 
 function stateOf(
   { run, cells, devices }: ResultFigures,
-  hasFigures: boolean,
+  figures: readonly ReadonlyMap<string, number>[],
 ): Pick<NodeFigures, "state" | "reason"> {
   const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
   if (wrong.length > 0) {
     const at = [...new Set(wrong.map(({ device }) => device))].sort((a, b) => a - b);
     const where = at.length === devices.length && at.length > 1 ? "all GPUs" : `GPU ${at.join(", ")}`;
-    return { state: "wrong data", reason: `copies of ${where} came back wrong` };
+    return {
+      state: "wrong data",
+      reason: `copies of ${where} came back wrong at ${timeText(run.startedAt)}`,
+    };
   }
   if (run.status === "failed") {
     return { state: "failed", reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
@@ -164,12 +178,20 @@ function stateOf(
   if (run.status !== "complete") {
     return { state: "failed", reason: "its run was interrupted, or was killed" };
   }
-  if (!hasFigures) {
-    const error = cells.find(({ outcome }) => outcome === "failed")?.error?.message;
+  const failed = cells.filter(({ outcome }) => outcome === "failed");
+  const errorOf = (cell: (typeof failed)[number]) => cell.error?.message ?? "no reason is known";
+  if (figures.every(({ size }) => size === 0)) {
+    const [first] = failed;
     return {
       state: "failed",
-      reason: error === undefined ? "its result has no figures" : `it failed: ${error}`,
+      reason: first === undefined ? "its result has no figures" : `it failed: ${errorOf(first)}`,
     };
+  }
+  const broken = failed.find(
+    ({ device }) => figures[devices.findIndex(({ ordinal }) => ordinal === device)]?.size === 0,
+  );
+  if (broken !== undefined) {
+    return { state: "failed", reason: `GPU ${broken.device} has no figures: ${errorOf(broken)}` };
   }
   return { state: "measured", reason: null };
 }
@@ -182,7 +204,7 @@ function stateOf(
  * a node, but no reason to compare it with fewer others.
  */
 
-const dividing = ["backend", "gpu", "cpu", "linkCapability"] as const;
+export const dividing = ["backend", "gpu", "cpu", "linkCapability"] as const;
 const dividingWhereMany = ["gpuCount", "driver"] as const;
 
 /** With fewer nodes, a group's own spread is hardly known. */
@@ -294,9 +316,7 @@ function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | nul
 /** A note if nodes are a separate group only because more nodes have links with another capability. */
 function oddCapability(part: readonly NodeFigures[], parts: readonly (readonly NodeFigures[])[]): string[] {
   const larger = parts.find(
-    (other) =>
-      other.length >= Math.max(enoughToDivide, part.length + 1) &&
-      differBy(part[0]!, other[0]!).join() === "linkCapability",
+    (other) => other.length > part.length && differBy(part[0]!, other[0]!).join() === "linkCapability",
   );
   if (larger === undefined) return [];
   const own = part[0]!.facts.linkCapability;

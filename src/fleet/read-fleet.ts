@@ -3,8 +3,8 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { groupByOccasion } from "../compare/occasions.js";
 import { PinbenchError } from "../errors.js";
 import { checkedFigures, withoutSamples } from "../results/parse.js";
-import { median } from "../stats/order-statistics.js";
 import { cannotRead, checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
+import type { FigureKind } from "./fleet-document.js";
 import {
   confirmationFolder,
   type FleetManifest,
@@ -12,7 +12,8 @@ import {
   type LaunchedNode,
   manifestName,
 } from "./fleet-manifest.js";
-import { type DeviceFigures, figuresOfNode, type NodeFigures } from "./node-figures.js";
+import { cellText, percent } from "./fleet-wording.js";
+import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures } from "./node-figures.js";
 
 /** The figures of a fleet. */
 export interface FleetFigures {
@@ -286,31 +287,61 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
   const good = last.filter(({ devices }) => devices.some(({ figures }) => figures.size > 0));
   const earlier = occasions.slice(0, -1).flat().reverse();
   const older = earlier.length;
-  const notes = [
-    ...newest.notes,
-    ...(older === 0
-      ? []
-      : [older === 1 ? "an older result of it does not count" : `${older} older results of it do not count`]),
-    ...(good.length > 1 ? [`its figures are the medians of ${good.length} processes`] : []),
-  ];
+  const { notes: ofState = [], ...state } = standing(results);
+  const apart: { key: string; loss: number }[] = [];
   const devices = newest.devices.map((device) => {
     const ofDevice = good.flatMap((one) => one.devices.filter((other) => isSame(device, other)));
     const keys = new Set(ofDevice.flatMap(({ figures }) => [...figures.keys()]));
-    const medianOf = (key: string) => median(ofDevice.flatMap(({ figures }) => figures.get(key) ?? []));
-    return { ...device, figures: new Map([...keys].map((key) => [key, medianOf(key)])) };
+    const figures = [...keys].map((key) => {
+      const [better, worse] = middles(
+        ofDevice.flatMap((one) => one.figures.get(key) ?? []),
+        kindOf(key).unit,
+      );
+      if (cellOfKey(key).memory === "pinned" && worse < better * (1 - mostApart))
+        apart.push({ key, loss: 1 - worse / better });
+      return [key, better] as const;
+    });
+    return { ...device, figures: new Map(figures) };
   });
-  return { ...newest, ...standing(results), devices, earlier, notes };
+  const [most] = apart.sort((one, other) => other.loss - one.loss);
+  const notes = [
+    ...newest.notes,
+    ...ofState,
+    ...(older === 0
+      ? []
+      : [older === 1 ? "an older result of it does not count" : `${older} older results of it do not count`]),
+    ...(good.length > 1
+      ? [`its figures are the ${good.length === 2 ? "better ones" : "medians"} of ${good.length} processes`]
+      : []),
+    ...(most === undefined
+      ? []
+      : [`its processes differ by ${percent(most.loss)} in ${cellText(kindOf(most.key))}: measure it again`]),
+  ];
+  return { ...newest, ...state, devices, earlier, notes };
+}
+
+/** Rates of pinned copies of one GPU that differ by more than this share are reported. */
+const mostApart = 0.1;
+
+/**
+ * The two figures in the middle, the better one first; the same one twice of an odd number. The better one counts: a
+ * mean may be a rate that no process had, and a loss that one of two processes does not show is not shown yet.
+ */
+function middles(figures: readonly number[], unit: FigureKind["unit"]): [better: number, worse: number] {
+  const bestFirst = figures.toSorted((a, b) => (unit === "us" ? a - b : b - a));
+  const { length } = bestFirst;
+  return [bestFirst[Math.floor((length - 1) / 2)]!, bestFirst[Math.floor(length / 2)]!];
 }
 
 /** The state of a node that ever copied wrong data; empty if it never did. */
-function standing(results: readonly NodeFigures[]): Partial<Pick<NodeFigures, "state" | "reason">> {
+function standing(results: readonly NodeFigures[]): Partial<Pick<NodeFigures, "state" | "reason" | "notes">> {
   const wrong = results.filter(({ state }) => state === "wrong data");
   const last = wrong.sort((a, b) => a.startedAt!.localeCompare(b.startedAt!)).at(-1);
   if (last === undefined) return {};
   const isOver = results.some((one) => one.state === "measured" && one.startedAt! > last.startedAt!);
-  const after = " Later copies were right. After a repair, leave older results out with --since";
-  const reason = `${last.reason} (${last.startedAt!.slice(0, 16)}Z).${after}`;
-  return { state: "wrong data", reason: isOver ? reason : last.reason };
+  if (!isOver) return { state: "wrong data", reason: last.reason };
+  const repaired = "after a repair, leave older results out with --since";
+  return { state: "wrong data", reason: `${last.reason}; later copies were right`, notes: [repaired] };
 }
 
 /** One node from results of its different GPUs. The newest comes first. */

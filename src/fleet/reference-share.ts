@@ -1,12 +1,11 @@
 import { type Expectation, type expectationOf, leastReferenceBytes } from "../doctor/expectation.js";
-import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import { variantOf } from "../results/variant.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";
-import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
+import type { FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
-import { kindOf, type NodeGroup } from "./node-figures.js";
+import { cellOfKey, kindOf, type NodeGroup } from "./node-figures.js";
 
 /** The reference for a GPU of this name over the best link of card and slot; null without one. */
 export type ReferenceOf = typeof expectationOf;
@@ -48,7 +47,7 @@ export function groupReference(group: NodeGroup, referenceOf: ReferenceOf | null
 
 /** The expected rate in a cell, in GB/s; null if there is no reference for such a cell. */
 function rateOf(expectation: Expectation, key: string): number | null {
-  const cell = referenceCell(kindOf(key));
+  const cell = referenceCell(key);
   if (cell === null) return null;
   const { together } = expectation;
   if (cell.together !== undefined && cell.together.length !== together?.devices) return null;
@@ -56,10 +55,10 @@ function rateOf(expectation: Expectation, key: string): number | null {
   return rates[cell.direction as "h2d" | "d2h"];
 }
 
-/** The cell of these figures, if references cover such cells: large plain pinned copies; otherwise null. */
-export function referenceCell({ cell: id, unit }: FigureKind): Cell | null {
-  const cell = parseCellId(`d0/${id}`);
-  return unit !== "us" && isReferenceCell(cell) ? cell : null;
+/** The cell of figures with this key, if references cover such cells: large plain pinned copies; otherwise null. */
+export function referenceCell(key: string): Cell | null {
+  const cell = cellOfKey(key);
+  return kindOf(key).unit !== "us" && isReferenceCell(cell) ? cell : null;
 }
 
 function isReferenceCell(cell: Cell): boolean {
@@ -113,7 +112,7 @@ export function slowAsAWhole(
   // No machine of this kind was recorded, so "slow" would be a guess.
   if (expectation.isOfKind === false) {
     const verb = cell.figures === 1 ? "reaches" : "reach";
-    return `${who} ${verb} ${rates}, ${share} of other GPUs' rates over such a link (${expectation.source}).`;
+    return `${who} ${verb} ${rates}, ${share} of other GPUs' rates over such a link; there is no reference for this kind.`;
   }
   const verb = cell.figures === 1 ? "is" : "are";
   return `${who} ${verb} slow: ${rates}, ${share} of healthy machines' rates (${expectation.source}).`;

@@ -1,10 +1,13 @@
+import { groupBy } from "../draw/report.js";
 import { parseCellId } from "../results/cell-id.js";
 import { hypergeometricTail } from "../stats/hypothesis-tests.js";
-import { type PlaceOf, placesOf } from "./cell-levels.js";
+import { type CellLevels, type PlaceOf, placesOf } from "./cell-levels.js";
+import { kindName } from "./cells-together.js";
+import { chanceOfDrop, ofMedian } from "./figure-noise.js";
 import { type FleetDocument, type FleetGroup, type FleetOutlier, factName } from "./fleet-document.js";
 import { cellText, countOf, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
 import type { GroupJudgement, SlowOne } from "./judge-group.js";
-import { type NodeFigures, tellingFacts } from "./node-figures.js";
+import { dividing, type NodeFigures, type NodeGroup, tellingFacts } from "./node-figures.js";
 import type { GroupReference } from "./reference-share.js";
 
 type SlowPlace = FleetGroup["slowPlaces"][number];
@@ -24,6 +27,10 @@ export function slowPlaces(
   const nameOf = placeNames(nodes, placeOf);
   const ofOutliers = placesOfOutliers(nodes, outliers, placeOf, nameOf);
   const known = new Set(ofOutliers.map(({ place }) => place));
+  const named = groupBy(
+    outliers.filter(({ device }) => device !== null),
+    ({ node, device }) => placeOf(node, device!),
+  );
   const odd = oddPlaces(levels);
   const isWithin = ({ levels: { gpus, key } }: OddPlace) =>
     gpus.every((gpu) => knownOf(gpu.node, gpu.device, key));
@@ -34,22 +41,28 @@ export function slowPlaces(
   return {
     slowPlaces: [
       ...ofOutliers,
-      ...odd.filter((one) => isSlow(one) && !known.has(one.place)).map((one) => byOddPlace(one, nameOf)),
+      ...odd
+        .filter((one) => isSlow(one) && !known.has(one.place))
+        .map((one) => byOddPlace(one, nameOf, named.get(one.place)?.length === one.gpus)),
     ],
     notes: odd.filter((one) => !isSlow(one)).map((one) => oddPlaceText(one, isWithin(one))),
   };
 }
 
-function byOddPlace(one: OddPlace, nameOf: (place: string) => string): SlowPlace {
+/** `areNamed`: all GPUs there are outliers. */
+function byOddPlace(one: OddPlace, nameOf: (place: string) => string, areNamed: boolean): SlowPlace {
   const { place, levels, change, changed, gpus } = one;
   const loss = percent(-Math.expm1(change));
+  const why = areNamed
+    ? "Each is named as slow"
+    : "The figures do not show whether this is by design; each is compared with GPUs in the same place";
   return {
     place,
     nodes: changed,
     of: gpus,
     change: Math.expm1(change),
     action: "monitor",
-    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. The figures do not show whether this is by design; each is compared with GPUs in the same place.`,
+    reason: `${onNodes(nameOf(place), changed, gpus)}: ${loss} slower than others in ${cellText(levels.kind)}. ${why}.`,
   };
 }
 
@@ -102,6 +115,36 @@ function placeNames(nodes: readonly NodeFigures[], placeOf: PlaceOf): (place: st
     if (place.startsWith("GPU ")) return `Slot ${place.slice("GPU ".length)}`;
     return isOne ? `Slot ${ordinal} (${place})` : `Slot ${place}`;
   };
+}
+
+/** A group and its levels, which `slowerThanAlike()` compares with those of others. */
+type JudgedGroup = Pick<NodeGroup, "facts"> & Pick<GroupJudgement, "levels">;
+
+/**
+ * A sentence on a group that is slower in pinned copies than another one that only its driver or number of GPUs sets
+ * apart; null if it is not. Each is judged by itself, so nothing else shows it.
+ */
+export function slowerThanAlike(group: JudgedGroup, groups: readonly JudgedGroup[]): string | null {
+  const losses = groups.flatMap((other, index) => {
+    const isAlike = dividing.every((fact) => other.facts[fact] === group.facts[fact]);
+    if (other === group || !isAlike) return [];
+    return group.levels.flatMap((levels) => {
+      const of = other.levels.find(({ key }) => key === levels.key);
+      if (of === undefined || kindName(levels) !== "pinned") return [];
+      const drop = of.centre - levels.centre;
+      const chance = (one: CellLevels) => chanceOfDrop(drop / 2, ofMedian(one.gpuNoise, one.gpus.length));
+      return drop > levels.least && chance(levels) + chance(of) < mostChance
+        ? [{ drop, levels, index, other }]
+        : [];
+    });
+  });
+  const [most] = losses.sort((one, another) => another.drop - one.drop);
+  if (most === undefined) return null;
+  const { drop, levels, index, other } = most;
+  const facts = (["driver", "gpuCount"] as const).filter((fact) => other.facts[fact] !== group.facts[fact]);
+  const told = (one: JudgedGroup, fact: string) => one.facts[fact] ?? "not known";
+  const apart = facts.map((fact) => `${factName(fact)} ${told(group, fact)} instead of ${told(other, fact)}`);
+  return `Its GPUs are ${percent(-Math.expm1(-drop))} slower than those of group ${index + 1} in ${cellText(levels.kind)}; ${apart.join(", ")}.`;
 }
 
 /** Largest chance, over all that are examined, that slow GPUs share a trait or a place by accident. */

@@ -46,6 +46,21 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(/unreadable +1 +broken +results\/broken\.json is not JSON/);
   });
 
+  it("ends with 1 if one of two nodes of an unknown kind is at half rate, and does not say that none is slow", async () => {
+    const cwd = temporaryFolder();
+    writeNodes(join(cwd, "results"), 2, (host, { memory }) =>
+      host === "n01" && memory === "pinned" ? 0.5 : 1,
+    );
+    for (const name of ["n01", "n02"]) {
+      const path = join(cwd, "results", `${name}.json`);
+      writeFileSync(path, readFileSync(path, "utf8").replaceAll("NVIDIA H200", "NVIDIA L4"));
+    }
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("=> The nodes fall into two parts: 1 with 27.");
+    expect(stdout).not.toMatch(/none of .* is slow$/m);
+  });
+
   it("takes files as well as folders", async () => {
     const paths = nodeNames(6).map((host) => `results/${host}.json`);
     const { exitCode, stdout } = await callCli(["fleet", ...paths], { cwd: healthy() });

@@ -2,12 +2,15 @@ import { describe, expect, it } from "vitest";
 import { healthCheckCodes, healthCheckLine, nodeState } from "../../src/doctor/automation.js";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import type { Diagnosis } from "../../src/doctor/diagnosis.js";
+import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
 import { comparedWith } from "../../src/doctor/examined-device.js";
 import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { fileScreen } from "../../src/draw/screen.js";
+import { drawn } from "../helpers/drawn.js";
 import { type DeviceChange, deviceWith, otherProgram, rates } from "../helpers/examination.js";
 import { gpuNames, machineTree, type TreeFiles } from "../helpers/machine-tree.js";
+import { seeded } from "../helpers/seeded.js";
 import { link } from "./cause-case.js";
 import { virtualMachine } from "./device-cases.js";
 
@@ -19,7 +22,7 @@ import { virtualMachine } from "./device-cases.js";
 function examined(changes: readonly DeviceChange[], files: TreeFiles = {}) {
   const root = machineTree(files);
   const devices = changes.map((change, i) => {
-    const path = readPciPath(gpuNames[i]!, root);
+    const path = readPciPath(gpuNames[i % gpuNames.length]!, root);
     const device = deviceWith(path, i, change);
     const subject = { ...device, path: { before: path, underLoad: path }, site: null };
     return { ...device, ...comparedWith(subject as never, false), ...change.other };
@@ -153,4 +156,49 @@ describe("what makes a node one to reset is said", () => {
       expect(lineOf(found)).toContain(found.reason);
     }
   });
+});
+
+describe("the first twenty lines of 80 columns", () => {
+  const busy = { computePercent: 97, toDeviceBytesPerSecond: 11e9, fromDeviceBytesPerSecond: 0 };
+  const ill: readonly DeviceChange[] = [
+    { measured: half },
+    { after: ecc },
+    { after: ecc, measured: half },
+    { measured: half, other: { others: [otherProgram({})], activityBefore: busy } },
+    { health: { link: { ...link, width: 8 } }, measured: half },
+    { health: { link: { ...link, width: 8, maxWidth: 8 } }, measured: half },
+    { health: { clockReasons: ["hw-thermal-slowdown"] }, measured: half },
+    { other: { failure: "cuMemcpyHtoDAsync failed: CUDA_ERROR_LAUNCH_FAILED" } },
+    { other: { wrongCopies: 3 } },
+    { measured: { pinned: rates(55, 55), together: rates(20, 20) } },
+  ];
+
+  it("have the node, the device, the cost and what to do, of eight devices of which many are ill", () => {
+    const { uniform } = seeded(29);
+    const one = <T>(some: readonly T[]) => some[Math.floor(some.length * uniform())]!;
+    for (let machine = 0; machine < 60; ++machine) {
+      const changes = Array.from({ length: 8 }, () => (uniform() < 0.4 ? one(ill) : {}));
+      const found = examined([one(ill), ...changes.slice(1)].sort(() => uniform() - 0.5));
+      const asking = found.findings.filter(({ action }) => action === "isolate" || action === "reset");
+      const [first] = [...asking, ...found.findings.filter(({ weight }) => weight === "costs")];
+      const lines = drawn(diagnosisKind, found, "table", fileScreen({ columns: 80 })).split("\n");
+      const screen = lines.slice(0, 20).join(" ").replaceAll(/\s+/g, " ");
+      expect(screen).toContain(` Host ${found.host} `);
+      if (first === undefined) continue;
+      expect(screen.toLowerCase()).toContain(first.summary.toLowerCase());
+      expect(screen).toContain(
+        `${first.action === "none" ? "do" : first.action}: ${first.fix!.replace(/\.$/, "")}`,
+      );
+      if (first.cost !== null) expect(screen).toMatch(/costs [\d.]+ GB\/s /);
+    }
+  });
+});
+
+it("a device that is only worth a look is counted beside one that costs", () => {
+  const busy = { computePercent: 97, toDeviceBytesPerSecond: 11e9, fromDeviceBytesPerSecond: 0 };
+  const users = { others: [otherProgram({})], activityBefore: busy };
+  const { reason } = examined([{ measured: half, other: users }, { other: users }]);
+  expect(reason).toBe(
+    "Device 0: Another process used the device before the examination. One thing is worth a look.",
+  );
 });

@@ -34,13 +34,13 @@ describe("a verdict", () => {
     };
     expect(diagnosed([{}, slow])).toMatchObject({
       verdict: "costs",
-      reason: expect.stringMatching(/explains it\.$/),
+      reason: expect.stringMatching(/explains it\. One thing is worth a look\.$/),
     });
-    expect(diagnosed([slow, slow]).reason).toMatch(/explains it\. 1 more cause\.$/);
+    expect(diagnosed([slow, slow]).reason).toMatch(/explains it\. 1 more cause\./);
     expect(
       diagnosed([narrow, { ...slow, measured: { ...slow.measured, slowShare: { h2d: 0.5, d2h: 0.5 } } }])
         .reason,
-    ).toMatch(/ 2 more causes\.$/);
+    ).toMatch(/ 2 more causes\./);
   });
 
   it("is of the device that was not measured in both directions, or of all of them", () => {

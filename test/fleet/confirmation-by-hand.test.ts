@@ -64,7 +64,11 @@ describe("fresh processes, by hand", () => {
       fresh: [fleetNode("n03", [50], wrong), fleetNode("n04", [50], { state: "failed", reason: "x" })],
     });
     expect(fleet.nodes.slice(3, 5)).toMatchObject([
-      { state: "wrong data", action: "isolate", reason: "copies came back wrong when it was measured again" },
+      {
+        state: "wrong data",
+        action: "isolate",
+        reason: "copies came back wrong, when it was measured again",
+      },
       { state: "measured", action: "none", reason: null },
     ]);
   });

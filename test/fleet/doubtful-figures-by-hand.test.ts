@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { scatterOfHealthy } from "../../src/fleet/figure-noise.js";
 import { fleetAnswer } from "../../src/fleet/report/fleet-content.js";
-import { fleetCellNames } from "../../src/fleet/report/fleet-text.js";
+import { countGpus, fleetCellNames } from "../../src/fleet/report/fleet-text.js";
 import { judged } from "../helpers/node-results.js";
-import { fleetNode, fleetNodes, type GpuFigures, hostOf, nodesOf } from "../helpers/plain-nodes.js";
+import { fleetNode, fleetNodes, type GpuFigures, nodesOf, wobble } from "../helpers/plain-nodes.js";
 
 /** Figures that say nothing about a GPU, and what is said of the others then. */
 
@@ -26,6 +26,14 @@ describe("figures above what a link carries", () => {
     expect(alone(50, 50, { pinned: 83, back: 84 }, 50).nodes[2]!.notes[0]).toMatch(
       /^GPU 0: 84 GB\/s in d2h pinned 64 MiB .* 2 such figures do not count/,
     );
+    const two = fleetOf(
+      fleetNodes([
+        [50, 50],
+        [83, 84],
+        [50, 50],
+      ]),
+    ).nodes[1]!;
+    expect(two.notes[0]).toMatch(/^GPU 0, 1: up to 84 GB\/s .* 2 such figures do not count/);
   });
 
   it("count up to 2 % above it, of latencies, and if most GPUs have them: then the link is misread", () => {
@@ -86,15 +94,28 @@ describe("the scatter of GPUs that are not called slow", () => {
   });
 });
 
-it("counts the GPUs of the nodes that it says are not slow", () => {
-  const nodes = nodesOf(4, () => [50, 50.01]).map((node) =>
-    node.host === hostOf(1)
-      ? { ...node, state: "wrong data" as const, reason: "copies of GPU 0 came back wrong" }
-      : node,
-  );
-  const document = fleetOf([...nodes, fleetNode("n09", [49.99, 50])]);
-  const [first] = fleetAnswer(document, fleetCellNames(document, { showsIds: false }));
-  expect(JSON.stringify(first)).toContain("none of 4 nodes (8 GPUs) is slow");
+it("figures that are equal show no noise, and hide none that is slow", () => {
+  const slowOf = (...figures: number[]) => alone(...figures).outliers.map(({ host }) => host);
+  expect(slowOf(50, 50, 50, 25, 50, 50)).toEqual(["n03"]);
+  expect(slowOf(50, 50, 50, 50, 50, 50)).toEqual([]);
+});
+
+describe("nodes that have figures, but no valid result", () => {
+  const wrong = { state: "wrong data", reason: "copies of GPU 0 came back wrong" } as const;
+  const answerOf = (ofWrong: readonly GpuFigures[]) => {
+    const healthy = nodesOf(4, (node) => [50 * wobble(node), {}, 50 * wobble(node + 1)]);
+    const document = fleetOf([...healthy, fleetNode("n09", ofWrong, wrong)]);
+    expect(document.groups[0]!.devices).toBe(countGpus(document));
+    return fleetAnswer(document, fleetCellNames(document, { showsIds: false })).map(({ text }) => text);
+  };
+
+  it("are judged and counted as others, in which GPUs without figures do not count", () => {
+    expect(answerOf([50, {}, 49.99])[0]).toBe("none of 5 nodes (10 GPUs) is slower than similar ones");
+    expect(answerOf([25, {}, 25])[0]).toMatch(/^1 of 5 nodes is slow: all GPUs of n09 /);
+    expect(answerOf([50, {}, 49.99])[1]).toBe(
+      "1 node copied wrong data: n09 (copies of GPU 0 came back wrong): isolate",
+    );
+  });
 });
 
 it("calls no GPUs of a kind slow that nobody has recorded", () => {
@@ -103,7 +124,7 @@ it("calls no GPUs of a kind slow that nobody has recorded", () => {
     judged([], { nodes: fleetNodes(figures.map((one) => [one])), referenceOf: () => expectation as never })
       .groups[0]!.slowAsAWhole;
   expect(wholeOf(20, 20, 20)).toBe(
-    "All 3 GPUs reach 20 GB/s in h2d pinned 64 MiB, 36 % of other GPUs' rates over such a link (links).",
+    "All 3 GPUs reach 20 GB/s in h2d pinned 64 MiB, 36 % of other GPUs' rates over such a link; there is no reference for this kind.",
   );
   expect(wholeOf(20)).toMatch(/^Its only GPU reaches 20 GB\/s/);
 });

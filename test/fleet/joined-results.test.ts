@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { DeviceFigures, NodeFigures } from "../../src/fleet/node-figures.js";
 import { joinResults } from "../../src/fleet/read-fleet.js";
-import { fleetNode, keys } from "../helpers/plain-nodes.js";
+import { fleetNode, type GpuFigures, keys } from "../helpers/plain-nodes.js";
 
 const at = (minute: number, day = 20) => `2026-11-${day}T09:${String(minute).padStart(2, "0")}:00.000Z`;
 let runs = 0;
 /** A result of "n0", each of a run of its own. */
 const result = (
-  figures: readonly number[],
+  figures: readonly GpuFigures[],
   startedAt: string | null,
   changes: Partial<NodeFigures> = {},
   device?: (gpu: number) => Partial<DeviceFigures>,
@@ -38,6 +38,26 @@ describe("results of one host", () => {
       earlier: [],
       notes: ["the newest", "its figures are the medians of 3 processes"],
     });
+  });
+
+  it("of which two are in the middle have the better one, which a process had", () => {
+    const pair = (figures: GpuFigures, other: GpuFigures) => [
+      ...joinResults([result([figures], at(0)), result([other], at(1))])[0]!.devices[0]!.figures,
+    ];
+    expect(pair(55, 27.5)).toEqual([[keys.pinned, 55]]);
+    expect(pair(27.5, 55)).toEqual([[keys.pinned, 55]]);
+    expect(pair({ latency: 7 }, { latency: 14 })).toEqual([[keys.latency, 7]]);
+    const notesOf = (one: GpuFigures, other: GpuFigures) =>
+      joinResults([result([one], at(0)), result([other], at(1))])[0]!.notes;
+    const which = "its figures are the better ones of 2 processes";
+    expect(notesOf({ pinned: 55, back: 50 }, { pinned: 27.5, back: 40 })).toEqual([
+      which,
+      "its processes differ by 50 % in h2d pinned 64 MiB: measure it again",
+    ]);
+    expect(notesOf({ pinned: 50, pageable: 10 }, { pinned: 46, pageable: 5 })).toEqual([which]);
+    const four = joinResults([55, 50, 40, 20].map((figure, i) => result([figure], at(i))));
+    expect(figuresOf(four[0]!)).toEqual([50]);
+    expect(four[0]!.notes[0]).toBe("its figures are the medians of 4 processes");
   });
 
   it("that are older do not count, and are kept, the newest first", () => {
@@ -74,8 +94,8 @@ describe("GPUs of several results", () => {
   it("are the same by their UUIDs, or by ordinal and name where one is not known", () => {
     const pair = (first: Partial<DeviceFigures>, second: Partial<DeviceFigures>) =>
       joinResults([result([50], at(0), {}, () => first), result([60], at(1), {}, () => second)]);
-    expect(figuresOf(pair({ uuid: "a" }, { uuid: "a", ordinal: 3 })[0]!)).toEqual([55]);
-    expect(figuresOf(pair({ uuid: null }, { uuid: "a" })[0]!)).toEqual([55]);
+    expect(pair({ uuid: "a" }, { uuid: "a", ordinal: 3 })).toHaveLength(1);
+    expect(pair({ uuid: null }, { uuid: "a" })).toHaveLength(1);
     expect(pair({ uuid: "a" }, { uuid: "b" })).toHaveLength(2);
     expect(pair({ uuid: null }, { uuid: "a", ordinal: 3 })).toHaveLength(2);
     expect(pair({ uuid: null }, { uuid: null, name: "L4" })).toHaveLength(2);
@@ -151,9 +171,9 @@ describe("wrong data", () => {
     const [node] = joinResults([wrong(5, 18), wrong(7, 17), result([50], at(0, 20))]);
     expect(node).toMatchObject({
       state: "wrong data",
-      reason:
-        "wrong on 18 (2026-11-18T09:05Z). Later copies were right. After a repair, leave older results out with --since",
+      reason: "wrong on 18; later copies were right",
     });
+    expect(node!.notes).toContain("after a repair, leave older results out with --since");
   });
 
   it("of the newest result has its own reason, as it has after results that failed", () => {

@@ -93,23 +93,15 @@ describe("GPUs that are slow by what is known of their kind", () => {
   });
 
   it("make a node that has no others no part of the noise between nodes", () => {
-    const nodes = fleetNodes([
+    const healthy = [
       [50, 50],
-      [50, 50],
-      [50, 50],
-      [30, 30],
-    ]);
+      [50.5, 50.5],
+      [49, 49],
+    ];
+    const nodes = fleetNodes([...healthy, [30, 30]]);
     const ill = levelsOf(nodes, known(50, 0));
     expect(ill.residuals).toHaveLength(6);
-    const half = levelsOf(
-      fleetNodes([
-        [50, 50],
-        [50, 50],
-        [50, 50],
-        [30, 50],
-      ]),
-      known(50, 0),
-    );
+    const half = levelsOf(fleetNodes([...healthy, [30, 50]]), known(50, 0));
     expect(half.residuals).toHaveLength(7);
     // The noise between nodes is that of the three others.
     expect(ill.nodeNoise).toEqual(levelsOf(nodes.slice(0, 3)).nodeNoise);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
+import type { Cell } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { Memory } from "../../src/settings/choices.js";
 import { judged, type NodePart, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
@@ -154,6 +155,28 @@ describe("one slot at half rate", () => {
   });
 });
 
+it("slots whose GPUs are all named are not said to be perhaps so by design", () => {
+  const slow = (gpu: number) => (gpu >= 4 ? 0.7 : 1);
+  const together = Array.from({ length: 8 }, (_, gpu) => gpu);
+  const results = partsOf(4, () => ({ gpus: 8, speed: (gpu, cell) => pinnedAt(slow(gpu))(gpu, cell) })).map(
+    (result, node) => ({
+      ...result,
+      cells: [
+        ...result.cells,
+        ...together.map((device) =>
+          buildCell({ device, sizeBytes: 64 * MiB, together, GBps: 50 * slow(device) * (1 + 1e-4 * node) }),
+        ),
+      ],
+    }),
+  );
+  const reasons = (referenceOf: typeof recorded | null) =>
+    judged(results, { referenceOf }).groups[0]!.slowPlaces.map(({ reason }) => reason);
+  expect(reasons(recorded)).toHaveLength(4);
+  for (const reason of reasons(recorded))
+    expect(reason).toMatch(/ slow in all 4 nodes: .* Each is named as slow\.$/);
+  for (const reason of reasons(null)) expect(reason).toContain("do not show whether this is by design");
+});
+
 describe("a slot that several slow GPUs are in", () => {
   const slowAt = (nodes: number, places: readonly string[], gpus = 8) =>
     judged(
@@ -253,6 +276,17 @@ describe("a small loss in all cells", () => {
 
   it("is none if all are healthy, or if only single cells are slow", () => {
     expect(judged(fleet(1)).outliers).toEqual([]);
+  });
+
+  it("is counted in the cells that have lost it, and not in others", () => {
+    const results = fleet(1);
+    const isSlow = ({ device, sizeBytes }: Cell) => device === 1 && sizeBytes >= 40 * MiB;
+    results[2]!.cells = results[2]!.cells.map((cell, i) =>
+      isSlow(cell) ? buildCell({ ...cell, GBps: 7 + 0.01 * (i % 3) }) : cell,
+    );
+    const [one] = judged(results).outliers;
+    expect(one).toMatchObject({ host: "n02", device: 1 });
+    expect(one!.cells).toHaveLength(22);
   });
 
   it("is confirmed by all cells of a fresh process, and cleared by them", () => {

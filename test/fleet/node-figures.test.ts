@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { timeText } from "../../src/draw/words.js";
 import { figuresOfNode, keyOf, kindOf, linkText } from "../../src/fleet/node-figures.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import {
@@ -47,7 +48,7 @@ describe("a node's figures", () => {
 
   it("name the GPUs that lack one, unless all do", () => {
     const failed = (device: number) => buildFailed({ device, direction: "d2h" }, "E", "it broke");
-    const notesOf = (...cells: CellResult[]) => nodeOf([on(0), ...cells]).notes;
+    const notesOf = (...cells: CellResult[]) => nodeOf([on(0), on(1), ...cells]).notes;
     expect(notesOf(failed(1))).toEqual([
       expect.stringMatching(/^GPU 1: it has no figure of d2h\/pinned.*it broke/),
     ]);
@@ -62,6 +63,7 @@ describe("a node's figures", () => {
 describe("a node's state", () => {
   it("is measured with a figure of any GPU, and failed with none", () => {
     expect(nodeOf([on(1)]).state).toBe("measured");
+    expect(nodeOf([on(1), buildSkipped({ device: 0 }, "no room")]).state).toBe("measured");
     expect(nodeOf([])).toMatchObject({ state: "failed", reason: "its result has no figures" });
     expect(
       nodeOf([buildSkipped({ device: 0 }, "no room"), buildFailed({ device: 1 }, "E", "no memory")]),
@@ -69,6 +71,16 @@ describe("a node's state", () => {
       state: "failed",
       reason: "it failed: no memory",
     });
+  });
+
+  it("is failed if all measurements of one of its GPUs did, which has one reason for all of them", () => {
+    const broken = (direction: "h2d" | "d2h") => buildFailed({ device: 1, direction }, "E", "it is lost");
+    expect(nodeOf([on(0), broken("h2d"), broken("d2h")])).toMatchObject({
+      state: "failed",
+      reason: "GPU 1 has no figures: it is lost",
+      notes: [],
+    });
+    expect(nodeOf([on(0), on(1), broken("d2h")])).toMatchObject({ state: "measured", reason: null });
   });
 
   it("is that of its run, if this was interrupted or failed", () => {
@@ -84,15 +96,16 @@ describe("a node's state", () => {
 
   it("is wrong data of these GPUs, or of all of several", () => {
     const wrong = (device: number) => buildMismatch({ device });
-    expect(nodeOf([wrong(1), wrong(1), on(0)]).reason).toBe("copies of GPU 1 came back wrong");
+    const at = ` at ${timeText(nodeOf([]).startedAt!)}`;
+    expect(nodeOf([wrong(1), wrong(1), on(0)]).reason).toBe(`copies of GPU 1 came back wrong${at}`);
     expect(nodeOf([wrong(1), wrong(0)])).toMatchObject({
       state: "wrong data",
-      reason: "copies of all GPUs came back wrong",
+      reason: `copies of all GPUs came back wrong${at}`,
     });
-    expect(nodeOf([wrong(0)], {}, twoGpus.slice(0, 1)).reason).toBe("copies of GPU 0 came back wrong");
-    expect(nodeOf([wrong(3), on(1)], {}, chosen).reason).toBe("copies of GPU 3 came back wrong");
+    expect(nodeOf([wrong(0)], {}, twoGpus.slice(0, 1)).reason).toBe(`copies of GPU 0 came back wrong${at}`);
+    expect(nodeOf([wrong(3), on(1)], {}, chosen).reason).toBe(`copies of GPU 3 came back wrong${at}`);
     const three = [...twoGpus, buildDevice({ ordinal: 2 })];
-    expect(nodeOf([wrong(2), wrong(0)], {}, three).reason).toBe("copies of GPU 0, 2 came back wrong");
+    expect(nodeOf([wrong(2), wrong(0)], {}, three).reason).toBe(`copies of GPU 0, 2 came back wrong${at}`);
   });
 });
 

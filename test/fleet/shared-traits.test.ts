@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judged, nodeResults, pinnedAt } from "../helpers/node-results.js";
+import { facts, nodesOf, wobble } from "../helpers/plain-nodes.js";
 import { buildLink } from "../helpers/result-document.js";
 
 describe("what slow nodes have in common", () => {
@@ -28,6 +29,24 @@ describe("what slow nodes have in common", () => {
     expect(fleet((node) => `r${node % 2}`).shared).toEqual([]);
     expect(fleet(() => "r1").shared).toEqual([]);
   });
+});
+
+it("a driver of half of the nodes that is slower is noted, though its nodes are judged by themselves", () => {
+  const notes = (times: number, cpu = "Xeon") => {
+    const nodes = nodesOf(
+      16,
+      (node) => [{ pinned: 50 * (node < 8 ? times : 1) * wobble(node), pageable: node < 8 ? 5 : 10 }],
+      (node) => ({ facts: { ...facts, gpuCount: "1", ...(node < 8 && { driver: "550", cpu }) } }),
+    );
+    return judged([], { nodes }).groups.flatMap((group) => group.notes);
+  };
+  expect(notes(0.92)).toEqual([
+    expect.stringMatching(
+      /^Its GPUs are 8 % slower than those of group [12] in h2d pinned 64 MiB; driver 550 instead of 580\.$/,
+    ),
+  ]);
+  expect(notes(0.97)).toEqual([]);
+  expect(notes(0.92, "EPYC")).toEqual([]);
 });
 
 describe("what to do", () => {

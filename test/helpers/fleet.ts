@@ -148,7 +148,7 @@ export function buildFleet(
         slowPart: null,
         slowAsAWhole: null,
         slowPlaces: [],
-        found: [],
+        found: [{ memory: "pinned", cells: 2, inOneCell: 0.062, inAllCells: null, belowReference: 0.056 }],
         tooFew: null,
         notes: [],
         ...group,
@@ -170,11 +170,7 @@ export function buildMixedFleet(): FleetDocument {
       ...hosts,
       buildLacking("n097", "late", "It had not ended when the deadline of 60 s was over."),
       ...["n098", "n099"].map((host) => buildLacking(host, "missing", "The launcher started nothing there.")),
-      buildLacking(
-        "n100",
-        "wrong data",
-        "Copies of d0/h2d/pinned/67108864/w1/throughput/wall/cold came back changed.",
-      ),
+      buildLacking("n100", "wrong data", "copies of GPU 0 came back wrong at 2026-11-22 09:00 UTC"),
     ],
     outliers: [
       buildOutlier("n007", {

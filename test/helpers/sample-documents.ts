@@ -54,7 +54,7 @@ export const documents: { readonly [Name in DocumentName]: (text: string) => Doc
       nodes: [
         buildNode(text, { labels: { [text]: text }, notes: [text], runId: text, file: text }),
         buildLacking(`2${text}`, "failed", text),
-        buildLacking(`3${text}`, "not compared", text),
+        buildLacking(`3${text}`, "unreadable", text),
       ],
       outliers: [buildOutlier(text, { reason: text, evidence: [text] })],
       cleared: [buildOutlier(text, { confirmed: false })],

@@ -92,7 +92,6 @@ function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
 }
 
-/** One of two nodes is always the slower one, and their spread is unknown: that is reported, but is no finding. */
-function isSlowSomewhere({ nodes, slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
-  return (slowPart !== null && nodes > 2) || slowPlaces.length > 0;
+function isSlowSomewhere({ slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
+  return slowPart !== null || slowPlaces.length > 0;
 }

@@ -2,7 +2,15 @@ import { asciiText, printableText } from "../../draw/printable-text.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { FleetDocument, FleetNode } from "../fleet-document.js";
-import { fleetCellNames, isLacking, lossText, slowPart, worstCell, worstOutlier } from "./fleet-text.js";
+import {
+  fleetCellNames,
+  isLacking,
+  isRunInDoubt,
+  lossText,
+  slowPart,
+  worstCell,
+  worstOutlier,
+} from "./fleet-text.js";
 
 /** Output for Slurm: a list of the nodes to avoid, and the commands that drain them. */
 
@@ -10,7 +18,7 @@ import { fleetCellNames, isLacking, lossText, slowPart, worstCell, worstOutlier 
 interface BadNode {
   host: string;
   reason: string;
-  /** `lacking`: it has no figures, which may be the fault of the run. */
+  /** `lacking`: it has no valid result, which may be the fault of the run. */
   cause: "slow" | "lacking" | "wrong data";
 }
 
@@ -24,7 +32,7 @@ function whyNotListed(host: string, known: KnownNodes): string | null {
 }
 
 /**
- * The nodes that are slow or have no figures that count, compressed on one line; an empty line without any. Names that
+ * The nodes that are slow or have no valid result, compressed on one line; an empty line without any. Names that
  * do not belong to one node are left out, and so are unreadable results, whose nodes are unknown.
  */
 export function nodeListReport(document: FleetDocument, known: KnownNodes): string {
@@ -47,7 +55,7 @@ export function unlistedHosts(
 
 /**
  * Shell commands that drain the nodes in Slurm, one per reason; none is executed. Those that need a second look are
- * commented out with #: nodes without figures if these are more than half, slow nodes if these are most of the measured
+ * commented out with #: nodes without a valid result if these are more than half, slow nodes if these are most of the measured
  * ones, and the slower part of a group.
  */
 export function drainReport(document: FleetDocument, known: KnownNodes): string {
@@ -82,14 +90,15 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
 }
 
 /** Causes that affect too many nodes to be the fault of each, with a sentence on why. */
-function doubtsOf({ nodes }: FleetDocument, bad: readonly BadNode[]): Map<BadNode["cause"], string> {
+function doubtsOf(document: FleetDocument, bad: readonly BadNode[]): Map<BadNode["cause"], string> {
   const count = (wanted: BadNode["cause"]) => bad.filter(({ cause }) => cause === wanted).length;
   const [lacking, slow] = [count("lacking"), count("slow")];
-  const measured = nodes.filter(({ state }) => state === "measured").length;
+  const { nodes } = document;
+  const measured = nodes.filter(({ group }) => group !== null).length;
   const doubts = new Map<BadNode["cause"], string>();
-  if (lacking > nodes.length / 2) {
+  if (isRunInDoubt(document)) {
     const all = counted(nodes.length, "node");
-    doubts.set("lacking", `${lacking} of ${all} have no figures: look at the run first`);
+    doubts.set("lacking", `${lacking} of ${all} have no valid result: look at the run first`);
   }
   // A single node has no common cause with others.
   if (slow > 1 && slow > measured / 2) {
@@ -129,8 +138,7 @@ function badNodes(document: FleetDocument): BadNode[] {
   const slow = [...groupBy(document.outliers, ({ host }) => host)].map(([host, outliers]) => {
     const worst = worstOutlier(outliers);
     const cell = worstCell(worst);
-    const more = outliers.length === 1 ? "" : ` and ${counted(outliers.length - 1, "more GPU")}`;
-    const reason = `${slowPart(worst)}${more} ${lossText(cell.change)} slower (${nameOf(cell)})`;
+    const reason = `${slowPart(outliers)} ${lossText(cell.change)} slower (${nameOf(cell)})`;
     return { host, reason, cause: "slow" as const };
   });
   const known = new Set(slow.map(({ host }) => host));

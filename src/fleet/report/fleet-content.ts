@@ -26,6 +26,7 @@ import {
   countGpus,
   figureText,
   fleetFigure,
+  isRunInDoubt,
   lackingNodes,
   lossText,
   type NameOfFleetCell,
@@ -45,20 +46,20 @@ export function fleetAlerts({ notice }: FleetDocument): Note[] {
 
 /** Most outliers that are named in a sentence. */
 const mostNamed = 3;
+/** Most sentences on what many have in common, and most reasons. With more, the answer may fill a screen of 20 lines. */
+const mostSaid = 2;
 
-/** The slow nodes, the nodes without figures, and the groups that are slow as a whole, in that order. */
+/**
+ * The slow nodes, the nodes without a valid result, and what many have in common, in that order: the first screen. The
+ * rest of the last is among the notes.
+ */
 export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
-  return [
-    slowNote(document, nameOf),
-    ...lackingNotes(document),
-    ...document.shared.slice(0, mostNamed).map(({ reason }) => note(withoutFullStop(reason), "warning")),
-    ...wholeNotes(document),
-  ];
+  return [slowNote(document, nameOf), ...lackingNotes(document), ...commonNotes(document).slice(0, mostSaid)];
 }
 
 function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
-  const { nodes, outliers } = document;
-  const judged = nodes.filter(({ state }) => state === "measured").length;
+  const { nodes, groups, outliers } = document;
+  const judged = groups.reduce((sum, group) => sum + group.nodes, 0);
   if (judged === 0) return note("no node has figures to judge", "failure");
   if (outliers.length === 0) return note(noneSlow(document, judged));
   const byHost = [...groupBy(outliers, ({ host }) => host)];
@@ -76,67 +77,78 @@ function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
 function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: NameOfFleetCell): string {
   const worst = worstOutlier(outliers);
   const slowest = worstCell(worst);
-  const others = outliers.length - 1;
   const together =
     worst.together === null
       ? ""
       : `, ${lossText(worst.together.change)} over all ${worst.together.cells} ${worst.together.memory} cells`;
-  const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
   const since = sinceText(worst) === null ? "" : `, since ${sinceText(worst)}`;
-  return `${slowPart(worst)}${more} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}${since}; ${worst.action})`;
+  return `${slowPart(outliers)} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}${since}; ${worst.action})`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {
-  const few = document.groups.filter(({ tooFew }) => tooFew !== null);
-  if (few.length === document.groups.length) {
+  const { groups } = document;
+  const findsNone = ({ tooFew, found }: FleetGroup) =>
+    tooFew !== null && found.every((one) => waysToFind(one).length === 0);
+  if (groups.every(findsNone)) {
     return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
   }
-  const measured = document.nodes.filter(({ state, group }) => state === "measured" && group !== null);
-  const gpus = counted(
-    measured.reduce((sum, { devices }) => sum + devices.length, 0),
-    "GPU",
+  // "None is slow" would be wrong if a group is slow as a whole or in part, or nobody knows what its kind reaches.
+  const isDoubtful = groups.some(
+    ({ slowAsAWhole, slowPart, slowPlaces, found }) =>
+      slowAsAWhole !== null ||
+      slowPart !== null ||
+      slowPlaces.length > 0 ||
+      found.every(({ belowReference }) => belowReference === null),
   );
-  // "None is slow" would be wrong if a group is slow as a whole or in part.
-  const isDoubtful = document.groups.some(
-    ({ slowAsAWhole, slowPart, slowPlaces }) =>
-      slowAsAWhole !== null || slowPart !== null || slowPlaces.length > 0,
-  );
+  const gpus = counted(countGpus(document), "GPU");
   return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than similar ones" : "slow"}`;
 }
 
 function lackingNotes(document: FleetDocument): Note[] {
-  const lacking = [...lackingNodes(document)];
-  const wrong = lacking.filter(([state]) => state === "wrong data").flatMap(([, nodes]) => nodes);
-  const others = lacking.filter(([state]) => state !== "wrong data");
-  const count = others.reduce((sum, [, nodes]) => sum + nodes.length, 0);
-  const states = others.map(([state, nodes]) => `${nodes.length} ${state} (${nodesText(nodes)})`);
+  const { "wrong data": wrong = [], unreadable = [], ...others } = Object.fromEntries(lackingNodes(document));
+  const states = Object.entries(others).map(
+    ([state, nodes]) => `${nodes.length} ${state} (${nodesText(nodes)})`,
+  );
+  const count = Object.values(others).flat().length;
+  const all = counted(document.nodes.length, "node");
+  const next = isRunInDoubt(document) ? "look at the run first" : "reset, then measure again";
+  const which =
+    wrong.length > mostSaid
+      ? nodesText(wrong)
+      : listed(wrong.map(({ host, reason }) => `${host} (${withoutFullStop(reason ?? "")})`));
   return [
     ...(wrong.length === 0
       ? []
-      : [
-          note(
-            `${counted(wrong.length, "node")} copied wrong data: ${nodesText(wrong)}: ${wrong[0]!.action}`,
-            "mismatch",
-          ),
-        ]),
+      : [note(`${counted(wrong.length, "node")} copied wrong data: ${which}: isolate`, "mismatch")]),
     ...(count === 0
       ? []
       : [
           note(
-            `${count} of ${counted(document.nodes.length, "node")} ${count === 1 ? "has" : "have"} no figures: ${listed(states)}: reset, then measure again`,
+            `${count} of ${all} ${count === 1 ? "has" : "have"} no valid result: ${listed(states)}: ${next}`,
+            "failure",
+          ),
+        ]),
+    ...(unreadable.length === 0
+      ? []
+      : [
+          note(
+            `${counted(unreadable.length, "result")} cannot be read: ${nodesText(unreadable)}: measure again`,
             "failure",
           ),
         ]),
   ];
 }
 
-/** Sentences on groups that are slow as a whole, or fall into two parts. */
-function wholeNotes({ groups }: FleetDocument): Note[] {
-  return groups.flatMap(({ slowAsAWhole, slowPart, slowPlaces }, index) => [
-    ...slowPlaces.flatMap(({ reason }) => groupNote(reason, index, groups, "failure")),
-    ...groupNote(slowPart?.reason ?? null, index, groups, "failure"),
-    ...groupNote(slowAsAWhole, index, groups, "warning"),
-  ]);
+/** Sentences on traits that slow nodes share, and on groups that are slow at a place, in part or as a whole. */
+function commonNotes({ shared, groups }: FleetDocument): Note[] {
+  return [
+    ...shared.map(({ reason }) => note(withoutFullStop(reason), "warning")),
+    ...groups.flatMap(({ slowAsAWhole, slowPart, slowPlaces }, index) => [
+      ...slowPlaces.flatMap(({ reason }) => groupNote(reason, index, groups, "failure")),
+      ...groupNote(slowPart?.reason ?? null, index, groups, "failure"),
+      ...groupNote(slowAsAWhole, index, groups, "warning"),
+    ]),
+  ];
 }
 
 /** A sentence on a group, with its number if there are several; empty for null. */
@@ -172,18 +184,19 @@ export function fleetFacts(document: FleetDocument): Fact[] {
 
 /** The losses that are found in a group, for each kind of memory. */
 function foundFact({ found }: FleetGroup, index: number, groups: readonly unknown[]): Fact[] {
-  const loss = (share: number) => formatWholeShare(share, roundUp);
-  const texts = found.flatMap(({ memory, cells, inOneCell, inAllCells, belowReference }) => {
-    const ways = [
-      ...(inAllCells === null ? [] : [`${loss(inAllCells)} in all ${cells} cells`]),
-      ...(inOneCell === null ? [] : [`${loss(inOneCell)} in one cell`]),
-      ...(belowReference === null ? [] : [`${loss(belowReference)} below healthy machines of its kind`]),
-    ];
-    return [`${memory} ${ways.length === 0 ? "none" : ways.join(" or ")}`];
-  });
+  const texts = found.map((one) => `${one.memory} ${waysToFind(one).join(" or ") || "none"}`);
   if (texts.length === 0) return [];
   const name = groups.length > 1 ? `Finds in group ${index + 1}` : "Finds losses of";
   return [[name, texts.join("; ")]];
+}
+
+function waysToFind({ cells, inOneCell, inAllCells, belowReference }: FleetGroup["found"][number]): string[] {
+  const loss = (share: number) => formatWholeShare(share, roundUp);
+  return [
+    ...(inAllCells === null ? [] : [`${loss(inAllCells)} in all ${cells} cells`]),
+    ...(inOneCell === null ? [] : [`${loss(inOneCell)} in one cell`]),
+    ...(belowReference === null ? [] : [`${loss(belowReference)} below healthy machines of its kind`]),
+  ];
 }
 
 function period(first: string, last: string): string {
@@ -191,7 +204,7 @@ function period(first: string, last: string): string {
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** A table of slow GPUs and nodes, one of nodes without figures, and one for each group. */
+/** A table of slow GPUs and nodes, one of nodes without a valid result, and one for each group. */
 export function fleetGrids(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
   return [
     ...outlierGrid(document, nameOf),
@@ -207,7 +220,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
   const isConfirming = outliers.some(({ confirmed }) => confirmed !== null);
   return [
     {
-      caption: "Slower than similar nodes",
+      caption: "Slower than expected",
       columns: [
         wordColumn("node"),
         wordColumn("GPU"),
@@ -222,7 +235,7 @@ function outlierGrid(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & 
       ],
       keepsRepeats: true,
       rows: outliers.map((outlier) => outlierRow(outlier, document, isConfirming, nameOf)),
-      footnote: "cells: number of the group's cells that are slow there; the row shows the slowest",
+      footnote: "cells: number of the group's cells that show it; the row has the slowest",
     },
   ];
 }
@@ -260,7 +273,7 @@ function outlierRow(
 /** The result of fresh processes. */
 const againText = { true: "slow again", false: "not slow", null: "not measured" } as const;
 
-/** A row for each reason why nodes have no figures. */
+/** A row for each reason why nodes have no valid result. */
 function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
   const rows = [...lackingNodes(document)].flatMap(([state, nodes]) =>
     [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
@@ -281,7 +294,7 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     sentences,
     wordColumn("do"),
   ];
-  return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
+  return [{ caption: "Nodes without a valid result", columns, rows, keepsRepeats: true }];
 }
 
 /** Longest node list printed inside a sentence. */
@@ -350,8 +363,8 @@ export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[])
 /** Notes that help to read the tables: further evidence on outliers, and open questions. */
 export function fleetNotes(document: FleetDocument): Note[] {
   const { outliers, cleared, groups, nodes } = document;
-  const uncompared = nodes.filter(({ state }) => state === "not compared");
   return [
+    ...commonNotes(document).slice(mostSaid),
     ...reasonNotes(outliers, ({ evidence }) => evidence, hostsOf, "evidence", "plain"),
     ...groups.flatMap(({ tooFew, notes }, index) => [
       ...groupNote(tooFew, index, groups, "warning"),
@@ -360,13 +373,6 @@ export function fleetNotes(document: FleetDocument): Note[] {
     ...(cleared.length === 0
       ? []
       : [note(`${counted(cleared.length, "suspect")} measured again and not slow then: not counted`)]),
-    ...reasonNotes(
-      uncompared,
-      ({ reason }) => [reason ?? "for no known reason"],
-      nodesText,
-      "not compared",
-      "plain",
-    ),
     ...reasonNotes(nodes, ({ notes }) => notes, nodesText, "note", "plain"),
     note(
       "spread: the standard deviation between healthy GPUs of the group, which the verdicts used",

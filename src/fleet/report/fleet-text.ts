@@ -1,7 +1,7 @@
 import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import type { Screen } from "../../draw/screen.js";
-import { timeText } from "../../draw/words.js";
+import { counted, timeText } from "../../draw/words.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
 import type {
   FigureKind,
@@ -68,12 +68,16 @@ export function worstOutlier(outliers: readonly FleetOutlier[]): FleetOutlier {
   return outliers.reduce((worst, one) => (worstCell(one).change < worstCell(worst).change ? one : worst));
 }
 
-/** The slow part of a node: "GPU 3", or "all GPUs". */
-export function slowPart({ device }: FleetOutlier): string {
-  return device === null ? "all GPUs" : `GPU ${device}`;
+/** The slow part of a node: "GPU 3 and 1 more GPU", "all GPUs" or, if one of them is slower yet, "all GPUs, GPU 3 most,". */
+export function slowPart(outliers: readonly FleetOutlier[]): string {
+  const { device } = worstOutlier(outliers);
+  const others = outliers.length - 1;
+  if (device === null) return "all GPUs";
+  if (outliers.some((one) => one.device === null)) return `all GPUs, GPU ${device} most,`;
+  return `GPU ${device}${others === 0 ? "" : ` and ${counted(others, "more GPU")}`}`;
 }
 
-/** Bad states of a node besides being slow: it has no figures, or its copies were wrong. */
+/** Bad states of a node besides being slow: it has no complete result, or its copies were wrong. */
 const badStates: ReadonlySet<FleetNode["state"]> = new Set([
   "failed",
   "wrong data",
@@ -82,12 +86,17 @@ const badStates: ReadonlySet<FleetNode["state"]> = new Set([
   "unreadable",
 ]);
 
-/** Whether a node has no figures that count, through a fault of its own or of its result. */
+/** Whether a node has no valid result, through a fault of its own or of its result. */
 export function isLacking({ state }: FleetNode): boolean {
   return badStates.has(state);
 }
 
-/** Nodes without figures by state, in the order of the states, and then of the nodes. */
+/** Whether so many nodes left no valid result that the run itself may have failed. */
+export function isRunInDoubt({ nodes }: Pick<FleetDocument, "nodes">): boolean {
+  return 2 * nodes.filter(({ action }) => action === "reset").length > nodes.length;
+}
+
+/** Nodes without a valid result by state, in the order of the states, and then of the nodes. */
 export function lackingNodes({ nodes }: FleetDocument): Map<FleetNode["state"], FleetNode[]> {
   const groups = groupBy(nodes.filter(isLacking), ({ state }) => state) as Map<
     FleetNode["state"],
@@ -96,7 +105,7 @@ export function lackingNodes({ nodes }: FleetDocument): Map<FleetNode["state"], 
   return new Map([...badStates].flatMap((state) => (groups.has(state) ? [[state, groups.get(state)!]] : [])));
 }
 
-/** Number of judged GPUs. */
+/** Number of GPUs with figures, which are judged. */
 export function countGpus({ groups }: FleetDocument): number {
   return groups.reduce((sum, { devices }) => sum + devices, 0);
 }

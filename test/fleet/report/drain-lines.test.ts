@@ -27,7 +27,7 @@ const hostile = [
 ];
 
 describe("the list of nodes", () => {
-  it("has all that are slow, or have no figures that count", () => {
+  it("has all that are slow, or have no valid result", () => {
     expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
   });
 
@@ -89,10 +89,10 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
     expect(drain()).toBe("# no node needs to be drained\n");
   });
 
-  it("are comments for nodes without figures if these are more than half: the run itself may have failed", () => {
+  it("are comments for nodes without a valid result if these are more than half: the run itself may have failed", () => {
     const nodes = ["n1", ...["n2", "n3"].map((host) => buildLacking(host, "missing", "Nothing came."))];
     expect(drain({ nodes, outliers: [buildOutlier("n1")] }).split("\n")).toEqual([
-      "# 2 of 3 nodes have no figures: look at the run first",
+      "# 2 of 3 nodes have no valid result: look at the run first",
       expect.stringMatching(/^scontrol update nodename="n1" /),
       expect.stringMatching(/^# scontrol update nodename="n\[2-3\]" /),
       "",

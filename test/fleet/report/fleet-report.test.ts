@@ -22,8 +22,8 @@ describe("the answer of a fleet", () => {
   it("says how many nodes are slow, and names the slowest with the part that is slow and by how much", () => {
     expect(answerOf(drawn(fleetKind, buildMixedFleet(), "table", wide))).toEqual([
       "2 of 96 measured nodes are slow: GPU 1 of n007 (50.0 % slower in H2D pinned 64 MiB x1, since 2026-11-20 09:00 UTC; isolate) and all GPUs of n042 (11.1 % slower in D2H pinned 64 MiB x1, since 2026-11-22 09:00 UTC or before; isolate)",
-      "1 node copied wrong data: n100: isolate",
-      "3 of 100 nodes have no figures: 1 late (n097) and 2 missing (n[098-099]): reset, then measure again",
+      "1 node copied wrong data: n100 (copies of GPU 0 came back wrong at 2026-11-22 09:00 UTC): isolate",
+      "3 of 100 nodes have no valid result: 1 late (n097) and 2 missing (n[098-099]): reset, then measure again",
     ]);
   });
 
@@ -34,6 +34,12 @@ describe("the answer of a fleet", () => {
     );
   });
 
+  it("says that all GPUs of a node are slow, if one is slower yet", () => {
+    const cells = [{ ...pinnedTo, figure: 40, centre: 50, change: -0.2, adjustedPValue: 0 }];
+    const outliers = [buildOutlier("n02", { device: 2 }), buildOutlier("n02", { device: null, cells })];
+    expect(answerOf(table({ outliers }))[0]).toMatch(/: all GPUs, GPU 2 most, of n02 \(50\.0 % slower/);
+  });
+
   it("names three nodes, and counts the others", () => {
     const nodes = ["n1", "n2", "n3", "n4", "n5"];
     const [first = ""] = answerOf(table({ nodes, outliers: nodes.map((host) => buildOutlier(host)) }));
@@ -42,16 +48,73 @@ describe("the answer of a fleet", () => {
 
   it("is that none is slow, or that so few nodes cannot tell", () => {
     expect(answerOf(table())).toEqual(["none of 4 nodes (8 GPUs) is slow"]);
-    const few = table({ nodes: ["n1", "n2"], group: { tooFew: "2 nodes of this kind are too few." } });
+    const nothing = { memory: "pinned", cells: 2, inOneCell: null, inAllCells: null, belowReference: null };
+    const tooFew = "2 nodes of this kind are too few.";
+    const few = table({ nodes: ["n1", "n2"], group: { tooFew, found: [nothing] } });
     expect(answerOf(few)).toEqual(["no node is called slow: 2 are too few to judge"]);
     expect(few).toContain("2 nodes of this kind are too few");
+  });
+
+  it("is that none is slower than others, where nobody knows what their kind reaches", () => {
+    const ofOthers = { memory: "pinned", cells: 2, inOneCell: 0.1, inAllCells: null, belowReference: null };
+    for (const tooFew of [null, "4 nodes of this kind are few."]) {
+      expect(answerOf(table({ group: { tooFew, found: [ofOthers] } }))).toEqual([
+        "none of 4 nodes (8 GPUs) is slower than similar ones",
+      ]);
+    }
+  });
+
+  it("asks for a look at the run, if most nodes left no result, and to measure again what cannot be read", () => {
+    const missing = (...hosts: string[]) =>
+      hosts.map((host) => buildLacking(host, "missing", "Nothing came."));
+    const broken = buildLacking("x", "unreadable", "x.json is not JSON.");
+    expect(answerOf(table({ nodes: ["n1", "n2", ...missing("n3"), broken] })).slice(1)).toEqual([
+      "1 of 4 nodes has no valid result: 1 missing (n3): reset, then measure again",
+      "1 result cannot be read: x: measure again",
+    ]);
+    expect(answerOf(table({ nodes: ["n1", ...missing("n3", "n4")] }))[1]).toBe(
+      "2 of 3 nodes have no valid result: 2 missing (n[3-4]): look at the run first",
+    );
+  });
+
+  it("has what copied wrong data, and of more than two nodes their names alone", () => {
+    const wrong = (count: number) =>
+      answerOf(
+        table({
+          nodes: [
+            "n1",
+            ...Array.from({ length: count }, (_, i) =>
+              buildLacking(`w${i}`, "wrong data", `copies of GPU ${i} came back wrong`),
+            ),
+          ],
+        }),
+      )[1];
+    expect(wrong(2)).toBe(
+      "2 nodes copied wrong data: w0 (copies of GPU 0 came back wrong) and w1 (copies of GPU 1 came back wrong): isolate",
+    );
+    expect(wrong(4)).toBe("4 nodes copied wrong data: w[0-3]: isolate");
+  });
+
+  it("has two sentences on what many have in common, and the others are notes", () => {
+    const place = (slot: number) => ({
+      place: `${slot}`,
+      nodes: 4,
+      of: 4,
+      change: -0.5,
+      reason: `Slot ${slot} is slow.`,
+      action: "monitor" as const,
+    });
+    const text = table({ group: { slowPlaces: [0, 1, 2, 3].map(place), slowAsAWhole: "All are slow." } });
+    expect(answerOf(text).slice(1)).toEqual(["Slot 0 is slow", "Slot 1 is slow"]);
+    expect(text).toMatch(/^ *Slot 3 is slow$/m);
+    expect(text).toMatch(/^ *All are slow$/m);
   });
 
   it("says that nothing could be judged", () => {
     const nodes = [buildLacking("n1", "missing", "Nothing came.")];
     expect(answerOf(table({ nodes }))).toEqual([
       "no node has figures to judge",
-      "1 of 1 node has no figures: 1 missing (n1): reset, then measure again",
+      "1 of 1 node has no valid result: 1 missing (n1): look at the run first",
     ]);
   });
 
@@ -78,7 +141,7 @@ describe("the tables of a fleet", () => {
     expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/ again$/m);
   });
 
-  it("have nodes without figures by reason, their names compressed", () => {
+  it("have nodes without a valid result by reason, their names compressed", () => {
     const nodes = ["n1", ...["n2", "n3", "n5"].map((host) => buildLacking(host, "missing", "Nothing came."))];
     expect(table({ nodes })).toMatch(/missing +3 +n\[2-3,5\] +Nothing came\./);
   });

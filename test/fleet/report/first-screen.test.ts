@@ -1,0 +1,81 @@
+import { expect, it } from "vitest";
+import { expectationOf as referenceOf } from "../../../src/doctor/expectation.js";
+import { fileScreen } from "../../../src/draw/screen.js";
+import type { DeviceFigures, NodeFigures } from "../../../src/fleet/node-figures.js";
+import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { drawn } from "../../helpers/drawn.js";
+import { judged } from "../../helpers/node-results.js";
+import { facts, fleetNode } from "../../helpers/plain-nodes.js";
+import { seeded } from "../../helpers/seeded.js";
+
+const { uniform, normal } = seeded(2911);
+const one = <T>(some: readonly T[]): T => some[Math.floor(some.length * uniform())]!;
+const often = (share: number) => uniform() < share;
+
+const kinds = [
+  { name: "NVIDIA H200", rate: 55, link: { generation: 5, width: 16 } },
+  { name: "NVIDIA A100-SXM4-80GB", rate: 22, link: { generation: 4, width: 16 } },
+  { name: "NVIDIA L40S", rate: 25, link: { generation: 4, width: 16 } },
+] as const;
+const broken: readonly Partial<NodeFigures>[] = [
+  {
+    state: "wrong data",
+    reason: "copies of GPU 1, 3 came back wrong at 2026-11-19 08:00 UTC; later copies were right",
+  },
+  { state: "failed", reason: "its run was interrupted, or was killed" },
+  ...(["late", "missing", "unreadable"] as const).map((state) => ({
+    ...{ state, reason: "no reason is known", devices: [], facts: {}, startedAt: null },
+  })),
+];
+
+/** A fleet in which nodes, slots, racks and whole kinds are ill at random, together. */
+function illFleet(): NodeFigures[] {
+  const gpus = one([1, 4, 8]);
+  const slowSlot = often(0.3) ? Math.floor(gpus * uniform()) : null;
+  const slowRack = often(0.3) ? 1 : null;
+  const prefix = one(["n", "gpu-h200-r07-"]);
+  return kinds.slice(0, one([1, 1, 2, 3])).flatMap(({ name, rate, link }, kind) => {
+    const isSlowKind = often(0.2);
+    return Array.from({ length: one([2, 3, 5, 12]) }, (_, node) => {
+      const rack = node % 3;
+      const slowGpu = often(0.2) ? Math.floor(gpus * uniform()) : null;
+      const share = rack === slowRack || often(0.1) ? 0.6 : isSlowKind ? 0.7 : 1;
+      const rates = Array.from({ length: gpus }, (_, gpu) => {
+        const ill = gpu === slowGpu ? 0.8 : gpu === slowSlot ? 0.5 : 1;
+        const figure = (times: number) => times * rate * share * ill * Math.exp(0.002 * normal());
+        return { pinned: figure(1), back: figure(0.98), pageable: 10 * Math.exp(0.02 * normal()) };
+      });
+      const device = (): Partial<DeviceFigures> => ({ name, link, linkCapability: link });
+      const changes = {
+        labels: { rack: `r${rack}` },
+        facts: { ...facts, gpu: name, linkCapability: `gen${link.generation} x16`, gpuCount: `${gpus}` },
+        ...(often(0.2) && one(broken)),
+      };
+      return fleetNode(`${prefix}${kind}${node}`, rates, changes, device);
+    });
+  });
+}
+
+it("the first twenty lines of 80 columns have which nodes and GPUs are ill, how much, since when, and what to do", () => {
+  let slow = 0;
+  for (let fleet = 0; fleet < 40; ++fleet) {
+    const document = judged([], { nodes: illFleet(), referenceOf });
+    const lines = drawn(fleetKind, document, "table", fileScreen({ columns: 80 })).split("\n");
+    const end = lines.findIndex((line, i) => line === "" && lines[i - 1]?.match(/^(=>| {3}\S)/));
+    expect(end, lines.join("\n")).toBeLessThanOrEqual(20);
+    const screen = lines.slice(0, end).join(" ").replaceAll(/\s+/g, " ");
+    const hosts = new Set(document.outliers.map(({ host }) => host));
+    slow += hosts.size;
+    const named = [
+      ...screen.matchAll(
+        /(?:all GPUs|GPU \d+)(?: and \d+ more GPUs?|, GPU \d+ most,)? of (\S+) \([\d.]+ % slower in [^;]*, since [-\d]+ [:\d]+ UTC[^;]*; (?:isolate|monitor|reset)\)/g,
+      ),
+    ];
+    expect(named.map(([, host]) => host)).toEqual([...hosts].slice(0, 3));
+    for (const { state } of document.nodes.filter(({ state }) => state !== "measured"))
+      expect(screen).toContain(
+        state === "wrong data" ? "copied wrong data" : state === "unreadable" ? "cannot be read" : state,
+      );
+  }
+  expect(slow).toBeGreaterThan(100);
+});
