@@ -6,11 +6,12 @@ const { shared, commands, alone } = testGroups(["gpu/", "package/"], ["docs.test
 
 /** What takes longest, and mostly waits: it is begun first, so that not one of these is left alone at the end. */
 const longest = [
-  ...["docs", "cli/live-tune", "cli/live-tune-end", "faults/kills", "faults/long-runs"],
-  ...["cli/doctor", "cli/health-checks", "cli/tune", "cli/run-block-search", "cli/run-processes"],
-  ...["cli/baseline-update", "cli/worker-processes", "cli/interruption", "cli/device-in-use"],
-  ...["fleet/slurm", "browser/hostile-page", "tune/live/hook", "browser/look", "tune/live/jobs"],
-  ...["cli/deadline", "tune/live/live-probe", "browser/reading", "browser/samples"],
+  ...["docs", "cli/live-tune", "cli/live-tune-end", "faults/kills", "tune/torch/ending", "tune/torch/trials"],
+  ...["cli/doctor", "cli/slow-copies", "cli/tune", "cli/baseline-update", "cli/worker-processes"],
+  ...["cli/health-checks", "cli/run-block-search", "cli/device-in-use", "fleet/fleet-run"],
+  ...["fleet/slurm", "tune/live/jobs", "tune/live/hook", "browser/reading", "setup/prepare", "browser/look"],
+  ...["browser/hostile-page", "tune/live/live-probe", "cli/interruption", "browser/samples"],
+  ...["cli/deadline", "browser/every-page", "faults/long-runs"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const projects = ["own process", "commands", "shared process"] as const;

@@ -15,11 +15,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { verdicts } from "../src/compare/comparison.js";
-import { callCli } from "./helpers/in-process.js";
+import { callCli, callCliAlone } from "./helpers/in-process.js";
 import { writeNodes } from "./helpers/recorded-nodes.js";
 import { pinbench, start, temporaryFolder } from "./helpers/run-cli.js";
 import { setUpCommands } from "./helpers/set-up-commands.js";
-import { testPython, torchMissing, warmPython } from "./helpers/test-python.js";
+import { torchMissing, warmPython } from "./helpers/test-python.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const documents = [
@@ -173,7 +173,7 @@ describe("every command that the documents show works", () => {
   beforeAll(async () => {
     material = mkdtempSync(join(tmpdir(), "pinbench-docs-"));
     const inMaterial = (name: string) => join(material, name);
-    const made = await callCli(["baseline", "baseline", ...quickly.baseline!.split(" ")], { cwd: material });
+    const made = await callCliAlone(["baseline", "baseline", ...quickly.baseline!.split(" ")], { cwd: material });
     expect(made).toMatchObject({ exitCode: 0, stderr: "" });
     for (const name of ["before", "after", "runs"]) {
       cpSync(inMaterial("baseline"), inMaterial(name), { recursive: true });
@@ -189,7 +189,7 @@ describe("every command that the documents show works", () => {
     expect(imported.exitCode).toBe(0);
     cpSync(inMaterial("old.json"), inMaterial("new.json"));
     const check = ["check", "--baseline", "baseline", "--history", "history", "--runs", "1"];
-    const checked = await callCli([...check, "--threshold", "90%"], { cwd: material });
+    const checked = await callCliAlone([...check, "--threshold", "90%"], { cwd: material });
     expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
     writeNodes(inMaterial("results"), 6);
     const writes = ["fleet", "results", "--write-reference", "site.json", "--format", "nodelist"];
@@ -214,12 +214,12 @@ describe("every command that the documents show works", () => {
     return folder;
   }
 
-  /** A training is started by the first Python in the path, which is the one that has torch. */
+  /** A training is started by the first Python in the path, which has torch. */
   it.for(ofJobs)("%s", async (line, { skip }) => {
     skip(torchMissing !== null, torchMissing ?? undefined);
     const cwd = folderFor(line);
     for (const name of ["python", "python3"]) {
-      writeFileSync(join(cwd, name), `#!/bin/sh\nexec "${testPython}" "$@"\n`, { mode: 0o755 });
+      writeFileSync(join(cwd, name), `#!/bin/sh\nexec "${warmPython}" "$@"\n`, { mode: 0o755 });
     }
     const command = line
       .replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"')
@@ -260,7 +260,7 @@ describe("every command that the documents show works", () => {
       // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
       const run = (flags: string) =>
         /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral && !isDoctor
-          ? callCli(wordsOf(`${tried} ${flags}`), { cwd })
+          ? callCliAlone(wordsOf(`${tried} ${flags}`), { cwd })
           : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
       let finished = await run(quickFlags(line));
       // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { exampleNames, examplePage } from "../helpers/example-pages.js";
-import { findings, overhang, screens, showHtml, useBrowser } from "./shown-page.js";
+import { findings, looks, overhang, screens, showHtml, useBrowser } from "./shown-page.js";
 
-/** What holds for a page of every kind, wide and narrow, light and dark. */
+/** What holds for a page of every kind. */
 
 useBrowser();
 
@@ -51,14 +51,18 @@ it.each(exampleNames)("a page of kind %s is small, and reads well on every scree
   const html = await examplePage(name);
   expect(Buffer.byteLength(html)).toBeLessThan(300_000);
   const { page, complaints } = await showHtml(html);
-  for (const { look } of screens) {
-    const { viewport, colorScheme } = look;
+  const change = async ({ viewport, colorScheme }: (typeof looks)[number]) => {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
-    const path = `${name}-${viewport.width}-${colorScheme}.png`;
-    if (pictures !== undefined) await page.screenshot({ path: join(pictures, path), fullPage: true });
-    // Colours depend on the scheme, the rest on the width: two of the four looks are enough, and take half the time.
-    if (viewport.width > 1000 === (colorScheme === "light")) expect(await findings(page)).toEqual([]);
+  };
+  for (const look of pictures === undefined ? [] : looks) {
+    await change(look);
+    const path = join(pictures!, `${name}-${look.viewport.width}-${look.colorScheme}.png`);
+    await page.screenshot({ path, fullPage: true });
+  }
+  for (const { look } of screens) {
+    await change(look!);
+    expect(await findings(page)).toEqual([]);
     expect(await overhang(page)).toBe(0);
     expect(await spoiltLabels(page)).toEqual([]);
     expect(await brokenWords(page)).toEqual([]);

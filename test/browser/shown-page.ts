@@ -157,12 +157,12 @@ export const overhang = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 /** Wide and narrow, light and dark. */
-export const screens = [
-  { name: "a screen", width: 1280 },
-  { name: "a phone", width: 390 },
-].flatMap(({ name, width }) =>
-  (["light", "dark"] as const).map((colorScheme) => ({
-    name: `${name}, ${colorScheme}`,
-    look: { viewport: { width, height: 900 }, colorScheme },
-  })),
+export const looks = [1280, 390].flatMap((width) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ viewport: { width, height: 900 }, colorScheme })),
 );
+
+/** Colours depend on the scheme, the rest on the width: two of the four looks show all, in half the time. */
+export const screens = [
+  { name: "a light screen", look: looks[0] },
+  { name: "a dark phone", look: looks[3] },
+];

@@ -265,9 +265,9 @@ describe("check --update", () => {
   });
 });
 
-/** Copies of 64 ms each, which a thread that wakes up late hardly makes longer. */
+/** Copies of 33 ms each, which a thread that wakes up late hardly makes longer. */
 const small =
-  "--backend emulated --llc 1MiB --sizes 16MiB --memory pinned --workers 1 --direction h2d --samples 3 --no-verify";
+  "--backend emulated --llc 1MiB --sizes 1MiB --memory pinned --workers 1 --direction h2d --samples 3 --no-verify";
 const onLink = (bytesPerSecond: number, width = 16) => ({
   PINBENCH_EMULATED_LINK: String(bytesPerSecond),
   PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 5, width, maxGeneration: 5, maxWidth: 16 }),
@@ -282,21 +282,21 @@ describe("real processes on an emulated link", () => {
       callCli(args.split(" "), { cwd, env: link });
     const check = (link: Record<string, string>, more: string) =>
       command(`check --baseline main --runs 3 ${more}`, link);
-    expect(await command(`baseline main ${small} --runs 5`, onLink(0.5e9))).toMatchObject({ exitCode: 0 });
+    expect(await command(`baseline main ${small} --runs 5`, onLink(32e6))).toMatchObject({ exitCode: 0 });
     const held = filesIn(join(cwd, "main"));
     for (const history of ["", " --history past"]) {
-      expect(await check(onLink(0.6 * 0.5e9), `--update${history}`)).toMatchObject({
+      expect(await check(onLink(0.6 * 32e6), `--update${history}`)).toMatchObject({
         exitCode: 1,
         stderr: expect.stringMatching(
           /main was not updated: there is a regression, and --accept was not given\.\n$/,
         ),
       });
     }
-    expect(await check(onLink(0.5e9, 8), "--allow-mismatch")).toMatchObject({
+    expect(await check(onLink(32e6, 8), "--allow-mismatch")).toMatchObject({
       exitCode: 1,
       stdout: expect.stringMatching(/=> The link of GPU 0 runs at x8, the baseline's at x16\. /),
     });
-    expect(await command("baseline main --append --runs 1", onLink(0.5e9, 8))).toMatchObject({
+    expect(await command("baseline main --append --runs 1", onLink(32e6, 8))).toMatchObject({
       exitCode: 5,
       stderr: expect.stringMatching(
         /pinbench: the link of GPU 0 runs at x8, the baseline's at x16, and nothing was added to main\. /,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
@@ -26,10 +26,13 @@ const hanging = emulatedFaults({ copy: "d2h", fault: "never", from: 2 });
 /** The least that leaves a driver which does not return the two seconds after which it is given up. */
 const pastHangS = 6;
 
+/** For tests that may try several deadlines. */
+const timeout = 240_000;
+
 /** The command line as it ended, and how long it took in all. */
 async function timed(args: readonly string[], env: Record<string, string> = {}, cwd = temporaryFolder()) {
   const startedMs = performance.now();
-  const finished: Finished = await runCli(args, { env, cwd });
+  const finished: Finished = await runCli(args, { env, cwd, limitMs: timeout });
   return { ...finished, tookMs: performance.now() - startedMs };
 }
 
@@ -51,11 +54,8 @@ async function foundBefore<Found>({ child }: Started, find: () => Found | null):
   }
 }
 
-/** For tests that may try several deadlines. */
-const timeout = 240_000;
-
-describe("--deadline", () => {
-  it("ends a run whose driver hangs, with a document of what was measured", { timeout }, async () => {
+describe.concurrent("--deadline", { timeout }, () => {
+  it("ends a run whose driver hangs, with a document of what was measured", async () => {
     const document = await withTimeEnough(async (seconds) => {
       const args = ["run", ...small, "--sizes", "4MiB", "--deadline", `${seconds}s`, "--json"];
       const finished = await timed(args, hanging);
@@ -74,7 +74,7 @@ describe("--deadline", () => {
     ]);
   });
 
-  it("ends by force what no longer answers", { timeout }, async () => {
+  it("ends by force what no longer answers", async () => {
     const watched = await withTimeEnough(async (seconds) => {
       const started = startCli(["run", ...quick, "--budget", "1h", "--deadline", `${seconds}s`]);
       const children = `/proc/${started.child.pid}/task/${started.child.pid}/children`;
@@ -114,9 +114,7 @@ describe("--deadline", () => {
     expect(refused.exitCode).toBe(2);
   });
 
-  it("leaves a baseline with the runs that were whole, and a check of them says that it failed", {
-    timeout,
-  }, async () => {
+  it("leaves a baseline with the runs that were whole, and a check of them says that it failed", async () => {
     const cwd = temporaryFolder();
     const baseline = await withTimeEnough(async (seconds) => {
       const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", `${seconds}s`];
@@ -141,9 +139,9 @@ describe("--deadline", () => {
     expect(comparison.notes.join()).toMatch(/the check ended after \d+ of 1000 runs, and confirmed nothing/);
   });
 
-  it("keeps the runs that were whole if the next one hangs, and leaves no process", {
-    timeout,
-  }, async () => {
+  it("keeps the runs that were whole if the next one hangs, and leaves no process", async ({
+    onTestFinished,
+  }) => {
     const { folder, mark } = await withTimeEnough(async (seconds) => {
       // A try that was too short may leave the process that it stopped, which no later one is to find.
       const mark = nextMark();
@@ -165,7 +163,7 @@ describe("--deadline", () => {
     expect(measuring(mark)).toEqual([]);
   });
 
-  it("ends a search with what it has found", { timeout }, async () => {
+  it("ends a search with what it has found", async () => {
     const model = ["--sample-bytes", "4KiB", "--sample-cost", "2ms", "--batch-size", "8"];
     const search = ["--budget", "1h", "--exhaustive", "--backend", "emulated", "--json"];
     const tuning = await withTimeEnough(async (seconds) => {

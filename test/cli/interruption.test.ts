@@ -9,15 +9,7 @@ import { parseResult } from "../../src/results/parse.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
-import {
-  emulatedFaults,
-  pinbench,
-  type Started,
-  small,
-  start,
-  startCli,
-  temporaryFolder,
-} from "../helpers/run-cli.js";
+import { pinbench, type Started, small, start, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 /** Never converges, and would take an hour. */
@@ -92,8 +84,7 @@ function earlierResults(names: readonly string[]): { cwd: string; outputs: strin
 describe("a signal before there is any figure", () => {
   /** Before the first copy has come to its end, which takes longer than the run waits for it. */
   async function interrupted(signal: NodeJS.Signals, cwd: string, ...args: string[]) {
-    const sweep = slowCopies("--sizes", "64MiB", ...args);
-    const { child, finished } = startCli(sweep, { cwd, env: slowEngine });
+    const { child, finished } = startCli(slowCopies(...args), { cwd, env: slowLink });
     await untilInSlowCopy(child.pid!);
     child.kill(signal);
     return finished;
@@ -176,10 +167,10 @@ it.runIf(hasPython)(
   },
 );
 
-/** A run of warm pinned copies by a device whose engine takes a thousand times as long, which no abort cuts short. */
+/** A run of warm pinned copies, each of which takes 6 s, and no abort cuts it short. */
 const slowCopies = (...args: string[]) =>
   small("--memory", "pinned", "--direction", "h2d", "--cache", "warm", "--quiet", ...args);
-const slowEngine = emulatedFaults({ link: "h2d", slowdown: 1000 });
+const slowLink = { PINBENCH_EMULATED_LINK: "1e4" };
 
 it("SIGINT before the command is even loaded is answered too", async () => {
   const cwd = temporaryFolder();
@@ -198,9 +189,9 @@ it("SIGINT before the command is even loaded is answered too", async () => {
 
 it("a second SIGINT ends it at once, whatever the driver is doing", async () => {
   const cwd = temporaryFolder();
-  // 32 copies wait for one engine: together far longer than this test.
-  const args = slowCopies("--sizes", "4MiB", "--workers", "32", "--output", "result.json");
-  const { child, finished } = startCli(args, { cwd, env: slowEngine });
+  // 32 copies wait for one link: together far longer than this test.
+  const args = slowCopies("--workers", "32", "--output", "result.json");
+  const { child, finished } = startCli(args, { cwd, env: slowLink });
   await untilInSlowCopy(child.pid!);
   child.kill("SIGINT");
   await sleep(500);
@@ -243,8 +234,7 @@ describe("a Ctrl-C that comes twice, from the terminal and from npm, is one", ()
 
   it("while a copy holds the run", { timeout }, async () => {
     const begin = async () => {
-      // A single copy takes a second and more.
-      const started = startCli(slowCopies("--sizes", "64MiB", "--json"), { env: slowEngine });
+      const started = startCli(slowCopies("--json"), { env: slowLink });
       await untilInSlowCopy(started.child.pid!);
       return started;
     };
@@ -265,7 +255,7 @@ it("a process whose starter is gone is killed 2 s later, whatever the driver is 
     origin: "caller",
     given: { backend: "emulated", lastLevelCacheBytes: 1024 ** 2, samplesPerCell: 6 },
   });
-  const cells = ["d0/h2d/pinned/4194304/w32/throughput/wall/warm"];
+  const cells = ["d0/h2d/pinned/65536/w32/throughput/wall/warm"];
   const starter = `
     const { spawn } = require("node:child_process");
     const stdio = ["pipe", "ignore", "ignore", "ipc"];
@@ -273,7 +263,7 @@ it("a process whose starter is gone is killed 2 s later, whatever the driver is 
     child.stdin.end(process.argv[1]);
     console.log(child.pid);`;
   const args = ["-e", starter, JSON.stringify({ ...settings, cells })];
-  const { child } = start(process.execPath, args, { env: slowEngine });
+  const { child } = start(process.execPath, args, { env: slowLink });
   const [printed] = await once(child.stdout!, "data");
   const pid = Number(printed);
   try {

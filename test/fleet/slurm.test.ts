@@ -58,7 +58,10 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     }
   });
 
-  test("whose one slow node is named, and measured again before it is", { retry: 2 }, async () => {
+  test("whose one slow node is named, and measured again before it is", {
+    retry: 2,
+    timeout: 180_000,
+  }, async () => {
     const folder = temporaryFolder();
     const output = join(folder, "fleet");
     const program = faultyNodes(folder, { n02: slowLink });

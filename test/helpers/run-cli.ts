@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished, TestRunner } from "vitest";
+import { TestRunner } from "vitest";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -151,10 +151,10 @@ export function cellOf({ cells }: ResultDocument, part: Partial<CellResult>): Ce
   return found[0]!;
 }
 
-/** A folder for this test, removed when it ends. */
+/** A folder that is removed with the file of tests. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-cli-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  afterFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
