@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { jsonReport } from "../../src/draw/json.js";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { Run } from "../../src/measure/run.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
+import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
@@ -55,7 +57,7 @@ async function runOn(
       missingSymbols: [],
       nvmlError: null,
       initNs: 5,
-      devices,
+      devices: devices.map(({ freeMemoryBytes: _, ...facts }) => facts),
     },
     fallbackReason: null,
   };
@@ -76,6 +78,9 @@ async function runOn(
   }
   const document = run.document();
   expect(schemaErrors(document)).toBeNull();
+  // Every field that is written is read back.
+  const text = jsonReport(document);
+  expect(parseResult(text)).toEqual(JSON.parse(text));
   return document;
 }
 
@@ -260,6 +265,16 @@ describe("a run", () => {
     });
   });
 
+  it("is refused if a device of several has less memory free than its part of the plan takes", async () => {
+    const given = { together: true, memory: ["pinned"], sizesBytes: [64 * MiB] } as const;
+    const { estimate } = planOf({ ...small, ...given, devices: [0, 1] }, { devices });
+    const open = (device: number) =>
+      Object.assign(new FakeSession(), { freeBytes: estimate.deviceBytes - device * MiB });
+    await expect(runOn(open, { selected: [0, 1], plan: given })).rejects.toMatchObject({
+      message: expect.stringContaining("of the memory of device 1 (a device)"),
+    });
+  });
+
   it("is refused if the device has less memory free than the plan takes, and closes the session", async () => {
     const session = new FakeSession();
     session.freeBytes = MiB / 2;
@@ -279,6 +294,17 @@ describe("a run", () => {
     const document = await runOn(() => session);
     expect(outcomesOf(document)).toEqual(["converged", "skipped"]);
     expect(document.cells[1]?.skipReason).toBe("the driver is too old for the kernels");
+  });
+
+  it("skips the cells of a timer that only the opened context shows to be off", async () => {
+    const session = new FakeSession();
+    Object.assign(session.opening, { eventTimerOff: "the device cannot wait" });
+    const plan = { memory: ["pinned"], timers: ["wall", "event"] } as const;
+    const { cells } = await runOn(() => session, { plan });
+    expect(cells.map(({ timer, skipReason }) => [timer, skipReason])).toEqual([
+      ["wall", null],
+      ["event", "the device cannot wait"],
+    ]);
   });
 
   it("fails the cells whose memory cannot be had, and those alone", async () => {
@@ -317,6 +343,19 @@ describe("a run", () => {
     });
     expect(outcomesOf(document)).toEqual([null, null, "converged", "converged"]);
     expect(document.plan?.rounds).toBe(6);
+  });
+
+  it("is only aborted if an interruption follows the failure of a device", async () => {
+    const controller = new AbortController();
+    const document = await runOn(
+      (device) => {
+        if (device === 0) throw nativeError("CUDA_ERROR_DEVICE_UNAVAILABLE");
+        controller.abort();
+        return new FakeSession();
+      },
+      { selected: [0, 1], signal: controller.signal },
+    );
+    expect(document.run).toMatchObject({ status: "aborted", error: null });
   });
 
   it("has failed if an error is the process' own, which ends it", async () => {
