@@ -194,6 +194,7 @@ it.each([
   [["--threads", "5000"], 2, "does not try 5000 threads"],
   [["--device", "7"], 3, "There is no device 7"],
   [["--output", "pin.svg"], 2, "there is no chart to draw here"],
+  [["--output", "none/pin.json"], 2, "its folder does not exist"],
   [["--budget", "0s"], 2, "is not a time above 0"],
 ])("what makes no sense is refused: %j", async (args, exitCode, message) => {
   const finished = await callCli(pin(...args));

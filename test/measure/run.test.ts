@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { jsonReport } from "../../src/draw/json.js";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
+import { DeviceRun } from "../../src/measure/device-run.js";
 import { Run } from "../../src/measure/run.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
@@ -253,15 +254,28 @@ describe("a run", () => {
         expect(cell, cell.id).toMatchObject({ error: { code: "NO_MEMORY" } });
     });
 
-    it("looks for other users of all devices that are open, by their numbers, and once more at the end", async () => {
+    it("looks for users of all devices that are open but its own workers, and once more at the end", async () => {
+      const pids = vi.spyOn(DeviceRun.prototype, "workerPids", "get");
+      pids.mockImplementation(function (this: DeviceRun) {
+        return [100 + this.device.ordinal];
+      });
+      onTestFinished(() => pids.mockRestore());
       const looks: unknown[] = [];
       const look = async (...given: unknown[]) => void looks.push(given);
       const sharing = { look, records: [] };
       await runOn(() => new FakeSession(), { selected: [0, 2], plan: between, sharing });
-      expect(looks).toEqual([...Array(6).fill([[0, 2], []]), [[0, 2], [], true]]);
+      const both = [
+        [0, 2],
+        [100, 102],
+      ];
+      expect(looks).toEqual([...Array(6).fill(both), [...both, true]]);
       looks.length = 0;
       await runOn(() => new FakeSession(), { selected: [1, 2], sharing });
-      expect(looks.slice(6)).toEqual([[[1], [], true], ...Array(6).fill([[2], []]), [[2], [], true]]);
+      expect(looks.slice(6)).toEqual([
+        [[1], [101], true],
+        ...Array(6).fill([[2], [102]]),
+        [[2], [102], true],
+      ]);
     });
   });
 
