@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { usableCpuCount } from "../../src/host/cpus.js";
 import { WorkerPool } from "../../src/measure/worker-pool.js";
+import { WorkerProcess } from "../../src/measure/worker-process.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
 import type { PlannedArenas } from "../../src/plan/geometry.js";
@@ -279,6 +280,17 @@ describe("the end of worker processes", () => {
     pool.abort();
     expect(await measured).toMatchObject({ aborted: true, columns: [] });
     expect(await pool.measure(request({ workers: 2 }))).toMatchObject({ aborted: true, columns: [] });
+  });
+
+  it("by an abort while it opens ends its later calls", async () => {
+    const worker = new WorkerProcess(pinbench, { index: 0, count: 1 });
+    onTestFinished(() => worker.close(false));
+    const session = { device: 0, cpus: [], threads: 1, numaNode: null, seed: 1 };
+    const opened = worker.call("open", { backend: "emulated", session });
+    worker.abort();
+    await opened;
+    const reserved = worker.call("reserveHost", "pinned", arenasOf(1)[0]!.device);
+    await expect(reserved).rejects.toMatchObject({ code: "ABORTED" });
   });
 
   it("by an abort comes also if the driver does not return", async () => {
