@@ -15,6 +15,11 @@ delete process.env[variable];
 /** How long before the deadline the command is asked to finish; at most half of the available time. */
 const finishMs = 4000;
 
+/** When the command is asked to finish, with this time left to its deadline. */
+export function finishAfterMs(leftMs: number): number {
+  return leftMs - Math.min(finishMs, leftMs / 2);
+}
+
 /** How long before the deadline a command that still runs is killed. */
 const killMs = 150;
 
@@ -40,7 +45,7 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
     }, delayMs);
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     const timers = [
-      at(leftMs - Math.min(finishMs, leftMs / 2), () => child.connected && child.disconnect()),
+      at(finishAfterMs(leftMs), () => child.connected && child.disconnect()),
       at(leftMs - killMs, () => child.kill("SIGKILL")),
       // A process in an uninterruptible call of the kernel is left behind.
       at(leftMs, () => resolve([null, "SIGKILL"])),

@@ -177,7 +177,7 @@ function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null)
 }
 
 /** "12 workers, pinned: 33.5 batches/s, waits 1 %". */
-function describeTrial(trial: Trial): string {
+export function describeTrial(trial: Trial): string {
   const setting = describeSetting(trial.setting, true);
   if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
   const score = scoreOf(trial.arrivalsNs, trial.setting, null, true);

@@ -16,7 +16,8 @@ describe("a flag or value that makes no sense is wrong usage", () => {
   it.each([
     ["an unknown command", ["frobnicate"], /there is no command "frobnicate"\. See/],
     ["a command that is nearly right", ["rnu"], /there is no command "rnu"\. Did you mean run\? See/],
-    ["an unknown flag", ["run", "--frobnicate"], /there is no flag "--frobnicate"\./],
+    ["an unknown flag", ["run", "--frobnicate"], /there is no flag "--frobnicate"\. See pinbench run --help/],
+    ["one of two words", ["fleet", "run", "--frobnicate"], /"--frobnicate"\. See pinbench fleet run --help/],
     [
       "a flag that is nearly right",
       ["run", "--size", "1MiB"],

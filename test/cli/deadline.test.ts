@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { finishAfterMs } from "../../src/cli/deadline.js";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
@@ -55,6 +56,10 @@ async function foundBefore<Found>({ child }: Started, find: () => Found | null):
 }
 
 describe.concurrent("--deadline", { timeout }, () => {
+  it("leaves 4 s for the end of a command, or half of a short time", () => {
+    expect([60_000, 8000, 3000].map(finishAfterMs)).toEqual([56_000, 4000, 1500]);
+  });
+
   it("ends a run whose driver hangs, with a document of what was measured", async () => {
     const document = await withTimeEnough(async (seconds) => {
       const args = ["run", ...small, "--sizes", "4MiB", "--deadline", `${seconds}s`, "--json"];
@@ -112,6 +117,14 @@ describe.concurrent("--deadline", { timeout }, () => {
     expect(parseResult(finished.stdout).run.status).toBe("complete");
     const refused = await timed(["run", "--memory", "paged", "--deadline", "1h"]);
     expect(refused.exitCode).toBe(2);
+  });
+
+  it.each(["SIGTERM", "SIGKILL"] as const)("ends by %s if that ended the command", async (signal) => {
+    // Before the command listens to signals.
+    const dies = `process.env.PINBENCH_WATCHED && process.kill(process.pid, "${signal}")`;
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(dies)}` };
+    const finished = await timed(["run", ...quick, "--deadline", "1h"], env);
+    expect(finished).toMatchObject({ signal, stdout: "", stderr: "" });
   });
 
   it("leaves a baseline with the runs that were whole, and a check of them says that it failed", async () => {

@@ -56,15 +56,18 @@ describe("two runs at once on a device", () => {
     expect(document.run.sharing).toEqual([{ device: 0, others: [], activityBefore: null, unseen: [] }]);
   });
 
-  it("have the device to themselves once the other one only waits for the reader of its result", async () => {
+  it.each([
+    ["run", small(...oneCell)],
+    ["pin", ["pin", "--backend", "emulated", "--sizes", "4MiB", "--ways", "host-alloc"]],
+  ])("have the device to themselves once %s only waits for the reader of its result", async (_, args) => {
     const env = sharedDevice();
     const fifo = join(temporaryFolder(), "result.json");
     expect(spawnSync("mkfifo", [fifo]).status).toBe(0);
-    const first = startCli(small(...oneCell, "--output", fifo), { env });
+    const first = startCli([...args, "--output", fifo], { env });
     await untilAnnounced(first, "measuring");
     while (listTickets()!.some(({ pid }) => pid === first.child.pid)) await sleep(20);
     expect(first.child.exitCode).toBeNull();
-    expect(parseResult(await readFile(fifo, "utf8")).run.status).toBe("complete");
+    expect(JSON.parse(await readFile(fifo, "utf8"))).toHaveProperty("schemaVersion", 1);
     expect((await first.finished).exitCode).toBe(0);
   });
 
@@ -190,7 +193,9 @@ describe("--wait", () => {
   it("gives up if --wait-at-most is over, with who is there", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);
-    const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait-at-most", "300ms"], { env });
+    const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait", "--wait-at-most", "300ms"], {
+      env,
+    });
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(
       /Device 0 did not become free within 300 ms: pinbench run \(pid \d+, .* measures on it\./,
@@ -229,9 +234,12 @@ describe("--wait", () => {
     }
   });
 
-  it("is refused if pinbench opens no device itself", async () => {
-    const { exitCode, stderr } = await callCli(["tune", "--wait", "--", "true"]);
+  it.each([
+    [["--wait", "--", "true"], "--wait has no effect with a command."],
+    [["--torch", "data.py:Samples", "--wait-at-most", "1s"], "--wait-at-most has no effect with --torch."],
+  ])("is refused if pinbench opens no device itself: tune %j", async (args, message) => {
+    const { exitCode, stderr } = await callCli(["tune", ...args]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("--wait has no effect with a command.");
+    expect(stderr).toContain(message);
   });
 });

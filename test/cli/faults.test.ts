@@ -109,7 +109,7 @@ describe("a failing call", () => {
     const args = [...twoKinds, "--no-verify", "--device", "all"];
     const { exitCode, stderr, document } = await callSmall(args, illegalAddress);
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/^pinbench: The run failed: .*CUDA_ERROR_ILLEGAL_ADDRESS/);
+    expect(stderr).toMatch(/^pinbench: The run failed: .*CUDA_ERROR_ILLEGAL_ADDRESS.*\n$/);
     expect(document.run).toMatchObject({ status: "failed", error: { sticky: true } });
     const ofDevice = (device: number) =>
       document.cells.filter((cell) => cell.device === device).map(({ outcome }) => outcome);

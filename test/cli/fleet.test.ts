@@ -30,6 +30,23 @@ describe("pinbench fleet", () => {
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is slow\n");
   });
 
+  it.each([
+    [2, 0],
+    [3, 1],
+  ])(
+    "of a slow part in a group of %i nodes ends with %i, as one of two is always the slower",
+    async (nodes, code) => {
+      const cwd = fleetFolder();
+      await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
+      const file = join(cwd, "fleet.json");
+      const { groups, ...document } = fleetSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+      const slowPart = { hosts: ["n01"], reason: "n01 is slower", action: "monitor" } as const;
+      const changed = { ...document, groups: groups.map((group) => ({ ...group, nodes, slowPart })) };
+      writeFileSync(file, JSON.stringify(changed, null, 2));
+      expect((await callCli(["fleet", "fleet.json"], { cwd })).exitCode).toBe(code);
+    },
+  );
+
   it("ends with 1 if one is, and names it first", async () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
@@ -150,11 +167,16 @@ describe("pinbench fleet", () => {
   it("judges no saved document anew", async () => {
     const cwd = fleetFolder();
     await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
-    expect(await callCli(["fleet", "fleet.json", "--threshold", "3%"], { cwd })).toMatchObject({
-      exitCode: 2,
-      stderr:
-        "pinbench: --threshold cannot change fleet.json: its nodes have already been judged. Give the nodes' results.\n",
-    });
+    for (const [flag, value] of [
+      ["--threshold", "3%"],
+      ["--since", "2026-01-01"],
+      ["--write-reference", "site.json"],
+    ] as const) {
+      expect(await callCli(["fleet", "fleet.json", flag, value], { cwd })).toMatchObject({
+        exitCode: 2,
+        stderr: `pinbench: ${flag} cannot change fleet.json: its nodes have already been judged. Give the nodes' results.\n`,
+      });
+    }
   });
 
   it("says which slow node has no place in a list, as its name is no host's", async () => {

@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
+import { listenEarly } from "../../src/cli/early-signal.js";
 import { parseResult } from "../../src/results/parse.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
@@ -172,6 +173,23 @@ const slowCopies = (...args: string[]) =>
   small("--memory", "pinned", "--direction", "h2d", "--cache", "warm", "--quiet", ...args);
 const slowLink = { PINBENCH_EMULATED_LINK: "1e4" };
 
+it.each([
+  [
+    ["run", "--output", "a.json", "-o", "b.csv", "--output=c.md"],
+    ["a.json", "b.csv", "c.md"],
+  ],
+  [["pin", "--json"], []],
+])("an early SIGINT names the files of %j", (argv, files) => {
+  const end = vi.fn();
+  const on = vi.spyOn(process, "on").mockReturnThis();
+  listenEarly(argv, end);
+  const [name, listener] = on.mock.lastCall!;
+  on.mockRestore();
+  (listener as () => void)();
+  expect(name).toBe("SIGINT");
+  expect(end.mock.calls).toEqual([[files]]);
+});
+
 it("SIGINT before the command is even loaded is answered too", async () => {
   const cwd = temporaryFolder();
   const atOnce = `process.on("newListener", (name) => {
@@ -187,7 +205,7 @@ it("SIGINT before the command is even loaded is answered too", async () => {
   });
 });
 
-it("a second SIGINT ends it at once, whatever the driver is doing", async () => {
+it("a second SIGINT ends it at once, whatever the driver is doing, and a SIGHUP does not", async () => {
   const cwd = temporaryFolder();
   // 32 copies wait for one link: together far longer than this test.
   const args = slowCopies("--workers", "32", "--output", "result.json");
@@ -195,6 +213,8 @@ it("a second SIGINT ends it at once, whatever the driver is doing", async () => 
   await untilInSlowCopy(child.pid!);
   child.kill("SIGINT");
   await sleep(500);
+  child.kill("SIGHUP");
+  await sleep(100);
   expect(isRunning(child.pid!)).toBe(true);
   child.kill("SIGINT");
   const { signal, stdout } = await finished;

@@ -46,6 +46,9 @@ describe("an output is never what a command reads", () => {
       );
     }
     expect(readFileSync(join(cwd, "before/a.json"), "utf8")).toBe(text);
+    // A name that begins with a folder's is no part of the folder.
+    const longer = ["compare", "before", "after", "--output", "before-after.json"];
+    expect((await callCli(longer, { cwd })).stderr).toBe("");
     // Beside it is no part of it.
     const args = ["compare", "before/a.json", "after/b.json", "--output", "before/new.json"];
     expect((await callCli(args, { cwd })).stderr).toBe("");

@@ -1,12 +1,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { describeTrial } from "../../src/cli/live-tune.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
+import { notStarted } from "../../src/tune/torch/torch-trial.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
 import { coldTraining, expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
 import { runCli } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
+import { evenly } from "../helpers/tune.js";
 
 const ended = "pinbench: the search is done, so the command is ended; with --go it would train on.";
 
@@ -19,6 +23,16 @@ function saved(path: string): Tuning {
 
 const epochLines = (count: number, samples: number) =>
   Array.from({ length: count }, (_, epoch) => `epoch ${epoch}: ${samples} samples\n`).join("");
+
+it.each([
+  [2.5e6, "100 batches/s, waits 25 %"],
+  [40e6, "100 batches/s, waits 100 %"],
+  [null, "100 batches/s"],
+])("says of a loop that waits %j ns for each batch: %s", (waitNsPerBatch, text) => {
+  const trial = notStarted(usualSetting(0, false));
+  const arrivalsNs = evenly(50, 10e6);
+  expect(describeTrial({ ...trial, arrivalsNs, waitNsPerBatch })).toBe(`0 workers, not pinned: ${text}`);
+});
 
 describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   skipWithoutTorch();

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pin/pinning-document.js";
@@ -194,6 +194,7 @@ it.each([
   [["--threads", "5000"], 2, "does not try 5000 threads"],
   [["--device", "7"], 3, "There is no device 7"],
   [["--output", "pin.svg"], 2, "there is no chart to draw here"],
+  [["--output", "none/pin.json"], 2, "its folder does not exist"],
   [["--budget", "0s"], 2, "is not a time above 0"],
 ])("what makes no sense is refused: %j", async (args, exitCode, message) => {
   const finished = await callCli(pin(...args));
@@ -202,11 +203,12 @@ it.each([
 });
 
 describe("an interrupt", () => {
-  async function interrupted(signal: NodeJS.Signals) {
+  /** In a copy of 4 MiB, which takes a second however fast this machine copies, and is at least the one numbered `from`. */
+  async function interrupted(signal: NodeJS.Signals, from: number) {
     const cwd = temporaryFolder();
-    // From the second pool on a copy of 4 MiB takes a second, however fast this machine copies.
+    writeFileSync(join(cwd, "pin.json"), "before");
     const env = {
-      ...emulatedFaults({ link: "h2d", slowdown: 1000, from: 14 }),
+      ...emulatedFaults({ link: "h2d", slowdown: 1000, from }),
       PINBENCH_EMULATED_LINK: "4e9",
       PINBENCH_EMULATED_LEAKS: join(cwd, "leaks"),
     };
@@ -215,19 +217,29 @@ describe("an interrupt", () => {
     await untilInSlowCopy(child.pid!);
     child.kill(signal);
     const { stdout, exitCode, stderr } = await finished;
-    const pinning = parse(stdout);
-    expect(parse(readFileSync(join(cwd, "pin.json"), "utf8"))).toEqual(pinning);
-    return { exitCode, stderr, pinning, left: notGivenBack(join(cwd, "leaks")) };
+    const file = readFileSync(join(cwd, "pin.json"), "utf8");
+    return { exitCode, stderr, stdout, file, left: notGivenBack(join(cwd, "leaks")) };
   }
 
   it("leaves nothing pinned, and prints what was measured", async () => {
-    const ends = await Promise.all((["SIGINT", "SIGTERM"] as const).map(interrupted));
+    const inSecondPool = 14;
+    const signals = ["SIGINT", "SIGTERM"] as const;
+    const ends = await Promise.all(signals.map((signal) => interrupted(signal, inSecondPool)));
     expect(ends.map(({ exitCode }) => exitCode)).toEqual([130, 143]);
-    for (const { stderr, pinning, left } of ends) {
+    for (const { stderr, stdout, file, left } of ends) {
+      const pinning = parse(stdout);
+      expect(parse(file)).toEqual(pinning);
       expect({ stderr, left }).toEqual({ stderr: "", left: [] });
       expect(pinning.status).toBe("aborted");
       expect(pinning.pools.map(({ outcome }) => outcome)).toContain("measured");
       expect(pinning.pools.map(({ reason }) => reason)).toContain("interrupted before");
     }
+  });
+
+  it("before the first figure leaves a file as it was, and still tells the program that reads stdout", async () => {
+    const { exitCode, stderr, stdout, file, left } = await interrupted("SIGINT", 1);
+    expect({ exitCode, file, left }).toEqual({ exitCode: 130, file: "before", left: [] });
+    expect(stderr).toContain("interrupted, nothing was measured: nothing was written to pin.json.\n");
+    expect(parse(stdout).status).toBe("aborted");
   });
 });

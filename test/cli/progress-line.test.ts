@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ProgressLine } from "../../src/cli/output/progress-line.js";
+import { beginTerminal } from "../../src/cli/output/terminal.js";
 
 const written: string[] = [];
 const stderr = { isTTY: process.stderr.isTTY, columns: process.stderr.columns };
@@ -50,14 +51,27 @@ describe("the progress line", () => {
     line.update(() => "round 1", found);
     vi.advanceTimersByTime(100);
     line.update(() => "round 2", found);
+    vi.advanceTimersByTime(100);
+    line.update(() => "closing");
     line.clear();
     const both = "\r\u001b[2K\u001b[1A\u001b[2K";
     expect(written).toEqual([
       "\r\u001b[2Kround 1",
       "\r\u001b[2Kpreliminary: pinned \nround 1",
       `${both}preliminary: pinned \nround 2`,
-      both,
+      `${both}closing`,
+      "\r\u001b[2K",
     ]);
+  });
+
+  it("has as many signs as fit once ASCII has spelled them out", () => {
+    stderrIs(6);
+    beginTerminal({ ascii: true });
+    const line = new ProgressLine(shown);
+    line.update(() => "3 µs ±");
+    line.clear();
+    beginTerminal({ ascii: false });
+    expect(written[0]).toBe("\r\u001b[2K3 us ");
   });
 
   it("is not drawn more often than ten times a second", () => {

@@ -107,7 +107,8 @@ describe("pinbench report", () => {
   });
 
   it("writes the page to stdout if that is asked for, and nothing else", async () => {
-    const { exitCode, stdout } = await runCli(["report", quick, "--output", "/dev/stdout"]);
+    const outputs = ["--output", "/dev/stdout", "--output", "page.html"];
+    const { exitCode, stdout } = await runCli(["report", quick, ...outputs], { cwd: temporaryFolder() });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^<!doctype html>.*<\/html>\n$/s);
   });

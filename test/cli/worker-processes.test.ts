@@ -68,6 +68,22 @@ describe("a run with worker processes", () => {
     expect(latency?.samples.map(({ durationNs }) => durationNs.length)).toEqual([12, 12]);
   });
 
+  it("has workers of its own for each of two devices, as many as its cells need", async () => {
+    const env = { PINBENCH_EMULATED_DEVICES: "2" };
+    const cells = ["d0/h2d/pinned/65536/w2", "d1/h2d/pinned/65536/w1"].map(
+      (cell) => `${cell}/throughput/wall/cold/process`,
+    );
+    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--json"];
+    const apart = await runCli([...args, "--cells", cells.join()], { env });
+    expect(parseResult(apart.stdout).workerProcesses).toMatchObject([
+      { device: 0, processes: 2 },
+      { device: 1, processes: 1 },
+    ]);
+    const together = ["--together", "--worker-kind", "process", "--memory", "pinned", "--direction", "h2d"];
+    const { document } = await measureSmall(together, env);
+    expect(document.workerProcesses).toMatchObject([{ device: 0 }, { device: 1 }]);
+  });
+
   it("skips what they cannot do, and says why", async () => {
     const { exitCode, stderr } = await callCli(
       small("--worker-kind", "process", "--timer", "event", "--memory", "pinned"),

@@ -49,6 +49,13 @@ describe("fresh processes, by hand", () => {
     expect(again([30, 30], undefined, "n06").outliers).toMatchObject([{ host: "n05", confirmed: null }]);
   });
 
+  it("of a latency confirm if it is long again", () => {
+    const latencies = nodesOf(12, (node) => [{ latency: node === 5 ? 8 : 4 * wobble(node) }]);
+    const of = (latency: number) => fleetOf(latencies, { fresh: [fleetNode("n05", [{ latency }])] });
+    expect(of(8).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
+    expect(of(4).cleared).toMatchObject([{ host: "n05", confirmed: false }]);
+  });
+
   it("of a whole node are the median of its GPUs", () => {
     const slow = nodesOf(12, (node) =>
       node === 5 ? [40, 40, 40] : [50, 50, 50].map((one) => one * wobble(node)),

@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
 import { faultyNodes, listOf, smallCells, statesOf, untilNoneIsLeft } from "../helpers/fleet-nodes.js";
 import { callCli } from "../helpers/in-process.js";
 import { markName, nextMark, processesWith } from "../helpers/processes.js";
@@ -46,8 +47,24 @@ describe("a launcher of the user's own", () => {
     expect(stderr).toBe("pinbench: 2 of 2 nodes measured.\n");
     expect(stdout).toMatch(/Nodes +2: 2 measured/);
     expect(readdirSync(output).sort()).toEqual(["a1.json", "a2.json", "fleet-run.json"]);
+    const { run } = parseResult(readFileSync(join(output, "a2.json"), "utf8"));
+    expect(run.labels).toEqual({ rack: "7", node: "a2" });
     expect(listOf(output)).toMatchObject({ finishedAt: expect.any(String), launcherExit: 0 });
     expect(listOf(output).launcher.slice(0, 1)).toEqual([launcher]);
+  });
+
+  test("starts only the suspects again to confirm them", async () => {
+    const folder = temporaryFolder();
+    // One after the other, because the nodes share the CPUs.
+    const inTurn = oneForEach.replace("& done", "; done");
+    const { output, args } = fleetRun({
+      launcher: `${script(folder, inTurn)} {nodes}`,
+      nodes: "d1,d2,d3,d4",
+      more: ["--confirm", "--pinbench", faultyNodes(folder, { d2: { link: "all", slowdown: 10 } })],
+    });
+    // So slow that other programs on a busy machine hardly slow copies down.
+    await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
+    expect(statesOf(join(output, "confirm"))).toEqual({ d2: "measured" });
   });
 
   test("may leave the nodes to somebody else, as kubectl does: they are waited for", async () => {

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
@@ -10,7 +10,7 @@ import {
   removeLaunchFolder,
   writeNodeEnd,
 } from "../../src/fleet/launch/launch-folder.js";
-import { nodeName } from "../../src/fleet/launch/node-process.js";
+import { measureAsNode, nodeName } from "../../src/fleet/launch/node-process.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -70,6 +70,30 @@ describe("the folder of a launch", () => {
     const names = [];
     for (const one of claims) names.push(await claimNode(folder, one));
     expect(names).toEqual(["pod", null, "pod-2", null]);
+    const reports = new NodeReports(folder);
+    await reports.refresh();
+    expect([...reports.started.values()].map(({ host }) => host).sort()).toEqual(["pod", "pod-2"]);
+    // Without a boot id, the second process may be on the same node, and would disturb the first.
+    for (const bootId of [null, "boot-a"])
+      expect(await claimNode(folder, start("n01", bootId))).toBe(bootId === null ? "n01" : null);
+  });
+
+  test("tells why a node failed, and what to do", async () => {
+    const folder = await launchFolder();
+    const entry = join(temporaryFolder(), "killed.js");
+    writeFileSync(entry, 'process.kill(process.pid, "SIGKILL")');
+    const { signal } = new AbortController();
+    const env = { PINBENCH_NODE_NAME: "n01" };
+    await measureAsNode(folder, { entry, render: JSON.stringify, signal, env });
+    const reports = new NodeReports(folder);
+    await reports.refresh();
+    expect(reports.ended.get("n01")).toMatchObject({
+      state: "failed",
+      reason: expect.stringMatching(
+        /^A measuring process was killed \(SIGKILL\)\. .*ask for smaller sizes\.$/,
+      ),
+      file: null,
+    });
   });
 
   test("does so if the file system has no hard links, and says what it cannot write", async () => {

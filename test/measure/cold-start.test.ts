@@ -61,6 +61,15 @@ describe("measurePinning", () => {
     expect(refused).toBe(1);
   });
 
+  it("rejects if the context is lost, which is no refusal", async () => {
+    const session = new FakeSession();
+    session.pinningCost = () => {
+      throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+    };
+    const lost = measurePinning(session, [MiB], signal);
+    await expect(lost).rejects.toMatchObject({ code: "CUDA_ERROR_ILLEGAL_ADDRESS" });
+  });
+
   it("gives null for a way that fails later on", async () => {
     const session = new FakeSession();
     let times = 0;

@@ -211,6 +211,27 @@ describe("a document of several processes", () => {
     ]);
   });
 
+  it("has what pays off on each of two devices by that one's own copies", () => {
+    const cost = (allocateNs: number) => ({ allocateNs, freeNs: 0, hugePageBytes: null });
+    const sizeBytes = 16 * MiB;
+    const pinning = [{ sizeBytes, pageable: cost(0), pinned: cost(1e6), registered: null }];
+    const cellsAt = (GBps: number) =>
+      [0, 1].flatMap((device) => [
+        buildCell({ device, memory: "pageable", GBps }),
+        buildCell({ device, GBps: (2 + device) * GBps }),
+      ]);
+    const processes = [10, 10.1, 9.9].map((GBps) => ({
+      ...buildDocument({ cells: cellsAt(GBps) }),
+      coldStart: [0, 1].map((device) => ({ device, initNs: 1, contextNs: 1, firstCopyNs: 1, pinning })),
+    }));
+    const { coldStart } = mergeProcesses(buildDocument({ cells: cellsAt(10) }), processes);
+    const pageableNs = sizeBytes / 10;
+    expect(coldStart.map((one) => one.pinning[0]?.payOff?.pinned.h2d)).toEqual([
+      Math.ceil(1e6 / (pageableNs - pageableNs / 2)),
+      Math.ceil(1e6 / (pageableNs - pageableNs / 3)),
+    ]);
+  });
+
   it("has no cost of a way that any process was refused, and says why; freeing costs its median as well", () => {
     const cost = (allocateNs: number, freeNs: number) => ({ allocateNs, freeNs, hugePageBytes: null });
     const sizes = [MiB, 4 * MiB];

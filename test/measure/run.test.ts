@@ -1,8 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { jsonReport } from "../../src/draw/json.js";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
+import { DeviceRun } from "../../src/measure/device-run.js";
 import { Run } from "../../src/measure/run.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
+import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
@@ -55,7 +58,7 @@ async function runOn(
       missingSymbols: [],
       nvmlError: null,
       initNs: 5,
-      devices,
+      devices: devices.map(({ freeMemoryBytes: _, ...facts }) => facts),
     },
     fallbackReason: null,
   };
@@ -77,6 +80,9 @@ async function runOn(
   }
   const document = run.document();
   expect(schemaErrors(document)).toBeNull();
+  // Every field that is written is read back.
+  const text = jsonReport(document);
+  expect(parseResult(text)).toEqual(JSON.parse(text));
   return document;
 }
 
@@ -249,15 +255,38 @@ describe("a run", () => {
         expect(cell, cell.id).toMatchObject({ error: { code: "NO_MEMORY" } });
     });
 
-    it("looks for other users of all devices that are open, by their numbers, and once more at the end", async () => {
+    it("looks for users of all devices that are open but its own workers, and once more at the end", async () => {
+      const pids = vi.spyOn(DeviceRun.prototype, "workerPids", "get");
+      pids.mockImplementation(function (this: DeviceRun) {
+        return [100 + this.device.ordinal];
+      });
+      onTestFinished(() => pids.mockRestore());
       const looks: unknown[] = [];
       const look = async (...given: unknown[]) => void looks.push(given);
       const sharing = { look, records: [] };
       await runOn(() => new FakeSession(), { selected: [0, 2], plan: between, sharing });
-      expect(looks).toEqual([...Array(6).fill([[0, 2], []]), [[0, 2], [], true]]);
+      const both = [
+        [0, 2],
+        [100, 102],
+      ];
+      expect(looks).toEqual([...Array(6).fill(both), [...both, true]]);
       looks.length = 0;
       await runOn(() => new FakeSession(), { selected: [1, 2], sharing });
-      expect(looks.slice(6)).toEqual([[[1], [], true], ...Array(6).fill([[2], []]), [[2], [], true]]);
+      expect(looks.slice(6)).toEqual([
+        [[1], [101], true],
+        ...Array(6).fill([[2], [102]]),
+        [[2], [102], true],
+      ]);
+    });
+  });
+
+  it("is refused if a device of several has less memory free than its part of the plan takes", async () => {
+    const given = { together: true, memory: ["pinned"], sizesBytes: [64 * MiB] } as const;
+    const { estimate } = planOf({ ...small, ...given, devices: [0, 1] }, { devices });
+    const open = (device: number) =>
+      Object.assign(new FakeSession(), { freeBytes: estimate.deviceBytes - device * MiB });
+    await expect(runOn(open, { selected: [0, 1], plan: given })).rejects.toMatchObject({
+      message: expect.stringContaining("of the memory of device 1 (a device)"),
     });
   });
 
@@ -280,6 +309,17 @@ describe("a run", () => {
     const document = await runOn(() => session);
     expect(outcomesOf(document)).toEqual(["converged", "skipped"]);
     expect(document.cells[1]?.skipReason).toBe("the driver is too old for the kernels");
+  });
+
+  it("skips the cells of a timer that only the opened context shows to be off", async () => {
+    const session = new FakeSession();
+    Object.assign(session.opening, { eventTimerOff: "the device cannot wait" });
+    const plan = { memory: ["pinned"], timers: ["wall", "event"] } as const;
+    const { cells } = await runOn(() => session, { plan });
+    expect(cells.map(({ timer, skipReason }) => [timer, skipReason])).toEqual([
+      ["wall", null],
+      ["event", "the device cannot wait"],
+    ]);
   });
 
   it("fails the cells whose memory cannot be had, and those alone", async () => {
@@ -324,6 +364,19 @@ describe("a run", () => {
     });
     expect(outcomesOf(document)).toEqual([null, null, "converged", "converged"]);
     expect(document.plan?.rounds).toBe(6);
+  });
+
+  it("is only aborted if an interruption follows the failure of a device", async () => {
+    const controller = new AbortController();
+    const document = await runOn(
+      (device) => {
+        if (device === 0) throw nativeError("CUDA_ERROR_DEVICE_UNAVAILABLE");
+        controller.abort();
+        return new FakeSession();
+      },
+      { selected: [0, 1], signal: controller.signal },
+    );
+    expect(document.run).toMatchObject({ status: "aborted", error: null });
   });
 
   it("has failed if an error is the process' own, which ends it", async () => {

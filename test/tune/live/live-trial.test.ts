@@ -15,7 +15,12 @@ const until = (count: number): TrialControl => ({
 });
 
 /** A trial of the change 1 in this many ranks, each with a record of its own. */
-function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
+function trialIn(
+  ranks: number,
+  setting: LoaderSetting,
+  control: TrialControl,
+  numberOf = (place: number) => place,
+) {
   const loaders = Array.from({ length: ranks }, () => loaderOf());
   for (const loader of loaders) loader.add(epoch("begin", 0));
   const subject = {
@@ -26,7 +31,7 @@ function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
         return loaders[0]!.epochBatches;
       },
     },
-    ranks: loaders.map((loader, rank) => ({ rank, pid: process.pid, loader })),
+    ranks: loaders.map((loader, place) => ({ rank: numberOf(place), pid: process.pid, loader })),
   };
   let trial = new LiveTrial(subject, control);
   return {
@@ -75,6 +80,16 @@ describe("a trial in two ranks", () => {
     expect((await done).rankWaits).toEqual([
       { rank: 0, waitNs: ms(1) },
       { rank: 1, waitNs: ms(4) },
+    ]);
+  });
+
+  it("has their waits by their numbers in the job, whichever connected first", async () => {
+    const { done, tell } = trialIn(2, twoWorkers, until(3), (place) => 9 - place);
+    tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));
+    tell(1, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 4 }));
+    expect((await done).rankWaits).toEqual([
+      { rank: 8, waitNs: ms(4) },
+      { rank: 9, waitNs: ms(1) },
     ]);
   });
 
