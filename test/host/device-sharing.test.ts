@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
@@ -205,14 +205,21 @@ describe("waiting for a device", () => {
     });
   });
 
-  it("ends with its signal", async () => {
+  it("ends with its signal, and is over for those that come later", async () => {
     const controller = new AbortController();
-    const sharing = sharingOf([[parent]]);
-    const waiting = sharing.beginInTurn({
+    const device = deviceOf(3, [[parent]]);
+    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
+    const wasAnnounced: boolean[] = [];
+    const waiting = new DeviceSharing([device], { command: "test", ownerPid: null }).beginInTurn({
       signal: controller.signal,
       mostNs: null,
-      onWait: () => controller.abort(),
+      onWait: () => {
+        wasAnnounced.push(isAnnounced());
+        controller.abort();
+      },
     });
     expect(await waiting).toBe(false);
+    expect(wasAnnounced).toEqual([true]);
+    expect(isAnnounced()).toBe(false);
   });
 });
