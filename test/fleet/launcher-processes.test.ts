@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { manifestName } from "../../src/fleet/fleet-manifest.js";
 import { FleetLaunch } from "../../src/fleet/launch/fleet-launch.js";
 import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
-import { Guard } from "../../src/host/processes.js";
+import { Guard, signalGroup } from "../../src/host/processes.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -24,6 +24,25 @@ test("what has ended with all that it started is signalled no more: its number m
   vi.restoreAllMocks();
   expect(asked).toEqual([-lasting]);
   expect(() => process.kill(-lasting, 0)).toThrow("ESRCH");
+});
+
+test("a launcher that does not heed SIGTERM is killed", async () => {
+  const watch = vi.spyOn(Guard.prototype, "watch");
+  const launchers = new LauncherProcesses(temporaryFolder());
+  launchers.start(["sh", "-c", "trap '' TERM; echo ready >&2; while :; do sleep 0.1; done"], null);
+  const [[group]] = watch.mock.calls as [[number]];
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    signalGroup(group, "SIGKILL");
+  });
+  const [launcher] = launchers.all;
+  await vi.waitUntil(() => launcher!.said === "ready\n", { timeout: 10_000 });
+  // Its patience passes sooner than it would.
+  const beganMs = performance.now();
+  let looks = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => beganMs + 1000 * looks++);
+  await launchers.end();
+  await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
 });
 
 test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {

@@ -33,13 +33,16 @@ class LineTest(unittest.TestCase):
                 self.assertLess(len(self.line._unsent), 200_000)
         self.assertFalse(self.line.is_open)
 
-    def test_nothing_is_written_into_a_file_of_the_script_that_has_the_line_s_descriptor(self):
-        with tempfile.TemporaryFile() as file:
-            os.dup2(file.fileno(), self.line._socket.fileno())
-            own = self.line._socket.fileno()
+    def test_nothing_is_sent_over_a_connection_of_the_script_that_has_the_line_s_descriptor(self):
+        own, other = socket.socketpair()
+        with own, other:
+            descriptor = self.line._socket.fileno()
+            os.dup2(own.fileno(), descriptor)
             self.line.tell("batch")
-            self.assertEqual((os.fstat(file.fileno()).st_size, self.line.is_open), (0, False))
-            os.close(own)  # it is still the script's
+            self.assertFalse(self.line.is_open)
+            os.close(descriptor)  # it is still the script's
+            own.close()
+            self.assertEqual(other.recv(100), b"")
 
     def test_a_forked_process_has_no_part_in_its_parent_s_line(self):
         pid = os.fork()
