@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { manifestName } from "../../src/fleet/fleet-manifest.js";
 import { FleetLaunch } from "../../src/fleet/launch/fleet-launch.js";
+import { claimNode, launchFolderName } from "../../src/fleet/launch/launch-folder.js";
+import type { LaunchPlan } from "../../src/fleet/launch/launch-plan.js";
 import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
 import { Guard, signalGroup } from "../../src/host/processes.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
@@ -45,25 +47,45 @@ test("a launcher that does not heed SIGTERM is killed", async () => {
   await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
 });
 
-test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {
+/** A fleet of these launchers, which has a minute. */
+function launchOf(launches: { argv: string[]; nodes: string[] }[], plan: Partial<LaunchPlan> = {}) {
   const folder = temporaryFolder();
   const settings = fillRunSettings({ origin: "flag", given: {} });
   const launch = new FleetLaunch({
     folder,
     plan: {
-      launches: [0, 5].map((exitCode) => ({
-        argv: ["sh", "-c", `exit ${exitCode}`],
-        nodes: [`n${exitCode}`],
-      })),
-      shown: ["srun", "{nodes}"],
-      hosts: ["n0", "n5"],
-      count: 2,
-      expand: async () => [],
-      cancel: async () => undefined,
+      ...{ launches, shown: ["srun", "{nodes}"], hosts: launches.flatMap(({ nodes }) => nodes) },
+      ...{ count: launches.length, expand: async () => [], cancel: async () => undefined },
+      ...plan,
     },
-    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 60e9 },
+    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 3600e9 },
     untilMs: performance.now() + 60_000,
   });
+  return { folder, launch };
+}
+
+test("a fleet has no more time than it was given, and cancels what runs when it is interrupted", async () => {
+  const cancelled: unknown[] = [];
+  const cancel = async (running: unknown) => void cancelled.push(running);
+  const { folder, launch } = launchOf([{ argv: ["sleep", "1000"], nodes: ["n1"] }], { cancel });
+  const controller = new AbortController();
+  for await (const { waitingFor, leftNs } of launch.run(controller.signal)) {
+    expect(waitingFor).toEqual(["n1"]);
+    // Also when all nodes have begun, whose own deadline is an hour.
+    expect(leftNs).toBeLessThanOrEqual(60e9);
+    if (launch.nodes()[0]!.state === "late") controller.abort();
+    else {
+      const slurm = { jobId: "12", stepId: "3", nodes: null };
+      await claimNode(join(folder, launchFolderName), { host: "n1", bootId: "boot", slurm });
+    }
+  }
+  expect(cancelled).toEqual([[{ jobId: "12", stepId: "3" }]]);
+});
+
+test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {
+  const { folder, launch } = launchOf(
+    [0, 5].map((exitCode) => ({ argv: ["sh", "-c", `exit ${exitCode}`], nodes: [`n${exitCode}`] })),
+  );
   for await (const _ of launch.run(new AbortController().signal));
   const list = JSON.parse(readFileSync(join(folder, manifestName), "utf8"));
   expect(list).toMatchObject({ launcherExit: 5, nodes: [{ state: "missing" }, { state: "missing" }] });

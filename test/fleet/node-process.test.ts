@@ -19,10 +19,12 @@ async function startNode(nodeDeadlineNs: number) {
   writeFileSync(
     entry,
     `import { writeFileSync } from "node:fs";
-    process.on("disconnect", () => {
+    const end = () => {
       process.exitCode = 130;
       process.stdout.write(${JSON.stringify(JSON.stringify(document))});
-    });
+    };
+    if (process.connected) process.on("disconnect", end);
+    else end();
     writeFileSync(${JSON.stringify(begun)}, "");`,
   );
   const { signal } = new AbortController();

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -146,6 +147,16 @@ describe("programs that use a device beside a run", () => {
     await announced(device, { pid: process.ppid, sinceMs: 1 });
     const record = await recordOf(new DeviceSharing([device], { command: "test", ownerPid: null }));
     expect(record.others).toMatchObject([{ kind: "program", pid: process.ppid }]);
+  });
+
+  it("are none of those that the process has started that this one measures for", async () => {
+    const child = spawn("sleep", ["1000"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lists = () => [[], [self, { pid: child.pid!, deviceMemoryBytes: null }]];
+    const of = (ownerPid: number | null) =>
+      recordOf(new DeviceSharing([deviceOf(3, lists())], { command: "test", ownerPid }));
+    expect((await of(process.pid)).others).toEqual([]);
+    expect((await of(null)).others).toMatchObject([{ pid: child.pid }]);
   });
 
   it("are limited in number", async () => {

@@ -299,13 +299,13 @@ describe("several checks that end at once", () => {
   });
 
   it("have each line once, also of one whose lock is taken away after it has appended", async () => {
-    const folder = historyFolder([buildEntry(0)]);
+    const folder = historyFolder([buildEntry(0), buildEntry(1)]);
     vi.mocked(store.finalize).mockImplementationOnce(async (path, _, confirm) => {
       rmSync(`${path}.lock`);
       await confirm?.();
     });
-    await appendToHistory(folder, buildEntry(1), 2);
-    expect(textOf(folder)).toBe(`${line(0)}\n${line(1)}\n`);
+    await appendToHistory(folder, buildEntry(2), 2);
+    expect(textOf(folder)).toBe(`${line(1)}\n${line(2)}\n`);
   });
 
   it("lose no line that was kept if one of them is killed, nor wait for it", async () => {
