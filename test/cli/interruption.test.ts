@@ -137,6 +137,23 @@ it("one SIGHUP after the other, as a terminal that closes sends them, cuts nothi
   expect(readFileSync(file, "utf8")).toBe(stdout);
 });
 
+it("a SIGHUP that comes long after the first cuts nothing short either, and any other signal does", async () => {
+  const module = new URL("../../dist/cli/interruption.js", import.meta.url).href;
+  const program = `
+    import { setTimeout as sleep } from "node:timers/promises";
+    import { Interruption } from ${JSON.stringify(module)};
+    const interruption = new Interruption();
+    for (const name of ["SIGHUP", "SIGHUP"]) {
+      process.kill(process.pid, name);
+      await sleep(300);
+    }
+    console.log(interruption.exitCode);
+    process.kill(process.pid, "SIGTERM");
+    await sleep(60_000);`;
+  const { stdout, signal } = await start(process.execPath, ["--input-type=module", "-e", program]).finished;
+  expect({ stdout, signal }).toEqual({ stdout: "129\n", signal: "SIGTERM" });
+});
+
 /** Runs a command in a terminal, closes that when there is FILE.partial, and prints what the command came to. */
 const closingTerminal = `
 import os, pty, select, sys

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { manifestName } from "../../src/fleet/fleet-manifest.js";
 import { FleetLaunch } from "../../src/fleet/launch/fleet-launch.js";
+import { claimNode, launchFolderName } from "../../src/fleet/launch/launch-folder.js";
+import type { LaunchPlan } from "../../src/fleet/launch/launch-plan.js";
 import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
-import { Guard } from "../../src/host/processes.js";
+import { Guard, signalGroup } from "../../src/host/processes.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -26,25 +28,64 @@ test("what has ended with all that it started is signalled no more: its number m
   expect(() => process.kill(-lasting, 0)).toThrow("ESRCH");
 });
 
-test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {
+test("a launcher that does not heed SIGTERM is killed", async () => {
+  const watch = vi.spyOn(Guard.prototype, "watch");
+  const launchers = new LauncherProcesses(temporaryFolder());
+  launchers.start(["sh", "-c", "trap '' TERM; echo ready >&2; while :; do sleep 0.1; done"], null);
+  const [[group]] = watch.mock.calls as [[number]];
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    signalGroup(group, "SIGKILL");
+  });
+  const [launcher] = launchers.all;
+  await vi.waitUntil(() => launcher!.said === "ready\n", { timeout: 10_000 });
+  // Its patience passes sooner than it would.
+  const beganMs = performance.now();
+  let looks = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => beganMs + 1000 * looks++);
+  await launchers.end();
+  await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
+});
+
+/** A fleet of these launchers, which has a minute. */
+function launchOf(launches: { argv: string[]; nodes: string[] }[], plan: Partial<LaunchPlan> = {}) {
   const folder = temporaryFolder();
   const settings = fillRunSettings({ origin: "flag", given: {} });
   const launch = new FleetLaunch({
     folder,
     plan: {
-      launches: [0, 5].map((exitCode) => ({
-        argv: ["sh", "-c", `exit ${exitCode}`],
-        nodes: [`n${exitCode}`],
-      })),
-      shown: ["srun", "{nodes}"],
-      hosts: ["n0", "n5"],
-      count: 2,
-      expand: async () => [],
-      cancel: async () => undefined,
+      ...{ launches, shown: ["srun", "{nodes}"], hosts: launches.flatMap(({ nodes }) => nodes) },
+      ...{ count: launches.length, expand: async () => [], cancel: async () => undefined },
+      ...plan,
     },
-    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 60e9 },
+    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 3600e9 },
     untilMs: performance.now() + 60_000,
   });
+  return { folder, launch };
+}
+
+test("a fleet has no more time than it was given, and cancels what runs when it is interrupted", async () => {
+  const cancelled: unknown[] = [];
+  const cancel = async (running: unknown) => void cancelled.push(running);
+  const { folder, launch } = launchOf([{ argv: ["sleep", "1000"], nodes: ["n1"] }], { cancel });
+  const controller = new AbortController();
+  for await (const { waitingFor, leftNs } of launch.run(controller.signal)) {
+    expect(waitingFor).toEqual(["n1"]);
+    // Also when all nodes have begun, whose own deadline is an hour.
+    expect(leftNs).toBeLessThanOrEqual(60e9);
+    if (launch.nodes()[0]!.state === "late") controller.abort();
+    else {
+      const slurm = { jobId: "12", stepId: "3", nodes: null };
+      await claimNode(join(folder, launchFolderName), { host: "n1", bootId: "boot", slurm });
+    }
+  }
+  expect(cancelled).toEqual([[{ jobId: "12", stepId: "3" }]]);
+});
+
+test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {
+  const { folder, launch } = launchOf(
+    [0, 5].map((exitCode) => ({ argv: ["sh", "-c", `exit ${exitCode}`], nodes: [`n${exitCode}`] })),
+  );
   for await (const _ of launch.run(new AbortController().signal));
   const list = JSON.parse(readFileSync(join(folder, manifestName), "utf8"));
   expect(list).toMatchObject({ launcherExit: 5, nodes: [{ state: "missing" }, { state: "missing" }] });

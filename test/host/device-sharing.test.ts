@@ -1,7 +1,8 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
 import {
   describeSharing,
@@ -46,6 +47,16 @@ function deviceOf(
         },
     },
   };
+}
+
+/** The ticket of another process that waits for a device. */
+async function announced({ key }: SharedDevice, { pid, sinceMs }: { pid: number; sinceMs: number }) {
+  const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))![0];
+  const name = `\0pinbench/1/${key}/waiting/${pid}-1/${namespace}/${sinceMs}/run`;
+  const server = createServer().listen({ path: name, exclusive: true });
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  return server;
 }
 
 async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
@@ -133,13 +144,19 @@ describe("programs that use a device beside a run", () => {
 
   it("do not pass for a pinbench's by a ticket that says it waits, which any program can put up", async () => {
     const device = deviceOf(3, [[parent], [self, parent]]);
-    const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))![0];
-    const name = `\0pinbench/1/${device.key}/waiting/${process.ppid}-1/${namespace}/1/run`;
-    const server = createServer().listen({ path: name, exclusive: true });
-    onTestFinished(() => void server.close());
-    await once(server, "listening");
+    await announced(device, { pid: process.ppid, sinceMs: 1 });
     const record = await recordOf(new DeviceSharing([device], { command: "test", ownerPid: null }));
     expect(record.others).toMatchObject([{ kind: "program", pid: process.ppid }]);
+  });
+
+  it("are none of those that the process has started that this one measures for", async () => {
+    const child = spawn("sleep", ["1000"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lists = () => [[], [self, { pid: child.pid!, deviceMemoryBytes: null }]];
+    const of = (ownerPid: number | null) =>
+      recordOf(new DeviceSharing([deviceOf(3, lists())], { command: "test", ownerPid }));
+    expect((await of(process.pid)).others).toEqual([]);
+    expect((await of(null)).others).toMatchObject([{ pid: child.pid }]);
   });
 
   it("are limited in number", async () => {
@@ -187,9 +204,35 @@ describe("waiting for a device", () => {
     const sharing = sharingOf([[parent], [parent], []]);
     const signal = new AbortController().signal;
     expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => said.push(text) })).toBe(true);
+    const tickets = readFileSync("/proc/net/unix", "utf8").matchAll(/@pinbench.1.([^/]+).([a-z]+).(\d+)-/g);
+    const own = [...tickets].filter(([, , , pid]) => pid === String(process.pid));
+    expect(own.map(([, , state]) => state)).toEqual(["measuring"]);
     await sharing.release();
     expect(said).toEqual([expect.stringMatching(/^waiting for device 3: .+ has it open\.$/)]);
     expect(sharing.records[0]!.others).toEqual([]);
+  });
+
+  it("is in the order of process ids for those that have come in one millisecond", async () => {
+    const nowMs = Date.now();
+    vi.spyOn(Date, "now").mockReturnValue(nowMs);
+    onTestFinished(() => void vi.restoreAllMocks());
+    for (const [pid, waits] of [
+      [process.pid - 1, true],
+      [process.pid + 1, false],
+    ] as const) {
+      const device = deviceOf(3, [[]]);
+      const other = await announced(device, { pid, sinceMs: nowMs });
+      const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+      const said: string[] = [];
+      const onWait = (text: string) => {
+        said.push(text);
+        other.close();
+      };
+      const { signal } = new AbortController();
+      expect(await sharing.beginInTurn({ signal, mostNs: null, onWait })).toBe(true);
+      await sharing.release();
+      expect(said).toHaveLength(waits ? 1 : 0);
+    }
   });
 
   it("names three of those that use it and counts the others, and gives up for all of its devices", async () => {
@@ -205,14 +248,21 @@ describe("waiting for a device", () => {
     });
   });
 
-  it("ends with its signal", async () => {
+  it("ends with its signal, and is over for those that come later", async () => {
     const controller = new AbortController();
-    const sharing = sharingOf([[parent]]);
-    const waiting = sharing.beginInTurn({
+    const device = deviceOf(3, [[parent]]);
+    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
+    const wasAnnounced: boolean[] = [];
+    const waiting = new DeviceSharing([device], { command: "test", ownerPid: null }).beginInTurn({
       signal: controller.signal,
       mostNs: null,
-      onWait: () => controller.abort(),
+      onWait: () => {
+        wasAnnounced.push(isAnnounced());
+        controller.abort();
+      },
     });
     expect(await waiting).toBe(false);
+    expect(wasAnnounced).toEqual([true]);
+    expect(isAnnounced()).toBe(false);
   });
 });

@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { summarize } from "../../src/measure/cell-progress.js";
 import type { CellSamples } from "../../src/results/cell-schema.js";
-import { progressOf } from "./support.js";
+import { KiB, progressOf } from "./support.js";
 
 function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {
   return { direction, bytesPerSample: 1000, durationNs, startNs: durationNs, round: durationNs.map(() => 0) };
 }
+
+const nothingWrong = {
+  verification: { checkedBytes: 1, mismatches: [], copies: 4, provenCopies: 4 },
+  ...{ link: null, aborted: false, prepareNs: 0, verifyNs: 0 },
+};
 
 const throughput = { direction: "h2d", mode: "throughput" } as const;
 const sevenSamples = [100, 125, 200, 250, 400, 500, 1000];
@@ -118,4 +123,15 @@ describe("a cell of several visits", () => {
     expect(progress).toMatchObject({ checkedBytes: 1500, copies: 12, provenCopies: 5, taken: 3 });
     expect(progress.samples[0]).toMatchObject({ durationNs: [100, 200, 300], round: [0, 0, 1] });
   });
+});
+
+it("the host's time for a block is a sample's, shared out among the blocks of all of its copies", () => {
+  const progress = progressOf({ sizeBytes: 64 * KiB, blockBytes: KiB });
+  progress.copiesPerSample = 4;
+  const hostNs = [256_000, 512_000, 1_024_000].map((ns) => Float64Array.of(ns));
+  for (const [round, ns] of hostNs.entries()) {
+    const column = { direction: "h2d", startNs: ns, durationNs: ns, hostNs: ns } as const;
+    progress.add({ ...nothingWrong, columns: [column] }, round);
+  }
+  expect(progress.hostNsPerBlock).toMatchObject({ min: 1000, median: 2000, max: 4000 });
 });

@@ -10,6 +10,7 @@ import { measureInFreshProcess } from "../../src/measure/fresh-process.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import type { RunSettings } from "../../src/settings/table.js";
 import { isRunning } from "../helpers/processes.js";
+import { buildCell, buildDocument } from "../helpers/result-document.js";
 import { copyFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
 
 const cell = "d0/h2d/pinned/4096/w1/throughput/wall/cold";
@@ -207,28 +208,44 @@ describe("an abort", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("kills a process that goes on for 2.5 s more", async () => {
+  /** Aborts a process that has printed this and goes on; `pass` lets as much of its time pass. */
+  async function abortStubborn(printed: string) {
     const entry = program(`
       import { renameSync, writeFileSync } from "node:fs";
       setInterval(() => {}, 1000);
       process.on("SIGINT", () => {});
       const file = (name) => new URL(name, import.meta.url);
-      writeFileSync(file("part"), String(process.pid));
-      renameSync(file("part"), file("pid"));`);
+      process.stdout.write(${JSON.stringify(printed)}, () => {
+        writeFileSync(file("part"), String(process.pid));
+        renameSync(file("part"), file("pid"));
+      });`);
     const file = join(entry, "../pid");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const controller = new AbortController();
-    const measuring = errorOf(measure([cell], {}, { entry, signal: controller.signal }));
+    const measuring = measure([cell], {}, { entry, signal: controller.signal });
+    measuring.catch(() => undefined);
     while (!existsSync(file)) await sleep(10);
-    const pid = Number(readFileSync(file, "utf8"));
     controller.abort();
-    vi.advanceTimersByTime(2499);
+    const pass = (ms: number) => void vi.advanceTimersByTime(ms);
+    return { measuring, pid: Number(readFileSync(file, "utf8")), pass };
+  }
+
+  it("kills a process that goes on for 2.5 s more", async () => {
+    const { measuring, pid, pass } = await abortStubborn("");
+    pass(2499);
     await sleep(100);
     expect(isRunning(pid)).toBe(true);
-    vi.advanceTimersByTime(1);
-    expect((await measuring).message).toBe("Measuring was interrupted before there was a result.");
+    pass(1);
+    expect((await errorOf(measuring)).message).toBe("Measuring was interrupted before there was a result.");
     expect(isRunning(pid)).toBe(false);
+  });
+
+  it("keeps what a process had printed that has to be killed", async () => {
+    const printed = buildDocument({ backend: "emulated", cells: [buildCell({ GBps: 20 })] });
+    const { measuring, pass } = await abortStubborn(JSON.stringify(printed));
+    pass(2500);
+    expect((await measuring).cells[0]?.stats[0]?.bandwidthGBps.median).toBe(20);
   });
 });
 

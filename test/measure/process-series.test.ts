@@ -101,4 +101,14 @@ describe("a series of processes", () => {
     expect(run.error?.message).toMatch(/^process 2 of 3: it was interrupted/);
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
+
+  it("keeps an unfinished process if it is the first, and starts no other", async () => {
+    const interrupted = `text = text.replace('"status":"complete"', '"status":"aborted"'); process.exitCode = 143`;
+    const { done, document } = await seriesOf(3, program(interrupted));
+    const { run, cells } = await document();
+    expect(done).toEqual([0, 1]);
+    expect(run.status).toBe("failed");
+    expect(run.error?.message).toMatch(/^process 1 of 3: it was interrupted/);
+    expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
+  });
 });

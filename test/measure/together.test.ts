@@ -40,6 +40,9 @@ describe("cells of several devices that are measured at the same time", () => {
     // Each is calibrated by itself; then six rounds of one sample.
     expect(sizes).toEqual([1, 1, 1, 1, 1, 1, 2, ...Array(5).fill([1, 1, 2]).flat()]);
     expect(cells.map(({ taken }) => taken)).toEqual([6, 6, 6, 6]);
+    // What a budget is reckoned with is the time of the whole visit, in which this session measures one after the other.
+    const visitsNs = cells.map(({ visitNsPerSample }) => visitNsPerSample);
+    for (const i of [2, 3]) expect(visitsNs[i]).toBeCloseTo(visitsNs[0]! + visitsNs[1]!, 0);
   });
 
   it("go on until the least steady of them has converged", async () => {

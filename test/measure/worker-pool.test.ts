@@ -117,7 +117,7 @@ describe("worker processes", () => {
     expect(pool.costs).toMatchObject({ device: 0, processes: 2, contextDeviceBytes: 8 * MiB });
     expect(pool.costs!.startNs).toBeGreaterThan(pool.costs!.contextNs);
     // The first place has 2 chunks for each of two threads, the other 1.
-    expect(pool.arena("pinned")).toMatchObject({ bytes: 6 * 2 * MiB });
+    expect(pool.arena("pinned")).toEqual({ bytes: 6 * 2 * MiB, hugePageBytes: null });
     expect(pool.arena("registered")).toBeNull();
   });
 

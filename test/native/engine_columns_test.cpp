@@ -151,6 +151,20 @@ TEST_CASE("a copy that takes long is seen to take long, by either timer") {
   }
 }
 
+TEST_CASE("each direction has the times of its own copies, by either timer") {
+  TestSession session(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
+  session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 256 * kKiB));
+  for (const bool event_timer : {false, true}) {
+    auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, 256 * kKiB);
+    request.buffers = request.samples = 1;
+    request.copies_per_sample = 2;
+    request.event_timer = event_timer;
+    const auto columns = session.measure(request).columns;
+    // As above. The other direction's copies are quick, and its window closes with them.
+    CHECK(columns.at(1).duration_ns.at(0) >= 2.6e6);
+  }
+}
+
 TEST_CASE("what surrounds the samples is timed apart from them") {
   TestSession session;
   with_pinned_memory(session);

@@ -87,6 +87,7 @@ TEST_CASE(
       request.workers = 2;
       request.warm = warm;
       request.buffers = 3;
+      request.first_buffer = 2;
       request.copies_per_sample = 2;
       const auto result = session.measure(request);
       check_clean(result, 2 * 5 * 2 * kSize);

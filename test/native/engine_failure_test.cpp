@@ -86,6 +86,30 @@ TEST_CASE("a failure without verification leaves the next measurement clean too"
   check_clean(session.measure(request), request.threads() * request.buffers * kSize);
 }
 
+TEST_CASE("after a failure copies the other way find whole sources, which were its poisoned destinations") {
+  struct Way {
+    Direction direction;
+    const char* call;
+    Direction back;
+  };
+  constexpr Way kWays[] = {
+      {Direction::kHostToDevice, "cuMemcpyHtoDAsync_v2", Direction::kDeviceToHost},
+      {Direction::kDeviceToHost, "cuMemcpyDtoHAsync_v2", Direction::kHostToDevice},
+  };
+  for (const auto& [direction, call, back] : kWays) {
+    for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
+      CAPTURE(std::string(call));
+      // Each worker's warm-up is one copy.
+      TestSession session(with_faults(nth_call_fails(call, kWorkers + 3, cu::kErrorInvalidValue)));
+      session.reserve(memory, kArena);
+      auto request = request_for(direction, memory, kSize, kWorkers);
+      CHECK(error_of([&] { session.measure(request); }).call() == call);
+      request.direction = back;
+      check_clean(session.measure(request), kWorkers * request.buffers * kSize);
+    }
+  }
+}
+
 TEST_CASE("a failure while verifying is an error, not a mismatch") {
   for (const auto& driver :
        {emulated_driver(with_faults(R"([{"call":"cuLaunchKernel","nth":17,"result":1}])")),

@@ -86,6 +86,20 @@ TEST_CASE("as many copies as a held stream may have fit in its queue") {
   }
 }
 
+// Takes longer than the two seconds after which a hold is given up.
+TEST_CASE("a sample that takes long once its stream was let go is no hold that hangs") {
+  TestSession session(with_setting("LINK", "2000"));
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kKiB);
+  request.event_timer = true;
+  request.warmup_bytes = 16;
+  request.buffers = request.samples = 1;
+  request.copies_per_sample = 5;
+  const auto result = session.measure(request);
+  check_clean(result, kKiB);
+  CHECK(result.columns.at(0).duration_ns.at(0) >= 2.5e9);
+}
+
 // Takes the two seconds after which a hold is given up.
 TEST_CASE("a held stream whose queue fills up is let go with an error of its own") {
   TestSession session(with_setting("QUEUE", "6"));

@@ -80,6 +80,15 @@ TEST_CASE("memory that was not reserved, or not enough of it, is not measured") 
   CHECK(refusal_of(session, with(&MeasureRequest::direction, Direction::kBidirectional)) == "NOT_RESERVED");
 }
 
+TEST_CASE("each worker needs memory of its own, however much the others have") {
+  TestSession session;
+  for (const auto& chunks : {std::vector<std::size_t>{2, 1}, std::vector<std::size_t>{1, 2}}) {
+    session.reserve(CopyMemory::kPinned, {chunks, 64 * kKiB});
+    CHECK(refusal_of(session, with(&MeasureRequest::buffers, std::size_t{17})) == "NOT_RESERVED");
+    CHECK_NOTHROW(session.measure(with(&MeasureRequest::buffers, std::size_t{16})));
+  }
+}
+
 TEST_CASE("host and device memory of different chunks do not fit together") {
   TestSession session;
   session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);

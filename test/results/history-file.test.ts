@@ -122,6 +122,15 @@ describe("a line that is no check", () => {
     expect(notes).toEqual([]);
   });
 
+  it("has the number that it has in the file, of which only the end was read", () => {
+    const { entries, notes } = parseHistory(`${line(0)}\nno check\n`, "h", 41);
+    expect(entries).toHaveLength(1);
+    expect(notes).toEqual([
+      "h is large: only its newest lines are read, from line 42 on (--keep-last N shortens it)",
+      "line 43 of h is left out: it is not JSON",
+    ]);
+  });
+
   it("counts once if it was copied", () => {
     const { entries, notes } = parseHistory(`${line(0)}\n${line(0)}\n`, "h");
     expect(entries).toHaveLength(1);
@@ -287,6 +296,16 @@ describe("several checks that end at once", () => {
     });
     await appendToHistory(folder, buildEntry(1), 1);
     expect(await idsOf(folder)).toEqual(["check-1"]);
+  });
+
+  it("have each line once, also of one whose lock is taken away after it has appended", async () => {
+    const folder = historyFolder([buildEntry(0), buildEntry(1)]);
+    vi.mocked(store.finalize).mockImplementationOnce(async (path, _, confirm) => {
+      rmSync(`${path}.lock`);
+      await confirm?.();
+    });
+    await appendToHistory(folder, buildEntry(2), 2);
+    expect(textOf(folder)).toBe(`${line(1)}\n${line(2)}\n`);
   });
 
   it("lose no line that was kept if one of them is killed, nor wait for it", async () => {

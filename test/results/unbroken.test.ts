@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { makeFolder } from "../../src/results/files/made-folder.js";
 import { checkWritable } from "../../src/results/files/store.js";
 import { start } from "../helpers/run-cli.js";
 
@@ -68,6 +69,17 @@ describe("a signal while a file is half made", () => {
     child.kill("SIGINT");
     expect((await finished).signal).toBe("SIGINT");
   });
+});
+
+it("a folder that cannot be made leaves none of those above it, but for what was there", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-folders-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const tooLong = join(folder, "a", "b", "x".repeat(300));
+  await expect(makeFolder(tooLong)).rejects.toMatchObject({ code: "ENAMETOOLONG" });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await makeFolder(join(folder, "a", "b"))).toEqual([join(folder, "a"), join(folder, "a", "b")]);
+  await expect(makeFolder(tooLong)).rejects.toMatchObject({ code: "ENAMETOOLONG" });
+  expect(readdirSync(join(folder, "a"))).toEqual(["b"]);
 });
 
 it("what a killed process left while it wrote is removed 10 minutes later, and nothing else", async () => {

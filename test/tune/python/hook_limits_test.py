@@ -4,6 +4,7 @@ import itertools
 import multiprocessing
 import os
 import tempfile
+import time
 import types
 import unittest
 from unittest import mock
@@ -13,7 +14,7 @@ import torch
 from hook_test import Heard, setting
 from torch.utils.data import DataLoader
 
-from pinbench_live import comparison, deaths, facts, session
+from pinbench_live import aside, comparison, deaths, facts, session
 from pinbench_live.aside import Aside, step_seconds
 from pinbench_live.feed import Feed
 from pinbench_live.inner import Inner
@@ -21,6 +22,8 @@ from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.observer import Observer
 from pinbench_live.patience import Patience
 from pinbench_live.probe import probe_module
+from pinbench_live.reporting import Reporting
+from pinbench_live.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.watched import Watched
 
 sharding = probe_module("sharding")
@@ -49,6 +52,36 @@ class AsideTest(unittest.TestCase):
         lists = Aside(loader, None, None)._lists([[2], [3]])
         self.assertEqual(list(itertools.islice(lists, 5)), [[2], [3], [2], [3], [2]])
         self.assertEqual(list(Aside(loader, None, None)._lists([])), [])
+
+    def trial(self, steps=(), asked_after=None):
+        """What is told of a trial whose batches are discarded; pinbench asks for the next after so many looks."""
+        loader = DataLoader(support.Numbers(4), batch_size=2)
+        session = Heard()
+        watched = Watched(loader, session, None)
+        watched.is_target = True
+        watched.steps.extend(steps)
+        looks = itertools.count(1)
+
+        def obey():
+            if next(looks) == asked_after:
+                watched.asked = {"setting": setting(1), "change": 8, "atBatch": 0}
+
+        session.obey = obey
+        began = time.monotonic()
+        with mock.patch.object(aside, "_MOST_SECONDS", 0.5):
+            failed = Aside(loader, watched, Reporting(watched)).run({"setting": setting(0), "change": 7, "atBatch": 0}, [])
+        self.assertIsNone(failed)
+        return session, time.monotonic() - began
+
+    def test_batches_of_a_trial_aside_are_told_as_discarded_and_the_loop_is_not_held_for_longer_than_a_limit(self):
+        session, seconds = self.trial(steps=[0.02])
+        told = session.all_of("batches")
+        self.assertEqual({(each["change"], each["discarded"]) for each in told}, {(7, True)})
+        self.assertGreater(seconds, 0.5)
+
+    def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_pinbench_asks_for_something_else(self):
+        _, seconds = self.trial(steps=[60], asked_after=3)
+        self.assertLess(seconds, 30)
 
 
 class FactsTest(unittest.TestCase):
@@ -103,6 +136,23 @@ class ObserverTest(unittest.TestCase):
         with mock.patch.object(comparison, "_MOST_BYTES", 16):
             self.assertEqual(comparison.digest(batch), comparison.digest(other))
 
+    def test_batches_of_the_same_bytes_differ_by_shape_and_by_type(self):
+        alike = [torch.zeros(4), torch.zeros(2, 2), torch.zeros(4, dtype=torch.int32)]
+        self.assertEqual(len({comparison.digest(each) for each in alike}), 3)
+
+    def test_a_worker_that_makes_nothing_to_compare_is_not_waited_for_without_end(self):
+        loader = DataLoader(Stuck(4), batch_size=2)
+        compared = comparison.Comparison(loader, Watched(loader, Heard(), None), [[0, 1]])
+        self.addCleanup(compared.end, 0)
+        compared._seconds = 0.3
+        compared.wait(20)
+        self.assertEqual(compared.failure["fault"], "hang")
+
+
+class Stuck(support.Numbers):
+    def __getitem__(self, index):
+        time.sleep(60)
+
 
 class ShardingTest(unittest.TestCase):
     def copies(self, *batches_of_workers):
@@ -145,14 +195,113 @@ class IteratorTest(unittest.TestCase):
         told = [(each["change"], each["atBatch"]) for each in self.session.all_of("changed")]
         self.assertEqual((told, self.watched.delivered), ([(7, 4)], 5))
 
-    def test_after_a_failure_of_pinbench_s_own_nothing_is_told_any_more(self):
+    def test_a_setting_in_force_that_is_asked_for_again_keeps_the_new_number_over_epochs(self):
+        iterator = LiveIterator(self.loader, self.watched)
+        next(iterator)
+        self.watched.asked = {"setting": self.watched.own, "change": 7, "atBatch": 0}
+        list(iterator)
+        iterator.begin()
+        list(iterator)
+        iterator.begin()
+        told = [each["change"] for each in self.session.all_of("batches")]
+        self.assertEqual([change for change, _ in itertools.groupby(told)], [0, 7])
+
+    def test_after_the_search_the_loop_is_not_held_for_batches_that_are_discarded(self):
+        self.watched.verdict = Verdict(DISCARDED, "a reason")
+        iterator = LiveIterator(self.loader, self.watched)
+        self.watched.asked = {"setting": setting(2), "change": 7, "atBatch": 0}
+        with mock.patch("pinbench_live.live_iterator.Aside") as held:
+            next(iterator)
+        held.assert_not_called()
+        self.assertEqual([each["change"] for each in self.session.all_of("failed")], [7])
+
+    def test_what_several_settings_have_drawn_is_made_again_in_its_order_and_their_workers_end(self):
+        loader = DataLoader(support.Numbers(40), batch_size=2)
+        watched = Watched(loader, self.session, None)
+        watched.verdict = Verdict(HANDED)
+        iterator = LiveIterator(loader, watched)
+        got = [next(iterator)]
+        for change, workers in ((1, 2), (2, 1)):
+            watched.asked = {"setting": setting(workers), "change": change, "atBatch": 0}
+            got.append(next(iterator))
+        tried = list(iterator._inners)
+        workers = [worker for inner in tried for worker in inner.workers()]
+        self.assertEqual((len(tried), len(workers)), (2, 3))
+        iterator._take_back()
+        self.assertEqual(support.numbers_of(got + list(iterator)), [[n, n + 1] for n in range(0, 40, 2)])
+        self.assertEqual([inner.worker_pids() for inner in tried], [[], []])
+
+    def test_without_room_for_the_script_s_own_workers_its_batches_are_made_without(self):
+        loader = DataLoader(support.Numbers(6), batch_size=2, num_workers=1)
+        iterator = LiveIterator(loader, Watched(loader, self.session, None))
+        start = Inner.start
+
+        def starts(inner, feed):
+            if inner.setting["numWorkers"] > 0:
+                raise OSError("no room for another process")
+            start(inner, feed)
+
+        with mock.patch.object(Inner, "start", starts):
+            iterator._take_back()
+        self.assertEqual(support.numbers_of(iterator), [[0, 1], [2, 3], [4, 5]])
+
+    def test_workers_of_an_epoch_that_was_left_end_as_the_next_one_begins(self):
+        loader = DataLoader(support.Numbers(12), batch_size=2, num_workers=1, persistent_workers=True)
+        watched = Watched(loader, self.session, None)
+        watched.verdict = Verdict(HANDED)
+        iterator = LiveIterator(loader, watched)
+        self.addCleanup(lambda: [deaths.end(inner) for inner in iterator._inners])
+        watched.asked = {"setting": setting(2), "change": 1, "atBatch": 0}
+        next(iterator)
+        left = iterator._inners[-1]
+        self.assertEqual(len(left.worker_pids()), 2)
+        iterator.begin()
+        self.assertEqual(left.worker_pids(), [])
+
+    def test_after_a_failure_of_pinbench_s_own_nothing_is_told_any_more_and_no_worker_of_it_is_left(self):
+        self.watched.evidence = mock.Mock()
+        ended = self.watched.evidence.end
         self.watched.step_aside(ValueError("it broke"))
+        ended.assert_called_once()
         self.watched.tell("batch")
         self.assertEqual(self.session.told[-1]["message"], "ValueError: it broke")
         self.assertTrue(self.watched.is_untouched)
 
 
+class FeedTest(unittest.TestCase):
+    def test_a_sampler_that_has_failed_is_not_asked_again(self):
+        asked = []
+
+        class Failing:
+            def __next__(self):
+                asked.append(1)
+                raise ValueError("the sampler is broken")
+
+        feed = Feed(Failing())
+        for _ in range(3):
+            self.assertRaises(StopIteration, feed.draw)
+        self.assertEqual((len(asked), str(feed.error)), (1, "the sampler is broken"))
+
+
 class InnerTest(unittest.TestCase):
+    def test_the_finalizer_of_the_script_s_loader_does_not_run_for_a_copy(self):
+        ended = []
+
+        class Own(DataLoader):
+            def __del__(self):
+                ended.append(self)
+
+        loader = Own(support.Numbers(4))
+        Inner(loader, setting(0), 1)
+        self.assertEqual(ended, [])
+
+    def test_a_loader_that_has_ended_has_not_begun_when_it_starts_anew(self):
+        inner = self.begun(DataLoader(support.Numbers(4), num_workers=1))
+        inner.next_within(60)
+        self.assertTrue(inner.has_begun)
+        inner.end()
+        self.assertFalse(inner.has_begun)
+
     def begun(self, loader, folder=None):
         inner = Inner(loader, setting(1), 1, folder)
         self.addCleanup(deaths.end, inner)

@@ -1,0 +1,50 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { createLaunchFolder, removeLaunchFolder } from "../../src/fleet/launch/launch-folder.js";
+import { measureAsNode } from "../../src/fleet/launch/node-process.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import { buildCell, buildDocument } from "../helpers/result-document.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+/** A node whose process has a result as soon as it is asked to end, and not before. */
+async function startNode(nodeDeadlineNs: number) {
+  const results = temporaryFolder();
+  const folder = join(results, ".fleet-run");
+  const settings = fillRunSettings({ origin: "flag", given: {} });
+  await createLaunchFolder(folder, { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs });
+  const document = buildDocument({ backend: "emulated", cells: [buildCell({ GBps: 20 })] });
+  const entry = join(temporaryFolder(), "program.mjs");
+  const begun = join(entry, "../begun");
+  writeFileSync(
+    entry,
+    `import { writeFileSync } from "node:fs";
+    const end = () => {
+      process.exitCode = 130;
+      process.stdout.write(${JSON.stringify(JSON.stringify(document))});
+    };
+    if (process.connected) process.on("disconnect", end);
+    else end();
+    writeFileSync(${JSON.stringify(begun)}, "");`,
+  );
+  const { signal } = new AbortController();
+  const env = { PINBENCH_NODE_NAME: "n01" };
+  const measuring = measureAsNode(folder, { entry, render: JSON.stringify, signal, env });
+  await vi.waitUntil(() => existsSync(begun), { timeout: 30_000 });
+  return { results, folder, measuring };
+}
+
+test("a node stops if nobody waits for it any more, and leaves no result", async () => {
+  const { results, folder, measuring } = await startNode(3600e9);
+  await removeLaunchFolder(folder);
+  await measuring;
+  expect(readdirSync(results)).toEqual([]);
+});
+
+test("a node that is late says so, and its result, which was cut off, does not count", async () => {
+  const { results, folder, measuring } = await startNode(1e9);
+  await measuring;
+  expect(readdirSync(results)).toEqual([".fleet-run"]);
+  const ended = JSON.parse(readFileSync(join(folder, "n01.ended"), "utf8"));
+  expect(ended).toMatchObject({ state: "late", file: null });
+});

@@ -1,0 +1,99 @@
+"""The parts of the hook that know nothing of a loop: its line to pinbench, files that are open, what a setting may do."""
+
+import os
+import socket
+import tempfile
+import unittest
+from unittest import mock
+
+import support
+from hook_test import setting
+from torch.utils.data import DataLoader
+
+from pinbench_live import line, open_files
+from pinbench_live.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
+
+
+class LineTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "socket")
+        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(self.server.close)
+        self.server.bind(path)
+        self.server.listen()
+        self.line = line.Line(path)
+        self.addCleanup(self.line.close)
+
+    def test_reports_that_nobody_reads_pile_up_to_a_limit(self):
+        with mock.patch.object(line, "_MOST_UNSENT", 100_000):
+            for _ in range(1000):
+                self.line.tell("batch", text="x" * 10_000)
+                self.assertLess(len(self.line._unsent), 200_000)
+        self.assertFalse(self.line.is_open)
+
+    def test_nothing_is_sent_over_a_connection_of_the_script_that_has_the_line_s_descriptor(self):
+        own, other = socket.socketpair()
+        with own, other:
+            descriptor = self.line._socket.fileno()
+            os.dup2(own.fileno(), descriptor)
+            self.line.tell("batch")
+            self.assertFalse(self.line.is_open)
+            os.close(descriptor)  # it is still the script's
+            own.close()
+            self.assertEqual(other.recv(100), b"")
+
+    def test_a_forked_process_has_no_part_in_its_parent_s_line(self):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(self.line.is_open)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertTrue(self.line.is_open)
+
+
+class OpenFilesTest(unittest.TestCase):
+    def test_a_file_has_moved_if_it_is_the_same_one_at_another_position(self):
+        before = {3: ("a", (1, 7), 0), 4: ("b", (1, 8), 5)}
+        self.assertEqual(open_files.moved(before, {3: ("a", (1, 7), 4), 4: ("b", (1, 8), 5)}), "a")
+        # A descriptor that is another file's by now, one that is new, and one that is gone.
+        self.assertIsNone(open_files.moved(before, {3: ("c", (1, 9), 4), 5: ("d", (1, 10), 4)}))
+
+    def test_files_that_are_only_written_are_not_among_those_that_workers_would_share(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "log")
+            with open(path, "w") as log:
+                log.write("one line")
+                log.flush()
+                with open(path) as read:
+                    read.seek(3)
+                    found = open_files.positions()
+                    self.assertEqual(found[read.fileno()][2], 3)
+                    self.assertNotIn(log.fileno(), found)
+
+
+class VerdictTest(unittest.TestCase):
+    """By the script's own number of workers, that of the setting, and what batches depend on."""
+
+    def ways(self, own, verdict, *settings):
+        loader = DataLoader(support.Numbers(4))
+        return [way_of(each, loader, own, verdict) for each in settings]
+
+    def test_a_loader_runs_without_its_workers_only_if_that_leaves_the_training_process_as_it_is(self):
+        own = setting(2)
+        for alone, way in ((True, HANDED), (False, REFUSED)):
+            verdict = Verdict(HANDED, without_workers=alone)
+            self.assertEqual(self.ways(own, verdict, setting(0), setting(3), own), [way, HANDED, HANDED])
+        self.assertEqual(self.ways(own, None, setting(0), setting(3), own), [None, None, HANDED])
+
+    def test_another_prefetch_makes_other_batches_only_if_these_depend_on_what_is_drawn_ahead(self):
+        own = setting(2)
+        persistent = setting(2, persistent=True)
+        for matters, way in ((True, DISCARDED), (False, HANDED)):
+            verdict = Verdict(DISCARDED, "a reason", ahead_matters=matters)
+            ways = self.ways(own, verdict, setting(2, prefetch=4), persistent, setting(3))
+            self.assertEqual(ways, [way, HANDED, DISCARDED])
+
+
+if __name__ == "__main__":
+    unittest.main()
