@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
-import { checkWritable } from "../results/files/store.js";
 import { describeSetting } from "../results/loader-setting.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
@@ -16,9 +15,14 @@ import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
 import { droppedBatches, scoreOf } from "../tune/score.js";
 import { toDocument } from "../tune/search/recommend.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
-import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "./output/document-output.js";
+import {
+  chosenFormat,
+  deliver,
+  destinationsOf,
+  documentDrawer,
+  outputFiles,
+} from "./output/document-output.js";
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
 
@@ -34,14 +38,12 @@ const nextBatchMs = 1000;
  * stdout belongs to the command. Returns the exit code: with --go that of the command. Throws PinbenchError.
  */
 export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
-  const format = chosenFormat(flags);
-  if (flags.plot) refusePlotsNowhere([format], "Leave one of them out.");
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",
     });
   }
-  for (const { path } of filesOf(flags)) await checkWritable(path);
+  const { format } = await destinationsOf("tuning", flags);
   if (format === "json" && flags.output.length === 0) {
     noter(flags)(
       "the JSON goes to stderr, with the command's own output: --output FILE.json keeps it by itself.",

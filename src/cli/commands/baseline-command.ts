@@ -9,7 +9,6 @@ import { notesOn } from "../../report/plan-report.js";
 import { progressLine } from "../../report/progress.js";
 import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
-import { labelsOf } from "../../settings/labels.js";
 import type { RunSettings } from "../../settings/table.js";
 import { formatDuration } from "../../settings/units.js";
 import { askedSettings, flagsGiven, type Invocation, refuseSearch } from "../asked-settings.js";
@@ -37,7 +36,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const [folder = ""] = invocation.operands;
   const note = noter(flags);
   refuseIdleEvery(flags, invocation);
-  const labels = labelsOf(flags.labels);
   const prepare = flags.append ? prepareAppending : prepareNew;
   const { settings, configuration, earlier, expectedNs } = await prepare(folder, flags, invocation, note);
   const baseline = new GrowingBaseline(folder, earlier);
@@ -51,7 +49,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const isWhole = await measureSession(baseline, {
         settings,
         expectedNs,
-        labels,
         session,
         of,
         flags,

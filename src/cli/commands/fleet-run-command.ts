@@ -22,11 +22,12 @@ import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.
 import { reportingAs } from "../../results/files/output-stream.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
-import { type Labels, labelsOf } from "../../settings/labels.js";
+import type { Labels } from "../../settings/labels.js";
 import type { RunSettings } from "../../settings/table.js";
 import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
 import { Interruption } from "../interruption.js";
-import { deliverFleet, fleetOutputs } from "../output/fleet-delivery.js";
+import { destinationsOf } from "../output/document-output.js";
+import { deliverFleet } from "../output/fleet-delivery.js";
 import { checkNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter } from "../output/terminal.js";
@@ -53,10 +54,9 @@ const nodeMarginNs = 60e9;
 export async function fleetRunCommand(flags: Flags, invocation: Invocation): Promise<ExitCode> {
   const note = noter(flags);
   const { folder, nodes } = requiredFlags(flags);
-  const labels = labelsOf(flags.labels);
-  refuseNodeLabel(labels);
+  refuseNodeLabel(flags.labels);
   const report = { ...flags, output: [], chart: null };
-  const outputs = await fleetOutputs(report, []);
+  const outputs = await destinationsOf("fleet", report);
   if (flags.reference !== null) await readSiteReference(flags.reference);
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");
@@ -65,7 +65,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   const order: LaunchOrder = {
     schemaVersion: 1,
     settings: withPreset(settings),
-    labels,
+    labels: flags.labels,
     nodeDeadlineNs: flags.nodeDeadlineNs,
   };
   const planFor = await planner(flags, nodes);
