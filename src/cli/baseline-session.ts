@@ -29,7 +29,7 @@ import { noter } from "./output/terminal.js";
 /** One session of a baseline: measures its runs, and adds them to a folder if they fit. */
 
 export type BaselineFlags = CommandSettings<"baseline">;
-export type Note = (text: string) => void;
+export type PrintNote = (text: string) => void;
 
 /** A folder of runs that grows with each session. */
 export class GrowingBaseline {
@@ -153,7 +153,7 @@ export class GrowingBaseline {
 export interface Watched {
   interruption: Interruption;
   line: ProgressLine;
-  note: Note;
+  note: PrintNote;
 }
 
 interface Session extends Watched {

@@ -26,7 +26,7 @@ import {
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
 
-type Flags = CommandSettings<"tune">;
+type TuneFlags = CommandSettings<"tune">;
 
 /** How long an interrupted search waits for the job to end before it prints its results. */
 const patienceMs = 2000;
@@ -37,7 +37,7 @@ const nextBatchMs = 1000;
  * `pinbench tune -- COMMAND`: tunes a training job as it runs. pinbench prints to stderr in every format, because
  * stdout belongs to the command. Returns the exit code: with --go that of the command. Throws PinbenchError.
  */
-export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+export async function tuneLive(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",
@@ -52,7 +52,7 @@ export async function tuneLive(flags: Flags, command: readonly string[], call: C
   return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
 }
 
-async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+async function tuneAndEnd(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   const interruption = new Interruption();
   const search = new Search(flags, command, call);
   try {
@@ -91,7 +91,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
 }
 
 /** Signals go to the command, as without pinbench, and its end is the end of pinbench. */
-async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+async function tuneAndGo(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   const search = new Search(flags, command, call);
   const passOn = (signal: NodeJS.Signals) => search.signal(signal);
   for (const signal of endingSignals) process.on(signal, passOn);
@@ -126,7 +126,7 @@ class Search {
   #early: NodeJS.Signals | null = null;
 
   constructor(
-    readonly flags: Flags,
+    readonly flags: TuneFlags,
     readonly command: readonly string[],
     readonly call: Call,
   ) {}
@@ -190,9 +190,9 @@ function describeTrial(trial: Trial): string {
   return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
 }
 
-const filesOf = (flags: Flags) => outputFiles(documentFormats.tuning, flags);
+const filesOf = (flags: TuneFlags) => outputFiles(documentFormats.tuning, flags);
 
-async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
+async function deliverTuning(tuning: Tuning, flags: TuneFlags): Promise<void> {
   const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));

@@ -29,7 +29,7 @@ export interface MeasuringTurn<Prepared> {
 }
 
 /** The result of measuring. */
-interface Measured<Document> {
+interface MeasuredDocument<Document> {
   document: Document;
   /** Whether it contains anything; if not, an interrupted one replaces no file. */
   saysSomething: boolean;
@@ -45,7 +45,7 @@ export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
   /** Resolves with null after an abort if there is nothing to deliver. */
-  measure(turn: MeasuringTurn<Prepared>): Promise<Measured<DocumentOf[Name]> | null>;
+  measure(turn: MeasuringTurn<Prepared>): Promise<MeasuredDocument<DocumentOf[Name]> | null>;
   exitCode(document: DocumentOf[Name]): ExitCode;
 }
 

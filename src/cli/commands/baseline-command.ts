@@ -17,7 +17,7 @@ import {
   GrowingBaseline,
   howToGoOn,
   measureSession,
-  type Note,
+  type PrintNote,
   sayEnd,
   type Watched,
 } from "../baseline-session.js";
@@ -95,7 +95,7 @@ async function prepareNew(
   folder: string,
   flags: BaselineFlags,
   invocation: Invocation,
-  note: Note,
+  note: PrintNote,
 ): Promise<Prepared> {
   const asked = await askedSettings(flags, invocation, { isForPrograms: true });
   const { configuration } = asked;
@@ -128,7 +128,7 @@ async function prepareAppending(
   folder: string,
   flags: BaselineFlags,
   invocation: Invocation,
-  note: Note,
+  note: PrintNote,
 ): Promise<Prepared> {
   const configuration = await loadConfiguration(flags);
   const baseline = await readResultSet(folder, "baseline");
