@@ -4,6 +4,7 @@ import { type Configuration, loadConfiguration } from "../settings/configuration
 import type { Values } from "../settings/setting.js";
 import { type Call, fillRunSettings } from "../settings/settings.js";
 import { type RunSettings, runSettings } from "../settings/table.js";
+import { chosenFormat } from "./output/document-output.js";
 
 /** How a command was called, without its settings. */
 export interface Invocation {
@@ -59,22 +60,6 @@ export function backendFor(
   isForPrograms = chosenFormat(flags) === "json",
 ): BackendChoice {
   return isForPrograms && !given.includes("backend") ? gpuAlone : flags.backend;
-}
-
-/** The format chosen by `--json` and `--format`. Throws a usage error if they contradict each other. */
-export function chosenFormat<Format extends string>({
-  json,
-  format,
-}: {
-  json: boolean;
-  format: Format | null;
-}): Format | "json" | "table" {
-  if (json && format !== null && format !== "json") {
-    throw new PinbenchError("usage", `--json and --format ${format} contradict each other.`, {
-      hint: "Leave one of them out.",
-    });
-  }
-  return json ? "json" : (format ?? "table");
 }
 
 /** 16 MiB: the largest lists take about 1 MiB, so more than this is something else. */

@@ -19,7 +19,6 @@ import { describeSharing, joinSharing, type SharingRecord } from "../results/oth
 import type { ResultDocument } from "../results/schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Configuration } from "../settings/configuration.js";
-import type { Labels } from "../settings/labels.js";
 import { defaultCheckRuns, type RunSettings } from "../settings/table.js";
 import { median } from "../stats/order-statistics.js";
 import { beginOnDevices } from "./device-turn.js";
@@ -30,7 +29,7 @@ import { noter } from "./output/terminal.js";
 /** One session of a baseline: measures its runs, and adds them to a folder if they fit. */
 
 export type BaselineFlags = CommandSettings<"baseline">;
-export type Note = (text: string) => void;
+export type PrintNote = (text: string) => void;
 
 /** A folder of runs that grows with each session. */
 export class GrowingBaseline {
@@ -154,7 +153,7 @@ export class GrowingBaseline {
 export interface Watched {
   interruption: Interruption;
   line: ProgressLine;
-  note: Note;
+  note: PrintNote;
 }
 
 interface Session extends Watched {
@@ -162,7 +161,6 @@ interface Session extends Watched {
   settings: RunSettings & { cells: readonly string[] };
   /** Expected duration of a run; null if the earlier runs show it. */
   expectedNs: number | null;
-  labels: Labels;
   /** Counted from 1. */
   session: number;
   /** "session 2 of 4"; empty if there is only one. */
@@ -191,10 +189,10 @@ const mostReplacements = (runs: number) => Math.ceil(runs / 2);
 /** `told`: the notes on other users of the devices that were printed already. */
 async function measureRuns(
   baseline: GrowingBaseline,
-  { settings, expectedNs, labels, session, of, flags, interruption, line, note }: Session,
+  { settings, expectedNs, session, of, flags, interruption, line, note }: Session,
   told: readonly SharingRecord[],
 ): Promise<boolean> {
-  const { runs, sessions } = flags;
+  const { runs, sessions, labels } = flags;
   const { folder } = baseline;
   const cells = counted(settings.cells.length, "cell");
   const leftOf = of === "" ? {} : { leftOf: `of ${of}` };

@@ -93,7 +93,7 @@ function whyNotSince(sinceBegun: Comparison): string | null {
 }
 
 /** The change of a kind of copies, or of a cell with few like it. */
-interface Level {
+interface RateLevel {
   name: string;
   /** Relative change of the speed. */
   change: number;
@@ -103,7 +103,7 @@ interface Level {
 }
 
 /** The levels that moved, the largest loss first. */
-function levels(comparison: Comparison): Level[] {
+function levels(comparison: Comparison): RateLevel[] {
   const { cells, groups } = comparison;
   const nameOf = comparedNames(comparison);
   const hasSeveral = new Set(cells.map(({ device }) => device)).size > 1;

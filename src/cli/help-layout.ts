@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
 import { commandSettings } from "../settings/command-settings.js";
-import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
+import { optionName, type SettingTable } from "../settings/setting.js";
 import { blockKeys, cellSettings, judgingSettings, measuringSettings } from "../settings/table.js";
 
 /* How the flags and the commands are laid out in help: in groups, the rare flags on demand. */
@@ -124,22 +124,22 @@ function isRare({ long }: Option): boolean {
 
 /** The flag of a setting, and the flag that turns it off, if there is one. */
 export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
-  const { flag, help, kind, showsDefault, isRepeatable, helpOfNo, excludes = [] } = setting;
+  const { flag, help, kind, showsDefault, helpOfNo, excludes = [] } = setting;
   const option = new Option(withShort(flag), help).conflicts(
     excludes.map((key) => optionName(table[key]!.flag)),
   );
   if (kind.form === "choice") option.choices(kind.choices ?? []);
-  else if (kind.form !== "switch" || option.optional) option.argParser(parserOf(kind, isRepeatable));
+  else if (kind.form !== "switch" || option.optional) option.argParser(parserOf(setting));
   if (showsDefault) option.default(setting.default);
   if (helpOfNo === undefined) return [option];
   return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
 }
 
-function parserOf({ read, choices }: Setting<unknown, string, unknown>["kind"], isRepeatable = false) {
+function parserOf({ kind, add, default: none }: SettingTable[string]) {
   const parse = (text: string, previous: unknown) =>
-    isRepeatable ? [...((previous as unknown[] | undefined) ?? []), read(text)] : read(text);
+    add === undefined ? kind.read(text) : add(previous ?? none, kind.read(text));
   // Completion offers the choices within a list.
-  return Object.assign(parse, { choices });
+  return Object.assign(parse, { choices: kind.choices });
 }
 
 /**

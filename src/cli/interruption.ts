@@ -32,8 +32,8 @@ export function aborted(signal: AbortSignal): Promise<null> {
  * Reports that a command was interrupted before its first figure, and which files it has left as they were: an older
  * result is worth more than an empty one.
  */
-export function sayNothingMeasured(paths: readonly string[]): void {
-  const files = paths.length === 0 ? "" : `: nothing was written to ${listed(paths)}`;
+export function sayNothingMeasured(outputs: readonly string[]): void {
+  const files = outputs.length === 0 ? "" : `: nothing was written to ${listed(outputs)}`;
   noter({ quiet: false })(`interrupted, nothing was measured${files}.`);
 }
 

@@ -43,7 +43,7 @@ export async function showRun(
     line.clear();
     noter({ quiet })(text);
   });
-  const shown = line.isShown ? new RunProgress(run, plan) : null;
+  const shown = line.isShown ? new RunProgressLine(run, plan) : null;
   const measuring = (async () => {
     for await (const event of run.measure(signal)) {
       shown?.note(event);
@@ -105,7 +105,7 @@ async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> 
 const foundEveryMs = 250;
 
 /** The progress line of a run. */
-class RunProgress {
+class RunProgressLine {
   readonly #run: Run;
   readonly #time: RemainingTime;
   readonly #nameOf: NameOfCell;

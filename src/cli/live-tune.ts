@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
-import { checkWritable } from "../results/files/store.js";
 import { describeSetting } from "../results/loader-setting.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
@@ -16,13 +15,18 @@ import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
 import { droppedBatches, scoreOf } from "../tune/score.js";
 import { toDocument } from "../tune/search/recommend.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
-import { chosenFormat } from "./asked-settings.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "./output/document-output.js";
+import {
+  chosenFormat,
+  deliver,
+  destinationsOf,
+  documentDrawer,
+  outputFiles,
+} from "./output/document-output.js";
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
 
-type Flags = CommandSettings<"tune">;
+type TuneFlags = CommandSettings<"tune">;
 
 /** How long an interrupted search waits for the job to end before it prints its results. */
 const patienceMs = 2000;
@@ -33,15 +37,13 @@ const nextBatchMs = 1000;
  * `pinbench tune -- COMMAND`: tunes a training job as it runs. pinbench prints to stderr in every format, because
  * stdout belongs to the command. Returns the exit code: with --go that of the command. Throws PinbenchError.
  */
-export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
-  const format = chosenFormat(flags);
-  if (flags.plot) refusePlotsNowhere([format], "Leave one of them out.");
+export async function tuneLive(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",
     });
   }
-  for (const { path } of filesOf(flags)) await checkWritable(path);
+  const { format } = await destinationsOf("tuning", flags);
   if (format === "json" && flags.output.length === 0) {
     noter(flags)(
       "the JSON goes to stderr, with the command's own output: --output FILE.json keeps it by itself.",
@@ -50,7 +52,7 @@ export async function tuneLive(flags: Flags, command: readonly string[], call: C
   return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
 }
 
-async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+async function tuneAndEnd(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   const interruption = new Interruption();
   const search = new Search(flags, command, call);
   try {
@@ -89,7 +91,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
 }
 
 /** Signals go to the command, as without pinbench, and its end is the end of pinbench. */
-async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+async function tuneAndGo(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   const search = new Search(flags, command, call);
   const passOn = (signal: NodeJS.Signals) => search.signal(signal);
   for (const signal of endingSignals) process.on(signal, passOn);
@@ -124,7 +126,7 @@ class Search {
   #early: NodeJS.Signals | null = null;
 
   constructor(
-    readonly flags: Flags,
+    readonly flags: TuneFlags,
     readonly command: readonly string[],
     readonly call: Call,
   ) {}
@@ -188,9 +190,9 @@ export function describeTrial(trial: Trial): string {
   return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
 }
 
-const filesOf = (flags: Flags) => outputFiles(documentFormats.tuning, flags);
+const filesOf = (flags: TuneFlags) => outputFiles(documentFormats.tuning, flags);
 
-async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
+async function deliverTuning(tuning: Tuning, flags: TuneFlags): Promise<void> {
   const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));

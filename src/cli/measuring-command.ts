@@ -3,13 +3,12 @@ import type { DeviceSharing } from "../host/device-sharing.js";
 import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
 import { shareDevices } from "../measure/prepare.js";
 import { progressLine } from "../report/progress.js";
-import { checkWritable } from "../results/files/store.js";
 import type { BackendChoice } from "../settings/choices.js";
-import { type DocumentName, documentFormats } from "../settings/document-formats.js";
-import { backendFor, chosenFormat, type Invocation } from "./asked-settings.js";
+import type { DocumentName, FormatOf } from "../settings/document-formats.js";
+import { backendFor, type Invocation } from "./asked-settings.js";
 import { beginOnDevices, type TurnFlags } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver, documentDrawer, outputFiles } from "./output/document-output.js";
+import { deliver, destinationsOf, documentDrawer } from "./output/document-output.js";
 import { ProgressLine } from "./output/progress-line.js";
 import type { DisplayFlags } from "./output/screens.js";
 import { noter } from "./output/terminal.js";
@@ -30,7 +29,7 @@ export interface MeasuringTurn<Prepared> {
 }
 
 /** The result of measuring. */
-interface Measured<Document> {
+interface MeasuredDocument<Document> {
   document: Document;
   /** Whether it contains anything; if not, an interrupted one replaces no file. */
   saysSomething: boolean;
@@ -46,7 +45,7 @@ export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
   /** Resolves with null after an abort if there is nothing to deliver. */
-  measure(turn: MeasuringTurn<Prepared>): Promise<Measured<DocumentOf[Name]> | null>;
+  measure(turn: MeasuringTurn<Prepared>): Promise<MeasuredDocument<DocumentOf[Name]> | null>;
   exitCode(document: DocumentOf[Name]): ExitCode;
 }
 
@@ -54,8 +53,9 @@ type MeasuringFlags<Name extends DocumentName> = TurnFlags &
   DisplayFlags & {
     backend: BackendChoice;
     json: boolean;
-    format: (keyof (typeof documentFormats)[Name] & string) | null;
+    format: FormatOf<Name> | null;
     output: readonly string[];
+    plot?: boolean;
     debug: boolean;
   };
 
@@ -72,9 +72,7 @@ export async function runMeasuringCommand<
   command: MeasuringCommand<Name, Prepared>,
 ): Promise<ExitCode> {
   const { call } = invocation;
-  const format = chosenFormat(flags);
-  const files = outputFiles(documentFormats[command.kind], flags);
-  for (const { path } of files) await checkWritable(path);
+  const { format, files } = await destinationsOf(command.kind, flags);
   const interruption = new Interruption();
   const { signal } = interruption;
   const ended = () => {
@@ -113,8 +111,7 @@ export async function runMeasuringCommand<
       ? { format, files }
       : { format: format === "json" ? format : null, files: [] };
     const known = { kind: command.kind, document } as unknown as KnownDocument;
-    await deliver(await documentDrawer(known, flags), destinations, flags);
-    await finish?.();
+    await deliver(await documentDrawer(known, flags), destinations, flags).finally(finish);
     return saysSomething ? (interruption.exitCode ?? command.exitCode(document)) : ended();
   } finally {
     line.clear();

@@ -14,9 +14,9 @@ import {
   type GroupToJudge,
   isSuspiciousGroup,
   isUnsettledGroup,
+  type JudgingTerms,
   judge,
   judgeGroup,
-  type Terms,
 } from "./verdict.js";
 
 /** The entry of one series in the comparison; null if neither side has a figure. */
@@ -24,7 +24,7 @@ export function compareCell(
   series: Series,
   /** Null if a side lacks the series. */
   evidence: Evidence | null,
-  terms: Terms,
+  terms: JudgingTerms,
 ): CellComparison | null {
   const { cell, moved, unit, baseline, first, fresh } = series;
   if (baseline.length === 0 && first.length === 0) return null;
@@ -120,7 +120,7 @@ interface Gathered {
 }
 
 /** The entries of the groups in the comparison. */
-export function compareGroups(gathered: Gathered, terms: Terms): GroupComparison[] {
+export function compareGroups(gathered: Gathered, terms: JudgingTerms): GroupComparison[] {
   return gathered.evidence.groups.map((group) => {
     const toJudge = groupToJudge(group, gathered);
     const { verdict, reason, isWithHost } = judgeGroup(toJudge, terms);

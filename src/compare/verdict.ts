@@ -18,7 +18,7 @@ import type { Rule } from "./result-set.js";
 import { figureOf, type Series } from "./series.js";
 
 /** Terms of all cells of a comparison. */
-export interface Terms {
+export interface JudgingTerms {
   rule: Rule;
   /** Whether fresh processes must confirm a regression. */
   needsConfirmation: boolean;
@@ -27,14 +27,14 @@ export interface Terms {
 }
 
 /** The change of a series that counts: the threshold, but at least the floor. */
-interface Bounds {
+interface ChangeBounds {
   /** A relative drop: 0.05 is 5 %. */
   threshold: number;
   /** An absolute difference, in the series' unit. */
   floor: number;
 }
 
-function boundsOf({ cell, unit }: Series, { thresholds }: Rule): Bounds {
+function boundsOf({ cell, unit }: Series, { thresholds }: Rule): ChangeBounds {
   return {
     threshold: thresholdOf(thresholds, cell),
     floor: unit === "us" ? thresholds.floorUs : thresholds.floorGBps,
@@ -114,7 +114,7 @@ function isShown({ overall, adjusted }: Evidence, drop: number, { significance }
 }
 
 /** The verdict on a series with its reason; `evidence` is null if a side lacks the series. */
-export function judge(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
+export function judge(series: Series, evidence: Evidence | null, terms: JudgingTerms): Judgement {
   const judged = judgeMedians(series, evidence, terms);
   const isOpen = medianVerdictsThatMayBeUneven.includes(judged.verdict);
   const uneven =
@@ -132,7 +132,7 @@ export function judge(series: Series, evidence: Evidence | null, terms: Terms): 
 const medianVerdictsThatMayBeUneven: readonly Verdict[] = ["faster", "not slower", "inconclusive"];
 
 /** Null if slow copies took no more time than before. Uneven copies are shown and confirmed like slow runs. */
-function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judgement | null {
+function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: JudgingTerms): Judgement | null {
   const { first, fresh, lost } = uneven;
   const { slow, runs } = slowOfCandidate(uneven);
   const percent = (share: number) => `${Math.max(0, Math.round(share * 100))} %`;
@@ -162,7 +162,7 @@ function counted(runs: number): string {
 }
 
 /** The verdict on a series by its medians, and by single slow runs. */
-function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
+function judgeMedians(series: Series, evidence: Evidence | null, terms: JudgingTerms): Judgement {
   if (series.baseline.length === 0) return plain("new", "the baseline does not have it");
   if (evidence === null)
     return plain("missing", series.absence?.reason ?? "the candidate did not measure it");
@@ -194,7 +194,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: Terms): 
 }
 
 /** The verdict on a group; the drop that counts is that of its median cell. */
-export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
+export function judgeGroup(group: GroupToJudge, terms: JudgingTerms): GroupVerdict {
   const { evidence, withHost, host } = group;
   const drop = countingDropOfGroup(group, terms.rule);
   const percent = percentText(-Math.expm1(-drop));
@@ -215,7 +215,7 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
 function judgeNoDrop(
   { overall, adjusted }: Evidence,
   { drop, gain, whatCounts, percent }: { drop: number; gain: number; whatCounts: string; percent: string },
-  { rule }: Terms,
+  { rule }: JudgingTerms,
 ): Judgement {
   if (overall !== null && overall.change > gain && adjusted!.faster < rule.significance) {
     return plain("faster", `by more than ${percent}, beyond the spread between runs`);
@@ -261,7 +261,7 @@ export interface GroupToJudge {
 }
 
 /** The verdict on a group, and whether it includes the loss of the host's memory. */
-export interface GroupJudgement extends Judgement {
+export interface GroupVerdict extends Judgement {
   isWithHost: boolean;
 }
 
@@ -269,7 +269,7 @@ export interface GroupJudgement extends Judgement {
 function judgeDrop(
   evidence: Evidence,
   drop: number,
-  { terms, isMost, percent }: { terms: Terms; isMost: boolean; percent: string },
+  { terms, isMost, percent }: { terms: JudgingTerms; isMost: boolean; percent: string },
 ): Judgement | null {
   const { overall } = evidence;
   if (overall === null) return null;
@@ -296,7 +296,7 @@ function plain(verdict: Verdict, reason: string): Judgement {
 }
 
 /** For `compare` the first processes show slow runs; for `check` fresh ones must also have some. */
-function judgeSlowRuns(series: Series, slow: SlowRuns, { needsConfirmation }: Terms): Judgement {
+function judgeSlowRuns(series: Series, slow: SlowRuns, { needsConfirmation }: JudgingTerms): Judgement {
   const { baseline, fresh } = slow;
   const { slow: count, runs } = slowOfCandidate(slow);
   const slowRuns: CellSlowRuns = {
@@ -362,13 +362,13 @@ function logFall(share: number): number {
 }
 
 /** The drop of log speed that counts: the threshold's, or the floor's if larger. */
-function countingDrop(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
+function countingDrop(series: Series, { baseline }: Evidence, { threshold, floor }: ChangeBounds): number {
   const share = floor / figureOf(series, baseline);
   return Math.max(logFall(threshold), series.unit === "us" ? logRise(share) : logFall(share));
 }
 
 /** The gain of log speed that counts: the threshold's, or the floor's if larger. */
-function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
+function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: ChangeBounds): number {
   const share = floor / figureOf(series, baseline);
   return Math.max(logRise(threshold), series.unit === "us" ? logFall(share) : logRise(share));
 }
@@ -377,6 +377,6 @@ function percentText(share: number): string {
   return `${+(share * 100).toPrecision(3)} %`;
 }
 
-function floorText({ unit }: Series, { floor }: Bounds): string {
+function floorText({ unit }: Series, { floor }: ChangeBounds): string {
   return unit === "us" ? `${floor} µs` : `${floor} GB/s`;
 }

@@ -77,6 +77,14 @@ function printableBlock(block: Block): Block {
 /** A field; null is an empty one. */
 export type CsvValue = string | number | null;
 
+/** A column's name, and its value in a row. */
+export type CsvColumn<Row> = readonly [name: string, of: (row: Row) => CsvValue];
+
+/** The lines of a CSV file, the first with the names of the columns. */
+export function csvRows<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): CsvValue[][] {
+  return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+}
+
 /** Lines of fields, quoted as in RFC 4180, but ending in LF as tools on Linux expect. Absent fields are empty. */
 function csvLines(lines: readonly (readonly CsvValue[])[]): string {
   return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");

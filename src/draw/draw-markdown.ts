@@ -16,7 +16,7 @@ import { joinBlocks } from "./terminal/terminal-text.js";
  * answer, or the report's name; then come findings, figures, conditions, and details.
  */
 export function drawMarkdown({ command, name, blocks }: Report): string {
-  const of = (rank: Rank) => blocks.filter((block) => rankOf(block) === rank);
+  const of = (rank: BlockRank) => blocks.filter((block) => rankOf(block) === rank);
   const [alerts, answers] = [of("alert"), of("answer")];
   const [first] = answers;
   const [, sentence = name, rest = ""] =
@@ -31,9 +31,9 @@ export function drawMarkdown({ command, name, blocks }: Report): string {
 }
 
 /** The place of a block: alerts and answers first, the others in this order. */
-type Rank = "alert" | "answer" | "first" | "middle" | "late" | "last";
+type BlockRank = "alert" | "answer" | "first" | "middle" | "late" | "last";
 
-function rankOf(block: Block): Rank {
+function rankOf(block: Block): BlockRank {
   switch (block.type) {
     case "alert":
     case "answer":

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../errors.js";
 import {
+  type DeviceProcess,
   describeOther,
   mostOthers,
   type OtherProgram,
@@ -10,12 +11,6 @@ import { formatDuration } from "../settings/units.js";
 import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
 import { readText } from "./files.js";
 import { readProcessStat } from "./processes.js";
-
-/** A process with a context on a device, as NVML lists it. */
-interface DeviceProcess {
-  pid: number;
-  deviceMemoryBytes: number | null;
-}
 
 /** A device that other processes may use as well. */
 export interface SharedDevice {
@@ -62,7 +57,7 @@ const idleComputePercent = 5;
 /** NVML's sampling period is at most a second: earlier activity no longer shows. */
 const samplingPeriodMs = 1200;
 
-interface Watched {
+interface WatchedDevice {
   device: SharedDevice;
   record: SharingRecord;
   /** Whether NVML has listed this process, with its own id here. */
@@ -74,7 +69,7 @@ interface Watched {
  * opens a device, from time to time while it measures, and at the end.
  */
 export class DeviceSharing {
-  readonly #watched: Watched[];
+  readonly #watched: WatchedDevice[];
   readonly #options: SharingOptions;
   #tickets: HeldName[] = [];
   #canAnnounce = true;
@@ -232,7 +227,7 @@ export class DeviceSharing {
     return this.#canAnnounce && tickets !== null;
   }
 
-  #lookForPinbench(watched: readonly Watched[], isBefore: boolean): void {
+  #lookForPinbench(watched: readonly WatchedDevice[], isBefore: boolean): void {
     const { ownerPid } = this.#options;
     const tickets = listTickets();
     for (const one of watched) {
@@ -244,7 +239,7 @@ export class DeviceSharing {
     }
   }
 
-  async #lookForPrograms(watched: Watched, ownPids: readonly number[]): Promise<void> {
+  async #lookForPrograms(watched: WatchedDevice, ownPids: readonly number[]): Promise<void> {
     const listed = await watched.device.nvml?.readProcesses();
     if (listed == null) return;
     watched.seesItself ||= listed.some(({ pid }) => pid === process.pid);
@@ -261,7 +256,7 @@ export class DeviceSharing {
   }
 
   /** The other programs that have the device open; null if NVML does not report them. */
-  async #programs(watched: Watched): Promise<OtherProgram[] | null> {
+  async #programs(watched: WatchedDevice): Promise<OtherProgram[] | null> {
     const { nvml } = watched.device;
     if (nvml === null) return [];
     const listed = await nvml.readProcesses();
@@ -272,7 +267,11 @@ export class DeviceSharing {
    * Programs that belong neither to this run nor to another pinbench, which has a ticket while it measures, and whose
    * processes are its children. A waiting pinbench has no device open yet, so nobody can hide behind it.
    */
-  #strangers(watched: Watched, listed: readonly DeviceProcess[], ownPids: readonly number[]): OtherProgram[] {
+  #strangers(
+    watched: WatchedDevice,
+    listed: readonly DeviceProcess[],
+    ownPids: readonly number[],
+  ): OtherProgram[] {
     const { ownerPid } = this.#options;
     const own = new Set([process.pid, ...ownPids]);
     const measuring = ticketsOf(watched, listTickets()).filter(({ isWaiting }) => !isWaiting);
@@ -284,7 +283,7 @@ export class DeviceSharing {
   }
 
   /** The activity of this series' own processes must leave NVML's mean before the rest counts as another's. */
-  async #readActivity({ device, record }: Watched): Promise<void> {
+  async #readActivity({ device, record }: WatchedDevice): Promise<void> {
     const startedMs = performance.now();
     for (;;) {
       const activity = (await device.nvml?.readActivity()) ?? null;
@@ -301,7 +300,7 @@ export class DeviceSharing {
   }
 }
 
-function ticketsOf({ device }: Watched, tickets: readonly SeenTicket[] | null): SeenTicket[] {
+function ticketsOf({ device }: WatchedDevice, tickets: readonly SeenTicket[] | null): SeenTicket[] {
   return (tickets ?? []).filter((ticket) => ticket.device === device.key);
 }
 
@@ -338,7 +337,7 @@ function otherProgram(pid: number, deviceMemoryBytes: number | null): OtherProgr
 /**
  * Records each program once. Another pinbench announces itself before it opens the device, so it is no stranger then.
  */
-function keep({ record }: Watched, other: OtherProgram, wasThereBefore: boolean): void {
+function keep({ record }: WatchedDevice, other: OtherProgram, wasThereBefore: boolean): void {
   const isKnown = record.others.some(
     ({ pid, kind, since }) =>
       pid === other.pid && (pid !== null || (kind === other.kind && since === other.since)),
@@ -347,7 +346,7 @@ function keep({ record }: Watched, other: OtherProgram, wasThereBefore: boolean)
   record.others.push({ ...other, wasThereBefore });
 }
 
-function markUnseen({ record }: Watched, what: SharingRecord["unseen"][number]): void {
+function markUnseen({ record }: WatchedDevice, what: SharingRecord["unseen"][number]): void {
   if (!record.unseen.includes(what)) record.unseen.push(what);
 }
 

@@ -63,7 +63,7 @@ export class BesideLoads {
   }
 
   /** The span of time in which only the load ran. */
-  async #watch(): Promise<Span> {
+  async #watch(): Promise<LoadSpan> {
     const startNs = this.#nowNs();
     await sleep(loadAloneNs / 1e6);
     return { startNs, endNs: this.#nowNs() };
@@ -76,13 +76,13 @@ export class BesideLoads {
 }
 
 /** Times from the session's zero. */
-interface Span {
+interface LoadSpan {
   startNs: number;
   endNs: number;
 }
 
 /** From the first start to the last end of all samples. */
-function spanOf(columns: readonly SampleColumns[]): Span {
+function spanOf(columns: readonly SampleColumns[]): LoadSpan {
   let [startNs, endNs] = [Number.POSITIVE_INFINITY, 0];
   for (const column of columns) {
     for (const [i, ns] of column.startNs.entries()) {
@@ -105,19 +105,19 @@ class LoadWork {
   }
 
   /** The part of the span up to the last completed piece. */
-  completed({ startNs, endNs }: Span): Span {
+  completed({ startNs, endNs }: LoadSpan): LoadSpan {
     return { startNs, endNs: Math.max(startNs, Math.min(endNs, this.#atNs.at(-1) ?? 0)) };
   }
 
   /** Units per nanosecond in the spans; 0 for spans without length. */
-  rateIn(spans: readonly Span[]): number {
-    const total = (of: (span: Span) => number) => spans.reduce((sum, span) => sum + of(span), 0);
+  rateIn(spans: readonly LoadSpan[]): number {
+    const total = (of: (span: LoadSpan) => number) => spans.reduce((sum, span) => sum + of(span), 0);
     const lengthNs = total(({ startNs, endNs }) => endNs - startNs);
     return lengthNs > 0 ? total((span) => this.#within(span)) / lengthNs : 0;
   }
 
   /** Units done in the span; a piece that is only partly in it counts with that part. */
-  #within({ startNs, endNs }: Span): number {
+  #within({ startNs, endNs }: LoadSpan): number {
     let pieces = 0;
     for (let i = 1; i < this.#atNs.length; ++i) {
       const [begunNs, doneNs] = [this.#atNs[i - 1]!, this.#atNs[i]!];

@@ -5,6 +5,7 @@
  */
 
 import type { Cell, CellResult } from "../results/cell-schema.js";
+import type { DeviceProcess } from "../results/other-programs.js";
 import type { ErrorRecord, LinkRecord, PinningCost } from "../results/schema-parts.js";
 import type {
   Beside,
@@ -14,13 +15,7 @@ import type {
   Verifying,
   WatchedCall,
 } from "../settings/choices.js";
-import type {
-  BuildInfo,
-  DeviceActivity,
-  DeviceHealth,
-  DeviceProcess,
-  DriverFacts,
-} from "./device-contract.js";
+import type { BuildInfo, DeviceActivity, DeviceHealth, DriverFacts } from "./device-contract.js";
 import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */

@@ -47,13 +47,6 @@ export interface DeviceFacts {
   link: LinkRecord | null;
 }
 
-/** In a container the driver may report other process ids, or hide processes. */
-export interface DeviceProcess {
-  pid: number;
-  /** Its device memory; null if unknown. */
-  deviceMemoryBytes: number | null;
-}
-
 /** One reading; null for what NVML does not report. */
 export interface DeviceActivity {
   /** Percentage of NVML's last sampling period, up to a second, in which a kernel ran. */

@@ -73,7 +73,7 @@ export function inspectBinary(path: string): LoadFailure | null {
 }
 
 /** A kind of message of the system's linker, and its meaning. */
-interface Refusal {
+interface LoadRefusal {
   pattern: RegExp;
   kind: LoadFailure["kind"];
   /** `found` is what the pattern's group matched. */
@@ -88,7 +88,7 @@ const musl = {
 } as const;
 
 /** Messages of the linkers of glibc and musl; the first matching pattern counts. */
-const refusals: readonly Refusal[] = [
+const refusals: readonly LoadRefusal[] = [
   {
     // If a C library is too old for several versions, the linker names only the first.
     pattern: /version [`']GLIBC_([\d.]+)' not found/,

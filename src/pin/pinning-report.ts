@@ -1,4 +1,4 @@
-import type { CsvValue, DocumentKind } from "../draw/document-kind.js";
+import { type CsvColumn, type CsvValue, csvRows, type DocumentKind } from "../draw/document-kind.js";
 import {
   formatGBps,
   formatHalfWidth,
@@ -296,10 +296,10 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   ];
 }
 
-/** A column's name, and its value for a pool. */
-type Column = readonly [name: string, of: (pool: PinnedPool, pinning: Pinning) => CsvValue];
+/** A pool, with the document that has it. */
+type PoolRow = PinnedPool & { pinning: Pinning };
 
-const columns: readonly Column[] = [
+const columns: readonly CsvColumn<PoolRow>[] = [
   ["size_bytes", ({ sizeBytes }) => sizeBytes],
   ["way", ({ way }) => way],
   ["pieces", ({ pieces }) => pieces],
@@ -316,21 +316,21 @@ const columns: readonly Column[] = [
   ["h2d_gbps", ({ h2dGigabytesPerSecond }) => h2dGigabytesPerSecond?.median ?? null],
   ["d2h_gbps", ({ d2hGigabytesPerSecond }) => d2hGigabytesPerSecond?.median ?? null],
   ["huge_page_share", ({ hugePageShare }) => hugePageShare],
-  ...(["before", "held", "after"] as const).flatMap((when): Column[] => [
+  ...(["before", "held", "after"] as const).flatMap((when): CsvColumn<PoolRow>[] => [
     [`resident_bytes_${when}`, ({ memory }) => memory?.[when].residentBytes ?? null],
     [`pinned_bytes_${when}`, ({ memory }) => memory?.[when].pinnedBytes ?? null],
     [`locked_bytes_${when}`, ({ memory }) => memory?.[when].lockedBytes ?? null],
   ]),
   ["reason", ({ reason }) => reason],
-  ["backend", (_, { backend }) => backend],
-  ["notice", (_, { notice }) => notice],
-  ["device", (_, { device }) => device.ordinal],
-  ["device_name", (_, { device }) => device.name],
-  ["host", (_, { host }) => host],
-  ["created_at", (_, { createdAt }) => createdAt],
+  ["backend", ({ pinning: { backend } }) => backend],
+  ["notice", ({ pinning: { notice } }) => notice],
+  ["device", ({ pinning: { device } }) => device.ordinal],
+  ["device_name", ({ pinning: { device } }) => device.name],
+  ["host", ({ pinning: { host } }) => host],
+  ["created_at", ({ pinning: { createdAt } }) => createdAt],
   [
     "labels",
-    (_, { labels }) =>
+    ({ pinning: { labels } }) =>
       Object.entries(labels)
         .map(([key, value]) => `${key}=${value}`)
         .join("; ") || null,
@@ -346,10 +346,10 @@ const columns: readonly Column[] = [
 
 /** One row per pool; the first row has the names of the columns. */
 function pinningRows(pinning: Pinning): CsvValue[][] {
-  return [
-    columns.map(([name]) => name),
-    ...pinning.pools.map((pool) => columns.map(([, of]) => of(pool, pinning))),
-  ];
+  return csvRows(
+    columns,
+    pinning.pools.map((pool) => ({ ...pool, pinning })),
+  );
 }
 
 /** The sample whose time is nearest to the median, the earlier one of two; null without any. */

@@ -26,14 +26,14 @@ const gainOfFewTimes = 0.5;
 const leastRateShare = { median: 0.9, quickest: 0.95, quickestOfFewTimes: 0.7 } as const;
 
 /** A measured pool. */
-type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
+type MeasuredPool = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
 
 /**
  * The recommended way to obtain the largest measured pool: the simplest of those that are not certainly slower than the
  * fastest. Null if none was measured.
  */
 export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): PinningRecommendation | null {
-  const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
+  const measured = pools.filter((pool): pool is MeasuredPool => pool.obtain !== null);
   if (measured.length === 0) return null;
   const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
   const ofSize = measured.filter((pool) => pool.sizeBytes === sizeBytes);
@@ -60,7 +60,7 @@ export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): P
  * one.
  */
 export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRounding"] {
-  const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
+  const measured = pools.filter((pool): pool is MeasuredPool => pool.obtain !== null);
   if (measured.length === 0) return null;
   const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
   const pinnedBytes = 2 ** Math.ceil(Math.log2(sizeBytes));
@@ -71,7 +71,7 @@ export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRound
 }
 
 /** If cuMemHostAlloc's memory was not measured, all others replace it. */
-function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
+function copiesWell(pool: MeasuredPool, all: readonly MeasuredPool[]): boolean {
   const plain = all.filter(isPlain);
   const references = plain.length > 0 ? plain : all;
   return references.every((reference) =>
@@ -86,7 +86,7 @@ function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
   );
 }
 
-function hasFewTimes(...pools: readonly Measured[]): boolean {
+function hasFewTimes(...pools: readonly MeasuredPool[]): boolean {
   return pools.some(({ samples }) => samples.length < fewTimes);
 }
 
@@ -96,14 +96,14 @@ function isPlain({ way, pieces }: PoolShape): boolean {
 }
 
 /** Not by chance, and large enough to matter. */
-function isCertainlySlower(pool: Measured, fastest: Measured): boolean {
+function isCertainlySlower(pool: MeasuredPool, fastest: MeasuredPool): boolean {
   const gain = pool.obtain.median / fastest.obtain.median - 1;
   if (hasFewTimes(pool, fastest)) return gain > gainOfFewTimes;
   const pairs = pool.samples.flatMap((one) => fastest.samples.map((other) => one.obtainNs > other.obtainNs));
   return gain > leastGain && pairs.filter(Boolean).length >= pairs.length * leastPairShare;
 }
 
-function isSimpler(one: Measured, other: Measured): boolean {
+function isSimpler(one: MeasuredPool, other: MeasuredPool): boolean {
   const [a, b] = [trouble(one), trouble(other)];
   return a < b || (a === b && one.obtain.median < other.obtain.median);
 }
@@ -123,10 +123,10 @@ function trouble({ way, pieces, threads }: PoolShape): number {
 }
 
 function reasonFor(
-  chosen: Measured,
-  fastest: Measured,
-  ofSize: readonly Measured[],
-  candidates: readonly Measured[],
+  chosen: MeasuredPool,
+  fastest: MeasuredPool,
+  ofSize: readonly MeasuredPool[],
+  candidates: readonly MeasuredPool[],
 ): string {
   const skipped = ofSize.find(
     (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),

@@ -187,9 +187,9 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
 }
 
 /** Notes for a run before it measures. */
-export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): string[] {
+export function notesOn({ plan, ...opened }: PreparedRun, doing = "measuring"): string[] {
   return [
-    ...backendNotes(opened, isDryRun ? "planning for" : "measuring"),
+    ...backendNotes(opened, doing),
     ...plan.notes,
     ...[budgetNote(plan)].filter((note) => note !== null),
   ];

@@ -1,4 +1,4 @@
-import type { CsvValue } from "../draw/document-kind.js";
+import { type CsvColumn, type CsvValue, csvRows } from "../draw/document-kind.js";
 import { variantKeys } from "../results/cell-id.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { labelsLine, noticeIn } from "../results/naming/wording.js";
@@ -11,10 +11,7 @@ interface Row {
   stats: CellStats | null;
 }
 
-/** A column's name, and its value in a row. */
-type Column = readonly [name: string, of: (row: Row) => CsvValue];
-
-const columns: readonly Column[] = [
+const columns: readonly CsvColumn<Row>[] = [
   ["id", ({ cell }) => cell.id],
   ["backend", ({ document }) => document.backend],
   ["notice", ({ document }) => noticeIn(document)],
@@ -53,7 +50,7 @@ const columns: readonly Column[] = [
   ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
   ["load_during_median", ({ cell }) => cell.load?.during.median ?? null],
   ...(["median", "low", "high"] as const).map(
-    (key): Column => [`load_kept_share_${key}`, ({ cell }) => cell.load?.keptShare[key] ?? null],
+    (key): CsvColumn<Row> => [`load_kept_share_${key}`, ({ cell }) => cell.load?.keptShare[key] ?? null],
   ),
   // Time of a pipeline's kernels for one copy.
   ["compute_ns", ({ cell }) => cell.computeNs ?? null],
@@ -64,7 +61,7 @@ const columns: readonly Column[] = [
   // Scattered blocks; a worker's CPU time for a block.
   ...variantColumns(6, 9),
   ...(["median", "low", "high"] as const).map(
-    (key): Column => [`host_ns_per_block_${key}`, ({ cell }) => cell.hostNsPerBlock?.[key] ?? null],
+    (key): CsvColumn<Row> => [`host_ns_per_block_${key}`, ({ cell }) => cell.hostNsPerBlock?.[key] ?? null],
   ),
   ...variantColumns(9),
 ];
@@ -75,11 +72,11 @@ export function resultRows(document: ResultDocument): CsvValue[][] {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;
     return figures.map((stats) => ({ document, cell, stats }));
   });
-  return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+  return csvRows(columns, rows);
 }
 
 /** The parameters that a plain cell lacks, from one place in their order to another. */
-function variantColumns(first: number, end?: number): Column[] {
+function variantColumns(first: number, end?: number): CsvColumn<Row>[] {
   return variantKeys.slice(first, end).map((key) => [
     key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     ({ cell }) => {
@@ -89,7 +86,10 @@ function variantColumns(first: number, end?: number): Column[] {
   ]);
 }
 
-function distributionColumns(prefix: string, of: (stats: CellStats) => Distribution | null): Column[] {
+function distributionColumns(
+  prefix: string,
+  of: (stats: CellStats) => Distribution | null,
+): CsvColumn<Row>[] {
   return (["median", "low", "high", "min", "max"] as const).map((key) => [
     `${prefix}_${key}`,
     ({ stats }) => (stats && of(stats))?.[key] ?? null,

@@ -37,7 +37,7 @@ export interface PlacedDevice extends DevicePlace {
   ordinal: number;
 }
 
-type Pair = readonly [PlacedDevice, PlacedDevice];
+type DevicePair = readonly [PlacedDevice, PlacedDevice];
 
 const nothing = "no PCIe bridge and no NUMA node";
 
@@ -51,12 +51,12 @@ export function namedDevices(ordinals: readonly number[]): string {
   return `${counted(ordinals.length, "device").replace(/^\d+ /, "")} ${listed(ordinals.map(String))}`;
 }
 
-function pairsOf(devices: readonly PlacedDevice[]): Pair[] {
-  return devices.flatMap((one, i) => devices.slice(i + 1).map((other): Pair => [one, other]));
+function pairsOf(devices: readonly PlacedDevice[]): DevicePair[] {
+  return devices.flatMap((one, i) => devices.slice(i + 1).map((other): DevicePair => [one, other]));
 }
 
 /** Whether sysfs shows what at least one of the pairs shares. */
-function isKnown(pairs: readonly Pair[]): boolean {
+function isKnown(pairs: readonly DevicePair[]): boolean {
   return pairs.some((pair) => sharedUpstream(pair) !== "unknown");
 }
 
@@ -64,7 +64,7 @@ function isKnown(pairs: readonly Pair[]): boolean {
  * Pairs by the innermost part that they share: its name, such as "PCIe switch 0000:01:00.0", and the ordinals of all of
  * these devices; the fewest devices first. Pairs that share nothing, or are unknown, are left out.
  */
-function byShared(pairs: readonly Pair[]): { name: string; ordinals: number[] }[] {
+function byShared(pairs: readonly DevicePair[]): { name: string; ordinals: number[] }[] {
   const named = pairs.flatMap((pair) => {
     const shared = sharedUpstream(pair);
     return shared === null || shared === "unknown" ? [] : [{ name: `${shared.what} ${shared.name}`, pair }];

@@ -21,6 +21,16 @@ const otherProgramSchema = z.object({
   wasThereBefore: z.boolean(),
 });
 
+/**
+ * A process with a context on a device, as NVML lists it. In a container the driver may report other process ids, or
+ * hide processes.
+ */
+export interface DeviceProcess {
+  pid: number;
+  /** Null if unknown. */
+  deviceMemoryBytes: number | null;
+}
+
 /** Most programs in a record, because any program can pretend to be many. */
 export const mostOthers = 16;
 

@@ -1,7 +1,7 @@
 import type { Cell, CellSamples, CellStats } from "./cell-schema.js";
 
 /** The fields from which bytes over time are computed. */
-interface Measured extends Pick<Cell, "direction"> {
+interface CellOverTime extends Pick<Cell, "direction"> {
   samples: readonly CellSamples[];
 }
 
@@ -11,7 +11,7 @@ interface Measured extends Pick<Cell, "direction"> {
  * one worker, and so is the rate. `process` selects the samples of one process. Null without samples.
  */
 export function overTimeGBps(
-  cell: Measured,
+  cell: CellOverTime,
   direction: CellStats["direction"],
   process?: number,
 ): number | null {
@@ -34,7 +34,7 @@ export function overTimeGBps(
  * The share of time lost to slow copies: 1 - bytes over time / median rate. Negative if a few copies are fast. Null for
  * results without samples.
  */
-export function lostShare(cell: Measured, stats: CellStats): number | null {
+export function lostShare(cell: CellOverTime, stats: CellStats): number | null {
   const rate = stats.overTimeGBps ?? overTimeGBps(cell, stats.direction);
   return rate === null ? null : 1 - rate / stats.bandwidthGBps.median;
 }

@@ -1,13 +1,7 @@
 import { PinbenchError } from "../errors.js";
-import { type Kind, repeatable } from "./setting.js";
+import { gathered, type Kind } from "./setting.js";
 
-/** A user's remark on a result, such as the machine's rack. */
-export interface Label {
-  key: string;
-  value: string;
-}
-
-/** Labels by their keys, as in results. */
+/** Labels by their keys, as in results: a user's remarks, such as the machine's rack. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** The allowed text before the `=`. */
@@ -26,7 +20,7 @@ export function isLabelValue(value: string): boolean {
 }
 
 /** One label, written as key=value; the value may contain further equals signs. */
-const label: Kind<Label, string> = {
+const label: Kind<readonly [key: string, value: string], string> = {
   form: "text",
   allowed: "a label such as rack=7",
   json: { type: "string" },
@@ -49,32 +43,27 @@ const label: Kind<Label, string> = {
         hint: `A value is one line of up to ${mostLabelCharacters} characters, and not empty.`,
       });
     }
-    return { key, value };
+    return [key, value];
   },
 };
 
-/** `--label key=value` of the measuring commands: labelsOf() takes its value. */
-export const labels = repeatable(
+/** `--label key=value` of the measuring commands. */
+export const labels = gathered(
   "--label <key=value>",
   "add a label to the result, such as rack=7 (repeatable)",
   label,
+  {},
+  withLabel,
 );
 
-/** The labels by their keys, in the given order. Throws a usage error for a repeated key. */
-export function labelsOf(given: readonly Label[]): Labels {
-  const byKey = new Map<string, string>();
-  for (const { key, value } of given) {
-    const earlier = byKey.get(key);
-    if (earlier !== undefined) {
-      throw new PinbenchError(
-        "usage",
-        `The label ${key} is given twice, as "${earlier}" and as "${value}".`,
-        {
-          hint: "Give each key once.",
-        },
-      );
-    }
-    byKey.set(key, value);
+/** Throws a usage error for a repeated key. */
+function withLabel(labels: Labels, [key, value]: readonly [key: string, value: string]): Labels {
+  if (Object.hasOwn(labels, key)) {
+    throw new PinbenchError(
+      "usage",
+      `The label ${key} is given twice, as "${labels[key]}" and as "${value}".`,
+      { hint: "Give each key once." },
+    );
   }
-  return Object.fromEntries(byKey);
+  return { ...labels, [key]: value };
 }

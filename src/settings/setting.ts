@@ -30,8 +30,8 @@ export interface Setting<Value, Given, Default> {
   readonly default: Default;
   /** Help shows the default; otherwise the text mentions it, or there is none. */
   readonly showsDefault?: true;
-  /** It may be given several times; its value is an array. */
-  readonly isRepeatable?: true;
+  /** It may be given several times: adds one to those before it, and throws a usage error if they contradict. */
+  readonly add?: (earlier: Default, value: Value) => Default;
   /** Help for "--no-…", if a switch can be turned on and off. */
   readonly helpOfNo?: string;
   readonly bounds?: Bounds;
@@ -56,7 +56,7 @@ export type SettingTable = Readonly<Record<string, Setting<any, any, any>>>;
 
 /** The values of a table's settings when all are filled in. */
 export type Values<Table extends SettingTable> = {
-  -readonly [Key in keyof Table]: Table[Key] extends { isRepeatable: true }
+  -readonly [Key in keyof Table]: Table[Key] extends { add: unknown }
     ? Table[Key]["default"]
     : ReturnType<Table[Key]["kind"]["read"]> | Table[Key]["default"];
 };
@@ -104,12 +104,22 @@ export function setting<Value, Given, const Flag extends string, const Default e
   return { ...more, flag, help, kind: of, default: (more.default ?? null) as Default };
 }
 
+/** A setting that may be given several times; `add` puts them together. */
+export function gathered<Value, Given, const Flag extends string, All>(
+  flag: Flag,
+  help: string,
+  of: Kind<Value, Given>,
+  none: All,
+  add: (earlier: All, value: Value) => All,
+) {
+  return { flag, help, kind: of, default: none, add };
+}
+
 /** A setting that may be given several times; its value has all of them, in order. */
 export function repeatable<Value, Given, const Flag extends string>(
   flag: Flag,
   help: string,
   of: Kind<Value, Given>,
-  more: Pick<Partial<Setting<Value, Given, Value[]>>, Details> = {},
-): Setting<Value, Given, readonly Value[]> & { readonly flag: Flag; readonly isRepeatable: true } {
-  return { ...more, flag, help, kind: of, default: [], isRepeatable: true };
+) {
+  return gathered(flag, help, of, [] as readonly Value[], (earlier, value) => [...earlier, value]);
 }

@@ -1,4 +1,4 @@
-import { fittedAt, type Span, type Sums } from "./span-fit.js";
+import { type FitSpan, fittedAt, type Sums } from "./span-fit.js";
 
 /** The division of points into levels and lines that is worth its number of parameters. */
 
@@ -36,7 +36,7 @@ const mostCorrelation = 0.9;
 
 /** The pieces of a course, and the remaining noise. */
 export interface Division {
-  spans: Span[];
+  spans: FitSpan[];
   /** For each span, whether it continues from the end of the one before. */
   isJoined: boolean[];
   /** Factor on the variances of the points. */
@@ -78,7 +78,7 @@ export function bestDivision(sums: Sums, values: readonly number[], variances: r
  * the squares by less than `worth`, the price of the jump's parameter. `squares` is the total increase.
  */
 function joinedSpans(
-  spans: readonly Span[],
+  spans: readonly FitSpan[],
   worth: number,
   sums: Sums,
 ): { isJoined: boolean[]; squares: number } {
@@ -147,7 +147,7 @@ class DivisionSearch {
   }
 
   /** Null if the points cannot be divided with this number of parameters. */
-  next(): Span[] | null {
+  next(): FitSpan[] | null {
     const parameters = this.#squares.length;
     const sums = this.#sums;
     const places = this.#places;
@@ -184,8 +184,8 @@ class DivisionSearch {
     return this.#blockLength === 1 ? spans : moveToBestPlaces(spans, this.#blockLength, sums);
   }
 
-  #spansOf(parameters: number): Span[] {
-    const spans: Span[] = [];
+  #spansOf(parameters: number): FitSpan[] {
+    const spans: FitSpan[] = [];
     let left = parameters;
     for (let end = this.#places.length - 1; end > 0; ) {
       const isLine = this.#isLine[left]![end] === 1;
@@ -199,10 +199,10 @@ class DivisionSearch {
 }
 
 /** Moves each border between spans, by less than a block, to where the two have the smallest squares. */
-function moveToBestPlaces(spans: readonly Span[], blockLength: number, sums: Sums): Span[] {
+function moveToBestPlaces(spans: readonly FitSpan[], blockLength: number, sums: Sums): FitSpan[] {
   const moved = spans.map((span) => ({ ...span }));
-  const shortest = ({ isLine }: Span) => (isLine ? shortestLine : shortestLevel);
-  const squaresOf = ({ isLine }: Span, first: number, end: number) =>
+  const shortest = ({ isLine }: FitSpan) => (isLine ? shortestLine : shortestLevel);
+  const squaresOf = ({ isLine }: FitSpan, first: number, end: number) =>
     isLine ? sums.lineSquares(first, end) : sums.levelSquares(first, end);
   for (const [k, after] of moved.entries()) {
     const before = moved[k - 1];
@@ -225,7 +225,7 @@ function moveToBestPlaces(spans: readonly Span[], blockLength: number, sums: Sum
 
 /** The residuals' variance, in units of the points' own variances, and their lag-1 correlation. */
 function noiseOf(
-  spans: readonly Span[],
+  spans: readonly FitSpan[],
   sums: Sums,
   values: readonly number[],
   variances: readonly number[],

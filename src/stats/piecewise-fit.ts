@@ -1,7 +1,7 @@
 import { bestDivision } from "./division.js";
 import { studentQuantile } from "./hypothesis-tests.js";
 import { median } from "./order-statistics.js";
-import { fittedAt, type Span, type SpanFit, Sums } from "./span-fit.js";
+import { type FitSpan, fittedAt, type SpanFit, Sums } from "./span-fit.js";
 import { robustVariance } from "./variance.js";
 
 /**
@@ -150,7 +150,7 @@ interface Noise {
   quantile: number;
 }
 
-function pieceOf({ first, end, isLine }: Span, fit: SpanFit, { variance, quantile }: Noise): Piece {
+function pieceOf({ first, end, isLine }: FitSpan, fit: SpanFit, { variance, quantile }: Noise): Piece {
   const halfWidth = quantile * Math.sqrt(variance / fit.spread);
   return {
     first,
@@ -161,7 +161,7 @@ function pieceOf({ first, end, isLine }: Span, fit: SpanFit, { variance, quantil
   };
 }
 
-function stepBetween(before: Span, after: Span, sums: Sums, noise: Noise): Step {
+function stepBetween(before: FitSpan, after: FitSpan, sums: Sums, noise: Noise): Step {
   const at = after.first;
   const fits = [sums.fit(before), sums.fit(after)] as const;
   const size = fittedAt(fits[1], at) - fittedAt(fits[0], at);
@@ -170,17 +170,17 @@ function stepBetween(before: Span, after: Span, sums: Sums, noise: Noise): Step 
   return { at, ...placesOf(before, after, sums, noise), size, low: size - halfWidth, high: size + halfWidth };
 }
 
-function varianceAt({ isLine }: Span, { weight, spread, centre }: SpanFit, index: number): number {
+function varianceAt({ isLine }: FitSpan, { weight, spread, centre }: SpanFit, index: number): number {
   return 1 / weight + (isLine ? (index - centre) ** 2 / spread : 0);
 }
 
 function placesOf(
-  before: Span,
-  after: Span,
+  before: FitSpan,
+  after: FitSpan,
   sums: Sums,
   { variance }: Noise,
 ): Pick<Step, "earliest" | "latest"> {
-  const squaresOf = ({ isLine }: Span, first: number, end: number) =>
+  const squaresOf = ({ isLine }: FitSpan, first: number, end: number) =>
     isLine && end - first > 2 ? sums.lineSquares(first, end) : sums.levelSquares(first, end);
   const squaresAt = (at: number) => squaresOf(before, before.first, at) + squaresOf(after, at, after.end);
   const most = squaresAt(after.first) + 2 * placeTolerance * variance;

@@ -3,7 +3,7 @@ import { median } from "./order-statistics.js";
 /** Weighted least squares fits of consecutive points: a level, a line, or two of them without a jump in between. */
 
 /** Consecutive points fitted by one piece. */
-export interface Span {
+export interface FitSpan {
   first: number;
   end: number;
   isLine: boolean;
@@ -79,7 +79,7 @@ export class Sums {
   }
 
   /** The fit of a span. */
-  fit({ first, end, isLine }: Span): SpanFit {
+  fit({ first, end, isLine }: FitSpan): SpanFit {
     const weight = this.#weight[end]! - this.#weight[first]!;
     const x = this.#x[end]! - this.#x[first]!;
     const y = this.#y[end]! - this.#y[first]!;
@@ -99,7 +99,7 @@ export class Sums {
    * The residual squares of the best bent line for two consecutive spans: value = a + b (index - bend), with b on the
    * side of the bend that is a line; with lines on both sides, one b each.
    */
-  bentSquares(before: Span, after: Span): number {
+  bentSquares(before: FitSpan, after: FitSpan): number {
     let least = Number.POSITIVE_INFINITY;
     for (let bend = before.first + 1; bend < after.end; ++bend) {
       const left = this.#about(bend, before.first, bend);

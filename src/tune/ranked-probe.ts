@@ -129,18 +129,19 @@ class LatestArrivals {
   }
 }
 
-type Figures = Omit<
+type RankFigures = Omit<
   TrialRecord,
   "arrivalsNs" | "droppedBatches" | "aborted" | "failure" | "epochTurns" | "rankWaits"
 >;
 
-function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figures {
-  const known = (of: keyof Figures) => trials.map((trial) => trial[of]).filter((figure) => figure != null);
-  const mean = (of: keyof Figures) => {
+function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): RankFigures {
+  const known = (of: keyof RankFigures) =>
+    trials.map((trial) => trial[of]).filter((figure) => figure != null);
+  const mean = (of: keyof RankFigures) => {
     const figures = known(of);
     return figures.length === 0 ? null : figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
   };
-  const meanBytes = (of: keyof Figures) => {
+  const meanBytes = (of: keyof RankFigures) => {
     const bytes = mean(of);
     return bytes === null ? null : Math.round(bytes);
   };

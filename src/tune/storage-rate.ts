@@ -7,7 +7,7 @@ import { loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
 import type { StorageRate } from "../results/tuning.js";
 import { listDataFolder } from "./model/data-folder.js";
-import type { Piece, Reading } from "./storage-reader.js";
+import type { FilePiece, Reading } from "./storage-reader.js";
 
 /** Threads of each reading; the last ones are left out once a doubling gains less than `leastGain`. */
 const threadCounts = [1, 2, 4, 8, 16];
@@ -74,8 +74,8 @@ function shuffled(files: readonly string[]): string[] {
 }
 
 /** Takes files from the front of `order`, and puts them at its end. */
-async function nextPieces(order: string[]): Promise<Piece[]> {
-  const pieces: Piece[] = [];
+async function nextPieces(order: string[]): Promise<FilePiece[]> {
+  const pieces: FilePiece[] = [];
   let bytes = 0;
   for (let taken = 0; taken < Math.min(order.length, mostFiles) && bytes < mostBytes; ++taken) {
     const file = order.shift()!;
@@ -101,7 +101,7 @@ async function startThread(signal: AbortSignal): Promise<Worker> {
 /** Bytes a second read from storage; null if the kernel does not count them, or too many were in memory. */
 async function read(
   threads: readonly Worker[],
-  pieces: readonly Piece[],
+  pieces: readonly FilePiece[],
   signal: AbortSignal,
 ): Promise<number | null> {
   const turn = new Int32Array(new SharedArrayBuffer(4));

@@ -7,7 +7,7 @@ import { parentPort } from "node:worker_threads";
  */
 
 /** A part of a file. */
-export interface Piece {
+export interface FilePiece {
   file: string;
   start: number;
   bytes: number;
@@ -15,14 +15,14 @@ export interface Piece {
 
 /** Work shared by several threads. `turn` is the shared index of the next piece. */
 export interface Reading {
-  pieces: readonly Piece[];
+  pieces: readonly FilePiece[];
   turn: Int32Array;
   ms: number;
 }
 
 const buffer = Buffer.allocUnsafeSlow(2 ** 20);
 
-function readPiece({ file, start, bytes }: Piece, endMs: number): number {
+function readPiece({ file, start, bytes }: FilePiece, endMs: number): number {
   const descriptor = openSync(file, "r");
   let total = 0;
   try {

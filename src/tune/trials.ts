@@ -55,7 +55,7 @@ export interface TrialsOptions {
 export const neverRuledOut = 1;
 
 /** A setting with its trials, and the scores that count. */
-interface Kept {
+interface KeptTrial {
   setting: LoaderSetting;
   trials: TrialRecord[];
   scores: Score[];
@@ -70,7 +70,7 @@ type TrialOptions = Partial<StoppingRule> & Pick<TrialControl, "epochTurns"> & {
 
 /** Runs all trials of a search, one at a time, and keeps their results. */
 export class Trials {
-  readonly #tried = new Map<string, Kept>();
+  readonly #tried = new Map<string, KeptTrial>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
   /** Whether files come from storage on every read, because the page cache has no room for them. */
   #isStorageBound = false;
@@ -299,7 +299,7 @@ export function loopRate(trials: Trials, measured: Measured | null): number | nu
 }
 
 /** The score of a trial that read from storage counts until there is one from the page cache. */
-function keepScore(kept: Kept, score: Score, isCold: boolean, forget: boolean): void {
+function keepScore(kept: KeptTrial, score: Score, isCold: boolean, forget: boolean): void {
   const replaces = kept.scores.length === 0 || (forget && score.isSettled) || (kept.areCold && !isCold);
   if (replaces) {
     kept.scores = [score];

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { labels, labelsOf } from "../../src/settings/labels.js";
+import { labels } from "../../src/settings/labels.js";
 
 const read = (text: string) => labels.kind.read(text);
+const given = (...texts: string[]) => texts.map(read).reduce(labels.add, labels.default);
 
 describe("a label on the command line", () => {
   test.each([
-    ["rack=7", { key: "rack", value: "7" }],
-    ["cooling.loop-2_b=north east", { key: "cooling.loop-2_b", value: "north east" }],
-    ["note=a=b", { key: "note", value: "a=b" }],
-    [`k=${"é".repeat(256)}`, { key: "k", value: "é".repeat(256) }],
+    ["rack=7", ["rack", "7"]],
+    ["cooling.loop-2_b=north east", ["cooling.loop-2_b", "north east"]],
+    ["note=a=b", ["note", "a=b"]],
+    [`k=${"é".repeat(256)}`, ["k", "é".repeat(256)]],
   ])("%s is a key and a value", (text, label) => {
     expect(read(text)).toEqual(label);
   });
@@ -39,15 +40,13 @@ describe("a label on the command line", () => {
 
 describe("several labels", () => {
   test("are kept by their keys, in their order", () => {
-    expect(Object.entries(labelsOf([read("row=b"), read("rack=7")]))).toEqual([
+    expect(Object.entries(given("row=b", "rack=7"))).toEqual([
       ["row", "b"],
       ["rack", "7"],
     ]);
   });
 
   test("a key that comes twice is refused, with both values", () => {
-    expect(() => labelsOf([read("rack=7"), read("rack=8")])).toThrow(
-      'The label rack is given twice, as "7" and as "8".',
-    );
+    expect(() => given("rack=7", "rack=8")).toThrow('The label rack is given twice, as "7" and as "8".');
   });
 });

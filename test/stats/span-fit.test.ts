@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fittedAt, type Span, Sums } from "../../src/stats/span-fit.js";
+import { type FitSpan, fittedAt, Sums } from "../../src/stats/span-fit.js";
 
 /** Weights of the last four: 1, 2, 1, 4. */
 const values = [9, -4, 1, 3, 2, 6];
@@ -62,7 +62,7 @@ function leftBy(columns: number[][], y: readonly number[], weights: readonly num
 }
 
 describe("the bent fit of two spans", () => {
-  const span = (first: number, end: number, isLine: boolean): Span => ({ first, end, isLine });
+  const span = (first: number, end: number, isLine: boolean): FitSpan => ({ first, end, isLine });
   const plain = (course: readonly number[]) => new Sums(course, Array<number>(course.length).fill(1));
 
   it.each([

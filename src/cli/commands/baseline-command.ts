@@ -9,7 +9,6 @@ import { notesOn } from "../../report/plan-report.js";
 import { progressLine } from "../../report/progress.js";
 import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
-import { labelsOf } from "../../settings/labels.js";
 import type { RunSettings } from "../../settings/table.js";
 import { formatDuration } from "../../settings/units.js";
 import { askedSettings, flagsGiven, type Invocation, refuseSearch } from "../asked-settings.js";
@@ -18,7 +17,7 @@ import {
   GrowingBaseline,
   howToGoOn,
   measureSession,
-  type Note,
+  type PrintNote,
   sayEnd,
   type Watched,
 } from "../baseline-session.js";
@@ -37,7 +36,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const [folder = ""] = invocation.operands;
   const note = noter(flags);
   refuseIdleEvery(flags, invocation);
-  const labels = labelsOf(flags.labels);
   const prepare = flags.append ? prepareAppending : prepareNew;
   const { settings, configuration, earlier, expectedNs } = await prepare(folder, flags, invocation, note);
   const baseline = new GrowingBaseline(folder, earlier);
@@ -51,7 +49,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const isWhole = await measureSession(baseline, {
         settings,
         expectedNs,
-        labels,
         session,
         of,
         flags,
@@ -98,7 +95,7 @@ async function prepareNew(
   folder: string,
   flags: BaselineFlags,
   invocation: Invocation,
-  note: Note,
+  note: PrintNote,
 ): Promise<Prepared> {
   const asked = await askedSettings(flags, invocation, { isForPrograms: true });
   const { configuration } = asked;
@@ -131,7 +128,7 @@ async function prepareAppending(
   folder: string,
   flags: BaselineFlags,
   invocation: Invocation,
-  note: Note,
+  note: PrintNote,
 ): Promise<Prepared> {
   const configuration = await loadConfiguration(flags);
   const baseline = await readResultSet(folder, "baseline");

@@ -22,13 +22,8 @@ import { updateBaseline } from "../baseline-update.js";
 import { CheckMeasuring } from "../check-measuring.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption } from "../interruption.js";
-import {
-  checkThresholdPatterns,
-  comparisonOutputs,
-  deliverComparison,
-  ruleOf,
-} from "../output/comparison-delivery.js";
-import { adviseDoctor } from "../output/document-output.js";
+import { checkThresholdPatterns, deliverComparison, ruleOf } from "../output/comparison-delivery.js";
+import { adviseDoctor, destinationsOf } from "../output/document-output.js";
 import { checkNewFolder, keepInputs } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter, reportError } from "../output/terminal.js";
@@ -40,7 +35,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   const configuration = await loadConfiguration(flags);
   const path = baselinePath(flags, configuration.baseline);
   const note = noter(flags);
-  const outputs = await comparisonOutputs(flags, [path]);
+  const outputs = await destinationsOf("comparison", flags, [path]);
   const baseline = await readResultSet(path, "baseline");
   if (flags.update) await checkChangeable(path);
   const begun = flags.update ? await readBegunRuns(path) : null;

@@ -5,12 +5,8 @@ import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import type { Invocation } from "../asked-settings.js";
-import {
-  checkThresholdPatterns,
-  comparisonOutputs,
-  deliverComparison,
-  ruleOf,
-} from "../output/comparison-delivery.js";
+import { checkThresholdPatterns, deliverComparison, ruleOf } from "../output/comparison-delivery.js";
+import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
 
 /** `pinbench compare`: returns the exit code; throws PinbenchError. */
@@ -19,7 +15,7 @@ export async function compareCommand(
   { operands: [baseline = "", candidate = ""] }: Invocation,
 ): Promise<ExitCode> {
   const configuration = await loadConfiguration(flags);
-  const outputs = await comparisonOutputs(flags, [baseline, candidate]);
+  const outputs = await destinationsOf("comparison", flags, [baseline, candidate]);
   const [before, after] = [
     await readResultSet(baseline, "baseline"),
     await readResultSet(candidate, "candidate"),

@@ -6,7 +6,6 @@ import { ExitCode, PinbenchError } from "../../errors.js";
 import { notesOn } from "../../report/plan-report.js";
 import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { noter, reportError, writeStdout } from "../output/terminal.js";
@@ -28,8 +27,7 @@ export async function doctorCommand(
 }
 
 async function examineAndReport(flags: CommandSettings<"doctor">, invocation: Invocation): Promise<ExitCode> {
-  const labels = labelsOf(flags.labels);
-  const { quick: isQuick, bundle } = flags;
+  const { labels, quick: isQuick, bundle } = flags;
   if (bundle !== null) await checkWritable(bundle);
   const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
   return runMeasuringCommand(flags, invocation, {

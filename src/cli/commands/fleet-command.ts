@@ -3,7 +3,8 @@ import { judgeResults } from "../../fleet/judge-results.js";
 import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Invocation } from "../asked-settings.js";
-import { deliverFleet, fleetOutputs, savedFleet } from "../output/fleet-delivery.js";
+import { destinationsOf } from "../output/document-output.js";
+import { deliverFleet, savedFleet } from "../output/fleet-delivery.js";
 import { keepInputs } from "../output/output-paths.js";
 
 /** `pinbench fleet`: returns the exit code; throws PinbenchError. */
@@ -11,7 +12,7 @@ export async function fleetCommand(
   flags: CommandSettings<"fleet">,
   { operands, given }: Invocation,
 ): Promise<ExitCode> {
-  const outputs = await fleetOutputs(flags, operands);
+  const outputs = await destinationsOf("fleet", flags, operands);
   const { writeReference } = flags;
   if (writeReference !== null) {
     await keepInputs([writeReference], operands);

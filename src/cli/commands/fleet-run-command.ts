@@ -22,16 +22,18 @@ import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.
 import { reportingAs } from "../../results/files/output-stream.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
-import { type Labels, labelsOf } from "../../settings/labels.js";
+import type { Labels } from "../../settings/labels.js";
 import type { RunSettings } from "../../settings/table.js";
 import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
+import type { Watched } from "../baseline-session.js";
 import { Interruption } from "../interruption.js";
-import { deliverFleet, fleetOutputs } from "../output/fleet-delivery.js";
+import { destinationsOf } from "../output/document-output.js";
+import { deliverFleet } from "../output/fleet-delivery.js";
 import { checkNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter } from "../output/terminal.js";
 
-type Flags = CommandSettings<"fleet run">;
+type FleetRunFlags = CommandSettings<"fleet run">;
 
 /**
  * Part of the deadline for ending launchers, reading the results and judging them: at most this long, and at most this
@@ -50,13 +52,12 @@ const nodeMarginNs = 60e9;
  * `pinbench fleet run`: starts one process per node, waits for them within the deadline, and prints the report of
  * `pinbench fleet` on the folder. Returns its exit code, or that of a signal; throws PinbenchError.
  */
-export async function fleetRunCommand(flags: Flags, invocation: Invocation): Promise<ExitCode> {
+export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocation): Promise<ExitCode> {
   const note = noter(flags);
   const { folder, nodes } = requiredFlags(flags);
-  const labels = labelsOf(flags.labels);
-  refuseNodeLabel(labels);
+  refuseNodeLabel(flags.labels);
   const report = { ...flags, output: [], chart: null };
-  const outputs = await fleetOutputs(report, []);
+  const outputs = await destinationsOf("fleet", report);
   if (flags.reference !== null) await readSiteReference(flags.reference);
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");
@@ -65,7 +66,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   const order: LaunchOrder = {
     schemaVersion: 1,
     settings: withPreset(settings),
-    labels,
+    labels: flags.labels,
     nodeDeadlineNs: flags.nodeDeadlineNs,
   };
   const planFor = await planner(flags, nodes);
@@ -94,13 +95,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   }
 }
 
-interface Watched {
-  interruption: Interruption;
-  line: ProgressLine;
-  note: (text: string) => void;
-}
-
-interface Confirmation {
+interface ConfirmationOrder {
   folder: string;
   planFor: Planner;
   order: LaunchOrder;
@@ -110,8 +105,8 @@ interface Confirmation {
 /** The fleet judged again, after fresh processes have measured its suspects; unchanged if there is no time for that. */
 async function confirmed(
   fleet: FleetDocument,
-  { folder, planFor, order, untilMs }: Confirmation,
-  flags: Flags,
+  { folder, planFor, order, untilMs }: ConfirmationOrder,
+  flags: FleetRunFlags,
   watched: Watched,
 ): Promise<FleetDocument> {
   // Nodes may call themselves anything, and these names go into a launcher's shell command.
@@ -189,7 +184,7 @@ function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: stri
   };
 }
 
-function requiredFlags({ folder, nodes, launcher }: Flags): {
+function requiredFlags({ folder, nodes, launcher }: FleetRunFlags): {
   folder: string;
   nodes: number | string | null;
 } {
@@ -231,7 +226,7 @@ function withPreset(settings: RunSettings): RunSettings {
 /** Makes the plan of a launch for a folder: for all nodes, or for these. */
 type Planner = (folder: string, hosts: readonly string[] | null) => Promise<LaunchPlan>;
 
-async function planner(flags: Flags, nodes: number | string | null): Promise<Planner> {
+async function planner(flags: FleetRunFlags, nodes: number | string | null): Promise<Planner> {
   const { launcher, partition, account, nodeDeadlineNs } = flags;
   const program = flags.pinbench?.trim().split(/\s+/) ?? [process.execPath, programPath];
   const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];

@@ -5,7 +5,6 @@ import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { labelsOf } from "../../settings/labels.js";
 import type { Invocation } from "../asked-settings.js";
 import { aborted } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
@@ -16,7 +15,6 @@ const patienceMs = 1000;
 
 /** `pinbench pin`: returns the exit code; throws PinbenchError. */
 export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
-  const labels = labelsOf(flags.labels);
   return runMeasuringCommand(flags, invocation, {
     kind: "pinning",
     name: "pin",
@@ -24,7 +22,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
       const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);
-      const pinning = new PinMemory({ ...turn, labels, signal, openNeighbour });
+      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, openNeighbour });
       const measuring = pinning.measure();
       // A driver call may take seconds. The process lives until it returns, and then frees its memory.
       await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);

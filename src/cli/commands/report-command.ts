@@ -9,8 +9,9 @@ import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { documentFormats, formatNames, pictureFormats } from "../../settings/document-formats.js";
 import { inheritedDescriptor, readTextFile } from "../../text-file.js";
-import { chosenFormat, type Invocation } from "../asked-settings.js";
+import type { Invocation } from "../asked-settings.js";
 import {
+  chosenFormat,
   deliver,
   documentDrawer,
   drawPictures,

@@ -3,21 +3,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, PinbenchError } from "../../errors.js";
 import { backendNotes } from "../../report/plan-report.js";
 import { type ProgressState, progressLine } from "../../report/progress.js";
-import { checkWritable } from "../../results/files/store.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../../results/tuning.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { documentFormats } from "../../settings/document-formats.js";
 import { usualBudgetNs } from "../../settings/tune-settings.js";
 import type { Probe } from "../../tune/loader-probe.js";
 import { machineLimits } from "../../tune/machine-limits.js";
 import { openProbe } from "../../tune/open-probe.js";
 import type { Measured } from "../../tune/search/choice.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../../tune/tune-loader.js";
-import { backendFor, chosenFormat, type Invocation } from "../asked-settings.js";
+import { backendFor, type Invocation } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
-import { deliver, documentDrawer, outputFiles, refusePlotsNowhere } from "../output/document-output.js";
+import { deliver, destinationsOf, documentDrawer } from "../output/document-output.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
 import { noter } from "../output/terminal.js";
 
@@ -45,14 +43,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
     return (await import("../live-tune.js")).tuneLive(flags, operands, call);
   }
   if (flags.torch !== null) refuseWaiting(flags, "with --torch");
-  const format = chosenFormat(flags);
-  const files = outputFiles(documentFormats.tuning, flags);
-  if (flags.plot) {
-    const formats = [format, ...files.map((file) => file.format)];
-    refusePlotsNowhere(formats, "Leave one of them out.");
-  }
-  const saved = files.map(({ path }) => path);
-  for (const path of saved) await checkWritable(path);
+  const { format, files } = await destinationsOf("tuning", flags);
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
   let probe: Probe | null = null;
@@ -82,7 +73,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
     );
   } catch (error) {
     if (interruption.exitCode === null) throw error;
-    sayNothingMeasured(saved);
+    sayNothingMeasured(flags.output);
     return interruption.exitCode;
   } finally {
     line.clear();
@@ -93,7 +84,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
   }
   const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   if (interruption.exitCode !== null && !hasScore(tuning)) {
-    sayNothingMeasured(saved);
+    sayNothingMeasured(flags.output);
     await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
     return interruption.exitCode;
   }

@@ -32,7 +32,7 @@ export async function workerCommand(): Promise<ExitCode> {
   }
   // Ctrl-C and a closing terminal reach all processes. The parent decides how this one ends.
   for (const signal of endingSignals) process.on(signal, () => undefined);
-  const worker = new Worker();
+  const worker = new WorkerLoop();
   const isOver = new Promise<void>((resolve) => {
     process.on("disconnect", resolve);
     if (!process.connected) resolve();
@@ -59,7 +59,7 @@ function send(answer: WorkerAnswer): void {
 const beforehandMs = 10;
 
 /** The session of this process, and its rendezvous. */
-class Worker {
+class WorkerLoop {
   #session: NativeSession | null = null;
   #openRendezvous: ((path: string) => NativeRendezvous) | null = null;
   readonly #rendezvous = new Map<string, NativeRendezvous>();

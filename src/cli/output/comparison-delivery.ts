@@ -4,15 +4,12 @@ import type { Rule } from "../../compare/result-set.js";
 import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
 import { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
-import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Configuration } from "../../settings/configuration.js";
-import { documentFormats, type FormatOf } from "../../settings/document-formats.js";
+import type { FormatOf } from "../../settings/document-formats.js";
 import { defaultSignificance } from "../../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
-import { chosenFormat } from "../asked-settings.js";
-import { type Destinations, deliver, documentDrawer, outputFiles } from "./document-output.js";
-import { keepInputs } from "./output-paths.js";
+import { type Destinations, deliver, documentDrawer } from "./document-output.js";
 import { type DisplayFlags, outputScreen } from "./screens.js";
 import { noter } from "./terminal.js";
 
@@ -54,20 +51,6 @@ export function checkThresholdPatterns(
   noter(flags)(
     `the configuration has a threshold for "${pattern}", which matches no cell of ${where}. ${hint}`,
   );
-}
-
-/**
- * The outputs of a comparison, checked before measuring; `inputs` are files that are read, which no output may replace.
- */
-export async function comparisonOutputs(
-  flags: JudgingFlags,
-  inputs: readonly string[],
-): Promise<Destinations<FormatOf<"comparison">>> {
-  const format = chosenFormat(flags);
-  const files = outputFiles(documentFormats.comparison, flags);
-  await keepInputs(flags.output, inputs);
-  for (const { path } of files) await checkWritable(path);
-  return { format, files };
 }
 
 /** Prints and writes a comparison; returns its exit code. */

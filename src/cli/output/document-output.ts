@@ -4,9 +4,18 @@ import { printableDocument } from "../../draw/printable-text.js";
 import type { Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
 import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
-import { finalize } from "../../results/files/store.js";
+import { checkWritable, finalize } from "../../results/files/store.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { chartChoices, checkChartName, type Formats, formatOfPath } from "../../settings/document-formats.js";
+import {
+  chartChoices,
+  checkChartName,
+  type DocumentName,
+  documentFormats,
+  type FormatOf,
+  type Formats,
+  formatOfPath,
+} from "../../settings/document-formats.js";
+import { keepInputs } from "./output-paths.js";
 import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
@@ -15,6 +24,45 @@ interface OutputFlags {
   output: readonly string[];
   /** The chart of an .svg file; null if none is named. Absent from commands whose documents have no charts. */
   chart?: string | null;
+  /** Whether plots are drawn below the tables. */
+  plot?: boolean;
+}
+
+/**
+ * Where a command's document goes, checked before anything is measured. Throws a usage error if the flags contradict
+ * each other, and an "output" error if a file cannot be written or would replace one of `inputs`.
+ */
+export async function destinationsOf<Name extends DocumentName>(
+  name: Name,
+  flags: OutputFlags & { json: boolean; format: FormatOf<Name> | null },
+  inputs: readonly string[] = [],
+): Promise<Destinations<FormatOf<Name>> & { format: FormatOf<Name> }> {
+  const files = outputFiles(documentFormats[name], flags) as Output<FormatOf<Name>>[];
+  const format = chosenFormat(flags) as FormatOf<Name>;
+  if (flags.plot && format !== "table" && files.every((file) => file.format !== "table")) {
+    throw new PinbenchError("usage", `--plot draws below the tables, and --format ${format} has none.`, {
+      hint: "Leave --plot out, or keep the tables too, with --output result.txt.",
+    });
+  }
+  await keepInputs(flags.output, inputs);
+  for (const { path } of files) await checkWritable(path);
+  return { format, files };
+}
+
+/** The format chosen by `--json` and `--format`. Throws a usage error if they contradict each other. */
+export function chosenFormat<Format extends string>({
+  json,
+  format,
+}: {
+  json: boolean;
+  format: Format | null;
+}): Format | "json" | "table" {
+  if (json && format !== null && format !== "json") {
+    throw new PinbenchError("usage", `--json and --format ${format} contradict each other.`, {
+      hint: "Leave one of them out.",
+    });
+  }
+  return json ? "json" : (format ?? "table");
 }
 
 /**
@@ -56,7 +104,7 @@ interface ShowOptions<Document> {
 /** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
-  { chart = null, plot = false }: Partial<OutputFlags> & { plot?: boolean },
+  { chart = null, plot = false }: Partial<OutputFlags>,
   { showsAll = false, kind: given }: ShowOptions<Known["document"]> = {},
 ): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
@@ -81,14 +129,6 @@ export async function drawPictures(
   return format === "html"
     ? pageOfDocuments(documents, difference)
     : chartOfDocuments(documents, chart ?? "");
-}
-
-/** Throws a usage error if none of the formats, stdout's first, has tables above a plot. */
-export function refusePlotsNowhere(formats: readonly string[], hint: string): void {
-  if (formats.includes("table")) return;
-  throw new PinbenchError("usage", `--plot draws below the tables, and --format ${formats[0]} has none.`, {
-    hint,
-  });
 }
 
 /**

@@ -6,14 +6,11 @@ import { unlistedHosts } from "../../fleet/report/drain-lines.js";
 import { fleetKindFor } from "../../fleet/report/fleet-report.js";
 import { isLacking } from "../../fleet/report/fleet-text.js";
 import { readDocuments } from "../../kinds/read-documents.js";
-import { checkWritable } from "../../results/files/store.js";
 import { type CommandSettings, commandSettings } from "../../settings/command-settings.js";
-import { documentFormats, type FormatOf } from "../../settings/document-formats.js";
+import type { FormatOf } from "../../settings/document-formats.js";
 import { fleetSettings } from "../../settings/table.js";
 import { readTextFile } from "../../text-file.js";
-import { chosenFormat } from "../asked-settings.js";
-import { type Destinations, deliver, documentDrawer, outputFiles } from "./document-output.js";
-import { keepInputs } from "./output-paths.js";
+import { type Destinations, deliver, documentDrawer } from "./document-output.js";
 import { noter } from "./terminal.js";
 
 /** The common output flags of all commands that end with a fleet's report. */
@@ -21,24 +18,6 @@ type FleetReportFlags = Pick<
   CommandSettings<"fleet">,
   "format" | "json" | "output" | "chart" | "quiet" | "ids" | "plain" | "ascii" | "color" | "debug"
 >;
-
-/** The outputs of a fleet's report. */
-export type FleetOutputs = Destinations<FormatOf<"fleet">>;
-
-/**
- * The outputs of a report, checked before measuring or reading; `inputs` are files that are read, which no output may
- * replace. Rejects with a usage or an "output" PinbenchError.
- */
-export async function fleetOutputs(
-  flags: FleetReportFlags,
-  inputs: readonly string[],
-): Promise<FleetOutputs> {
-  const format = chosenFormat(flags);
-  const files = outputFiles(documentFormats.fleet, flags);
-  await keepInputs(flags.output, inputs);
-  for (const { path } of files) await checkWritable(path);
-  return { format, files };
-}
 
 /** `"kind": "fleet"` near the beginning, where pinbench writes it: with this, results need not be parsed twice. */
 const beginsAsFleet = /^[^[]{0,200}"kind":\s*"fleet"/;
@@ -68,7 +47,7 @@ export async function savedFleet(
 /** Prints and writes a fleet's report; returns its exit code. */
 export async function deliverFleet(
   document: FleetDocument,
-  outputs: FleetOutputs,
+  outputs: Destinations<FormatOf<"fleet">>,
   flags: FleetReportFlags,
 ): Promise<ExitCode> {
   const formats = [outputs.format, ...outputs.files.map(({ format }) => format)];

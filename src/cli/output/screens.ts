@@ -32,13 +32,15 @@ function streamScreen(
   colours: { level: number } | false,
   flags: DisplayFlags,
 ): Screen {
+  const { ascii, plain = false, ids = false, verbose = true } = flags;
   return {
-    ...outputScreen(flags),
-    // Rows for awk must be complete.
-    isVerbose: flags.verbose !== false || flags.plain === true,
     columns: columnsOf(stream, usualColumns),
     chalk: new Chalk({ level: colourLevel(colours, flags) }),
-    isAscii: flags.ascii || !showsUnicode(process.env),
+    isAscii: ascii || !showsUnicode(process.env),
+    isPlain: plain,
+    showsIds: ids,
+    // Rows for awk must be complete.
+    isVerbose: verbose || plain,
   };
 }
 

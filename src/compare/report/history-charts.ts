@@ -1,5 +1,5 @@
 import { scaleUtc } from "d3-scale";
-import type { Axis, ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import type { Axis, ChartPoint, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
 import { extremesOf } from "../../draw/chart/chart-frame.js";
 import { formatChangeTick } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
@@ -118,7 +118,7 @@ function describe(course: Course, checks: number): string {
 }
 
 /** Lines between the last check before a step and the first one after it. */
-function stepRules(course: Course, dateOf: (check: number) => number): Rule[] {
+function stepRules(course: Course, dateOf: (check: number) => number): RuleLine[] {
   const { steps, endStep } = course;
   const end = endStep === null ? [] : [{ ...endStep, before: endStep.first - 1, after: endStep.first }];
   return [...steps, ...end].map(({ before, after, change, differences }) => {

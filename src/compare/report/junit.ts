@@ -8,7 +8,7 @@ import { describeOutcome } from "./outcome.js";
 /** Why a test did not pass; null if it did. */
 type Result = { kind: "failure" | "error" | "skipped"; type: string; message: string } | null;
 
-interface Test {
+interface TestCase {
   className: string;
   name: string;
   result: Result;
@@ -42,7 +42,7 @@ export function junitReport(
 }
 
 /** Fails if no single cell does. It is in every report, so that its history has no gaps. */
-function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: readonly Test[]): Test {
+function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: readonly TestCase[]): TestCase {
   const { outcome, notes, unfinished = [], linkLosses } = comparison;
   const message = describeOutcome(comparison, nameOf);
   const isOfNoCell =
@@ -76,7 +76,7 @@ function cellTest(
   cell: CellComparison,
   comparison: Comparison,
   { nameOf, failures }: { nameOf: NameOfCompared; failures: readonly Failure[] },
-): Test {
+): TestCase {
   const pattern = failures.find(({ cells }) => cells.length > 1 && cells.includes(cell));
   const figures = `${describeFigures(cell)}${pattern === undefined ? "" : `; one of: ${pattern.text}`}`;
   return {
@@ -117,7 +117,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures
 }
 
 /** Some readers need a time; some show a result's text in place of its message. */
-function testElement({ className, name, result, output, seconds }: Test): XmlElement {
+function testElement({ className, name, result, output, seconds }: TestCase): XmlElement {
   const said =
     result === null
       ? element("system-out", {}, output)

@@ -34,7 +34,7 @@ const labels = ["device", "direction", "kind"] as const;
 const scales = ["sizeBytes", "workers"] as const;
 
 /** The values that a description allows in each part of a place. */
-interface Box {
+interface AllowedValues {
   device: readonly string[];
   direction: readonly string[];
   kind: readonly string[];
@@ -76,7 +76,7 @@ function asOpen<Cell>(one: PlacedCell<Cell>): PlacedCell<Cell> {
   return { ...one, state: "open" };
 }
 
-function boxAround(places: readonly Place[]): Box {
+function boxAround(places: readonly Place[]): AllowedValues {
   const valuesOf = <Key extends keyof Place>(key: Key) => [...new Set(places.map((place) => place[key]))];
   const inOrder = (values: number[]) => values.sort((a, b) => a - b);
   return {
@@ -88,14 +88,18 @@ function boxAround(places: readonly Place[]): Box {
   };
 }
 
-function isIn(place: Place, box: Box): boolean {
+function isIn(place: Place, box: AllowedValues): boolean {
   return (
     labels.every((key) => box[key].includes(place[key])) &&
     scales.every((key) => box[key].includes(place[key]))
   );
 }
 
-function grown<Cell>(start: Box, everything: Box, cells: readonly PlacedCell<Cell>[]): Box {
+function grown<Cell>(
+  start: AllowedValues,
+  everything: AllowedValues,
+  cells: readonly PlacedCell<Cell>[],
+): AllowedValues {
   let box = start;
   for (;;) {
     const outside = cells.filter(({ place }) => !isIn(place, box));
@@ -113,7 +117,7 @@ function grown<Cell>(start: Box, everything: Box, cells: readonly PlacedCell<Cel
 }
 
 /** The boxes with one part of a place extended: one more label or all of them, or a wider range. */
-function growths(box: Box, everything: Box): Box[] {
+function growths(box: AllowedValues, everything: AllowedValues): AllowedValues[] {
   const byLabel = labels.flatMap((key) => {
     const others = everything[key].filter((label) => !box[key].includes(label));
     const wider = others.map((label) => [...box[key], label]);
@@ -138,9 +142,12 @@ function growths(box: Box, everything: Box): Box[] {
 /** Most labels that are listed if they are all there are. */
 const mostListed = 3;
 
-function describe<Cell>(box: Box, cells: readonly PlacedCell<Cell>[]): string {
+function describe<Cell>(box: AllowedValues, cells: readonly PlacedCell<Cell>[]): string {
   /** The values of cells that match the box in all other parts. */
-  const present = <Key extends keyof Box>(key: Key, all: Box[Key]): Box[Key] => {
+  const present = <Key extends keyof AllowedValues>(
+    key: Key,
+    all: AllowedValues[Key],
+  ): AllowedValues[Key] => {
     const free = { ...box, [key]: all };
     return boxAround(cells.map(({ place }) => place).filter((place) => isIn(place, free)))[key];
   };

@@ -1,6 +1,6 @@
 import { type SymbolType, symbol } from "d3-shape";
 import { wrap } from "../terminal/terminal-text.js";
-import type { Rule } from "./chart.js";
+import type { RuleLine } from "./chart.js";
 import { chartWidth, type Frame, lineHeight, textPixels } from "./chart-frame.js";
 import { curveStyle, styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -116,7 +116,7 @@ export function legendOf(entries: readonly LegendEntry[]): Drawing {
 const mostLabelRows = 6;
 
 /** The height of the labels of upright rules above the frame. */
-export function ruleLabelHeight(rules: readonly Rule[]): number {
+export function ruleLabelHeight(rules: readonly RuleLine[]): number {
   return lineHeight * Math.min(mostLabelRows, rules.filter(({ axis }) => axis === "x").length);
 }
 
@@ -128,7 +128,7 @@ interface DrawnRule {
 }
 
 /** Lines across the chart, with their labels. */
-export function drawRules(frame: Frame, rules: readonly Rule[]): DrawnRule[] {
+export function drawRules(frame: Frame, rules: readonly RuleLine[]): DrawnRule[] {
   const upright = rules.filter(({ axis }) => axis === "x").sort((a, b) => a.value - b.value);
   const firstRow = frame.top - ruleLabelHeight(rules) + lineHeight / 2;
   return rules.map((rule) => {
@@ -140,7 +140,7 @@ export function drawRules(frame: Frame, rules: readonly Rule[]): DrawnRule[] {
 /** Pixels between a line and its label. */
 const ruleGap = 5;
 
-function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
+function levelRule(frame: Frame, { value, label }: RuleLine): DrawnRule {
   const { left, right } = frame;
   const y = frame.y(value);
   return {
@@ -150,7 +150,7 @@ function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
 }
 
 /** The label is to the right of its line, or to the left if only that has room; hovering shows what is cut off. */
-function uprightRule(frame: Frame, { value, label }: Rule, y: number): DrawnRule {
+function uprightRule(frame: Frame, { value, label }: RuleLine, y: number): DrawnRule {
   const x = frame.x(value);
   const most = Math.floor(chartWidth / textPixels("x"));
   const shown = label.length <= most ? label : `${label.slice(0, most - 1)}…`;

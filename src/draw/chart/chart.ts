@@ -22,7 +22,7 @@ export interface CurveChart extends ChartText {
   x: Axis;
   y: Axis;
   curves: readonly Curve[];
-  rules: readonly Rule[];
+  rules: readonly RuleLine[];
 }
 
 /** Relative changes, one row each, in the given order. */
@@ -145,7 +145,7 @@ export interface StripChart extends ChartText {
   dotsName: string;
   marksName: string;
   /** Lines across all rows: the value that dots are compared with, and the threshold for outliers. */
-  rules: readonly Rule[];
+  rules: readonly RuleLine[];
 }
 
 /** A row of dots, in the units of the axis. */
@@ -167,7 +167,7 @@ export interface StripMark {
 }
 
 /** A line across the whole chart, such as the link's limit. */
-export interface Rule {
+export interface RuleLine {
   /** The axis of the value: a rule of y is horizontal. */
   axis: "x" | "y";
   value: number;

@@ -9,12 +9,13 @@ import type { Chapter } from "./chapter.js";
  * One document of a page: its answer with the main table, its pictures, its details and tables, and its environment. It
  * always has the same number of parts, even empty ones, so that those of neighbouring documents line up.
  */
-export function chapterSection(chapter: Chapter, { id, number, isWhole }: Place): Markup {
+export function chapterSection(chapter: Chapter, { id, number, isWhole }: SectionPlace): Markup {
   const { report, charts, file } = chapter;
   const { blocks } = report;
   const numbered = (text: string) => (number === undefined ? text : `${number}. ${text}`);
   const main = mainTables(blocks);
-  const ofPart = (part: Part) => blocks.filter((block) => partOf(block) === part && !main.whole.has(block));
+  const ofPart = (part: ChapterPart) =>
+    blocks.filter((block) => partOf(block) === part && !main.whole.has(block));
   const tables = ofPart("tables");
   const figures = (isFolded: boolean) =>
     charts.filter((chart) => (chart.isFolded ?? false) === isFolded).map((chart) => chartFigure(chart, id));
@@ -59,7 +60,7 @@ export function titleOf({ file, report }: Chapter): string {
 }
 
 /** The place of a document on its page. */
-interface Place {
+interface SectionPlace {
   id: string;
   /** Number among several documents; absent for a single one. */
   number?: number;
@@ -100,9 +101,9 @@ function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: R
   };
 }
 
-type Part = "first" | "findings" | "details" | "tables" | "environment";
+type ChapterPart = "first" | "findings" | "details" | "tables" | "environment";
 
-function partOf(block: Block): Part {
+function partOf(block: Block): ChapterPart {
   switch (block.type) {
     case "alert":
     case "answer":

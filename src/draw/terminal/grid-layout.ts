@@ -33,17 +33,17 @@ export interface PlacedStrip {
   width: number;
 }
 
-interface Step {
+interface LayoutStep {
   gap: number;
   wraps: boolean;
   notesBelow: boolean;
 }
 
-const narrow: Step = { gap: 2, wraps: false, notesBelow: false };
+const narrow: LayoutStep = { gap: 2, wraps: false, notesBelow: false };
 
 /** From the most to the least readable. */
-const steps: readonly Step[] = [{ ...narrow, gap: 3 }, narrow, { ...narrow, wraps: true }];
-const lastStep: Step = { ...narrow, wraps: true, notesBelow: true };
+const steps: readonly LayoutStep[] = [{ ...narrow, gap: 3 }, narrow, { ...narrow, wraps: true }];
+const lastStep: LayoutStep = { ...narrow, wraps: true, notesBelow: true };
 
 /**
  * The first of these layouts that fits into `width`: narrower gaps; words on two lines in few rows; the same with fewer
@@ -76,7 +76,7 @@ export function fitGrid(strips: readonly Strip[], labels: number, width: number)
 /** Largest share of rows with two lines before a column is dropped. */
 const mostLongRows = 0.25;
 
-function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[], step: Step): boolean {
+function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[], step: LayoutStep): boolean {
   const rows = strips[0]?.entries ?? [];
   const isLong = (row: number) =>
     placed.some(({ index, width }) => {
@@ -96,7 +96,7 @@ export function widthWithGaps(strips: readonly Strip[]): number {
 function place(
   strips: readonly Strip[],
   indices: readonly number[],
-  step: Step,
+  step: LayoutStep,
   width: number,
 ): PlacedStrip[] | null {
   const placed = indices.map((index) => ({ index, width: widthOf(strips[index]!, step) }));
@@ -120,7 +120,7 @@ function inParts(
   strips: readonly Strip[],
   kept: readonly number[],
   labels: number,
-  step: Step,
+  step: LayoutStep,
   width: number,
 ): PlacedStrip[][] | null {
   const names = kept.filter((index) => index < labels);
@@ -156,7 +156,7 @@ function grouped(strips: readonly Strip[], indices: readonly number[]): number[]
   return groups;
 }
 
-function widthOf({ column, entries }: Strip, { notesBelow }: Step): number {
+function widthOf({ column, entries }: Strip, { notesBelow }: LayoutStep): number {
   const widths = entries.map(({ text, note }) => {
     const [ofText, ofNote] = [visibleWidth(text), visibleWidth(note)];
     return ofNote === 0 ? ofText : notesBelow ? Math.max(ofText, ofNote) : ofText + 1 + ofNote;

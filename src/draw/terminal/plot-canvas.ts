@@ -7,7 +7,7 @@
 export type Paint = (text: string) => string;
 
 /** A place on the canvas in cells from its upper left corner: (0.5, 0.5) is the middle of the first cell. */
-export interface Place {
+export interface CanvasPlace {
   column: number;
   row: number;
 }
@@ -37,7 +37,7 @@ interface Sign {
 }
 
 /** A cell shows its mark, or else its dots, or else its ground. */
-interface Cell {
+interface CanvasCell {
   ground: Sign;
   dots: number;
   paint: Paint;
@@ -51,7 +51,7 @@ const nearby = [0, 1, -1, 2, -2];
 
 /** A rectangle of characters; marks cover lines, and later marks cover earlier ones. */
 export class PlotCanvas {
-  readonly #cells: Cell[][];
+  readonly #cells: CanvasCell[][];
   readonly #signs: DotSigns;
 
   /** `columns` and `rows` in characters; uses ASCII or braille patterns. */
@@ -71,7 +71,7 @@ export class PlotCanvas {
   }
 
   /** A straight line; a dashed one leaves out every second cell. */
-  line(from: Place, to: Place, paint: Paint, isDashed = false): void {
+  line(from: CanvasPlace, to: CanvasPlace, paint: Paint, isDashed = false): void {
     const { across, down } = this.#signs;
     const [x, y] = [from.column * across, from.row * down];
     const [width, height] = [to.column * across - x, to.row * down - y];
@@ -89,7 +89,7 @@ export class PlotCanvas {
   }
 
   /** A sign in the cell of that place, or next to it if another mark is there. */
-  mark({ column, row }: Place, text: string, paint: Paint): void {
+  mark({ column, row }: CanvasPlace, text: string, paint: Paint): void {
     const cells = this.#cells[Math.floor(row)] ?? [];
     const near = nearby.flatMap((right) => cells[Math.floor(column) + right] ?? []);
     const cell = near.find(({ mark }) => mark === null) ?? near[0];

@@ -1,8 +1,8 @@
-import type { Axis, Curve, CurveChart, Rule } from "../chart/chart.js";
+import type { Axis, Curve, CurveChart, RuleLine } from "../chart/chart.js";
 import { scaleOf, ticksOf } from "../chart/chart-frame.js";
 import { asciiText } from "../printable-text.js";
 import type { Screen } from "../screen.js";
-import { type Paint, type Place, PlotCanvas } from "./plot-canvas.js";
+import { type CanvasPlace, type Paint, PlotCanvas } from "./plot-canvas.js";
 import { indent } from "./terminal-grid.js";
 import { paragraph, visibleWidth, wrap } from "./terminal-text.js";
 
@@ -133,7 +133,7 @@ function drawable(chart: CurveChart): CurveChart {
 }
 
 /** The layout of a chart, in cells of its canvas. */
-interface Layout {
+interface PlotLayout {
   columns: number;
   rows: number;
   columnOf: (x: number) => number;
@@ -146,7 +146,7 @@ interface Layout {
   nameColumns: number;
 }
 
-function layOut({ x, y, curves, rules }: CurveChart, width: number): Layout | null {
+function layOut({ x, y, curves, rules }: CurveChart, width: number): PlotLayout | null {
   const points = curves.flatMap((curve) => curve.points);
   const ruled = (axis: "x" | "y") => rules.flatMap((rule) => (rule.axis === axis ? [rule.value] : []));
   if (points.length === 0) return null;
@@ -171,7 +171,7 @@ function namesBelow(
   ticks: readonly number[],
   columnOf: (x: number) => number,
   columns: number,
-): Layout["xNames"] {
+): PlotLayout["xNames"] {
   const names: { column: number; name: string; left: number }[] = [];
   let free = 0;
   for (const tick of ticks) {
@@ -192,14 +192,14 @@ function rowsFor(ticks: readonly number[], domain: readonly number[]): number {
   return 1 + (isEven && linesEach > 0 ? linesEach * (ticks.length - 1) : usualLines);
 }
 
-function drawRule(canvas: PlotCanvas, layout: Layout, { axis, value }: Rule, paint: Paint): void {
+function drawRule(canvas: PlotCanvas, layout: PlotLayout, { axis, value }: RuleLine, paint: Paint): void {
   const { columns, rows } = layout;
   const [column, row] = [layout.columnOf(value), layout.rowOf(value)];
   if (axis === "y") canvas.line({ column: 0, row }, { column: columns, row }, paint, true);
   else canvas.line({ column, row: 0 }, { column, row: rows }, paint, true);
 }
 
-function drawLine(canvas: PlotCanvas, layout: Layout, curve: Curve, screen: Screen): void {
+function drawLine(canvas: PlotCanvas, layout: PlotLayout, curve: Curve, screen: Screen): void {
   if (!curve.isJoined) return;
   const places = placesOf(curve, layout);
   const paint = paintOf(curve, screen);
@@ -210,7 +210,13 @@ function drawLine(canvas: PlotCanvas, layout: Layout, curve: Curve, screen: Scre
 }
 
 /** `phase`: distance of a dense curve's first mark from its left end, from 0 to 1. */
-function drawMarks(canvas: PlotCanvas, layout: Layout, curve: Curve, phase: number, screen: Screen): void {
+function drawMarks(
+  canvas: PlotCanvas,
+  layout: PlotLayout,
+  curve: Curve,
+  phase: number,
+  screen: Screen,
+): void {
   if (curve.hasNoMarks) return;
   const places = placesOf(curve, layout);
   const [first, last] = [places[0]!.column, places.at(-1)!.column];
@@ -225,13 +231,13 @@ function drawMarks(canvas: PlotCanvas, layout: Layout, curve: Curve, phase: numb
 }
 
 /** The place and look of a point. */
-interface PointPlace extends Place {
+interface PointPlace extends CanvasPlace {
   isOpen: boolean;
   isApart: boolean;
 }
 
 /** From left to right. */
-function placesOf({ points }: Curve, { columnOf, rowOf }: Layout): PointPlace[] {
+function placesOf({ points }: Curve, { columnOf, rowOf }: PlotLayout): PointPlace[] {
   return points
     .map(({ x, y, isOpen = false, isApart = false }) => ({
       ...{ column: columnOf(x), row: rowOf(y) },
@@ -296,7 +302,7 @@ function legend({ curves, rules }: CurveChart, screen: Screen, prefix: string): 
 }
 
 /** The names of the ticks, and below them the name of the axis. */
-function belowAxis({ columns, xNames }: Layout, { label }: Axis): string[] {
+function belowAxis({ columns, xNames }: PlotLayout, { label }: Axis): string[] {
   const names = xNames.reduce((line, { name, left }) => line.padEnd(left) + name, "");
   return [names, " ".repeat(Math.max(0, Math.floor((columns - label.length) / 2))) + label];
 }

@@ -1,7 +1,7 @@
 import type { MeasuredFigure } from "../explanation.js";
 import type { Conclusion, Question } from "../question.js";
 import { durationText, figureText, isAtLeast, type Known, medianFigure, verdictOf } from "../run-figures.js";
-import type { Experiments } from "../torch/program-messages.js";
+import type { TorchExperiments } from "../torch/program-messages.js";
 import { answerWithTorch, gpuHint, noGpu } from "../torch/torch-answer.js";
 
 const options = { rows: 10_000, columns: 256, batch: 128, rounds: 25 };
@@ -14,7 +14,7 @@ const worthwhile = 0.02;
  * null if they were.
  */
 export function concludeLoaderPinMemory(
-  { batches, pinned, unpinned, uncopied }: Experiments["loader"]["figures"],
+  { batches, pinned, unpinned, uncopied }: TorchExperiments["loader"]["figures"],
   gpuMissing: string | null,
 ): Conclusion {
   const making = medianFigure("an epoch without copying", "ns", uncopied);

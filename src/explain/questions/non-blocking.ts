@@ -2,7 +2,7 @@ import { formatSize, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
 import type { Conclusion, Question } from "../question.js";
 import { figureText, isAtLeast, type Known, medianFigure, not, verdictOf } from "../run-figures.js";
-import type { Experiments } from "../torch/program-messages.js";
+import type { TorchExperiments } from "../torch/program-messages.js";
 import { answerOnGpu } from "../torch/torch-answer.js";
 
 const options = { bytes: 64 * MiB, rounds: 15 };
@@ -15,7 +15,7 @@ const inTurn = 0.2;
 const waiting = 0.5;
 
 /** The verdict from the times of copies, of a computation, and of both together. */
-export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]): Conclusion {
+export function concludeNonBlocking(overlap: TorchExperiments["overlap"]["figures"]): Conclusion {
   const { compute, pinnedCopy, pageableCopy } = overlap;
   const time = (name: string, timesNs: readonly number[]) => medianFigure(name, "ns", timesNs);
   // Shares within each round, whose parts ran one after the other.
@@ -68,14 +68,14 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
     };
   }
 
-  function way(name: string, copyNs: readonly number[], bothNs: readonly number[]): Way {
+  function way(name: string, copyNs: readonly number[], bothNs: readonly number[]): CopyWay {
     const hiding = hidden(name, copyNs, bothNs);
     return { name, both: time(`${name}: both`, bothNs), hiding, overlaps: isAtLeast(hiding, overlapping) };
   }
 }
 
 /** A copy and a computation together. */
-interface Way {
+interface CopyWay {
   name: string;
   both: MeasuredFigure;
   hiding: MeasuredFigure;
@@ -93,7 +93,7 @@ function callSentence(
     : `${subject} returns after ${times}: it waits for most of the copy`;
 }
 
-function howItRuns({ overlaps, hiding }: Way): string {
+function howItRuns({ overlaps, hiding }: CopyWay): string {
   if (overlaps === null) return "the intervals leave open whether they overlap";
   const hidden = `with ${figureText(hiding)} of the shorter one hidden`;
   if (overlaps) return `they overlap, ${hidden}`;

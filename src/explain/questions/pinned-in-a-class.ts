@@ -10,7 +10,7 @@ import {
   ratioFigure,
   verdictOf,
 } from "../run-figures.js";
-import type { Experiments } from "../torch/program-messages.js";
+import type { TorchExperiments } from "../torch/program-messages.js";
 import { answerOnGpu } from "../torch/torch-answer.js";
 
 /** In another process, single pageable copies vary by a half, so many rounds are needed. */
@@ -32,7 +32,7 @@ function isSpeedUpLost(was: MeasuredFigure, is: MeasuredFigure): Known {
 }
 
 /** The verdict from the times of copies before and after a tensor was sent to another process. */
-export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Conclusion {
+export function concludePinnedInAClass(sent: TorchExperiments["sent"]["figures"]): Conclusion {
   const rates = (name: string, timesNs: readonly number[]) =>
     medianFigure(
       name,
@@ -75,7 +75,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
 }
 
 /** The cause according to is_pinned(): certain if registering the memory restores the speed-up. */
-function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtBack: Known): string {
+function causeOf(sent: TorchExperiments["sent"]["figures"], isLost: Known, isBroughtBack: Known): string {
   const { isPinnedInChild, isPinnedInObject, isPinnedBefore, isPinnedAfter } = sent;
   if (!isPinnedBefore) return "is_pinned() is False even before it is sent: pinning it had no effect.";
   if (isPinnedInChild && isPinnedInObject) {
@@ -95,7 +95,7 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtB
 }
 
 function registering(
-  { registerRefused, isPinnedRegistered }: Experiments["sent"]["figures"],
+  { registerRefused, isPinnedRegistered }: TorchExperiments["sent"]["figures"],
   registered: MeasuredFigure | null,
   rise: MeasuredFigure | null,
 ): string {

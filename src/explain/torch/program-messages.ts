@@ -15,11 +15,15 @@ import {
 export type ProgramCommand =
   | { type: "open"; device: number }
   | {
-      [Name in ExperimentName]: { type: "measure"; experiment: Name; options: Experiments[Name]["options"] };
+      [Name in ExperimentName]: {
+        type: "measure";
+        experiment: Name;
+        options: TorchExperiments[Name]["options"];
+      };
     }[ExperimentName];
 
 /** The results of the experiments in `program/pinbench_explain/`. All times are in ns, one per round. */
-export interface Experiments {
+export interface TorchExperiments {
   sent: {
     options: { bytes: number; rounds: number };
     figures: {
@@ -81,7 +85,7 @@ export interface Experiments {
 }
 
 /** An experiment's name is that of its module. */
-export type ExperimentName = keyof Experiments;
+export type ExperimentName = keyof TorchExperiments;
 
 /** Facts on the torch in use. */
 export interface TorchFacts {
@@ -99,14 +103,14 @@ export type ProgramMessage =
   | ({ type: "ready" } & TorchFacts)
   /** There is no suitable torch: a sentence. */
   | { type: "refused"; message: string; hint: string | null }
-  | { type: "figures"; experiment: ExperimentName; figures: Experiments[ExperimentName]["figures"] }
+  | { type: "figures"; experiment: ExperimentName; figures: TorchExperiments[ExperimentName]["figures"] }
   /** Why an experiment has no figures, as a clause; "unavailable" if the machine lacks something. */
   | { type: "failed"; kind: "unavailable" | "measurement"; message: string; hint: string | null };
 
 const isTimes = listOf(isNumber);
 
 const figureShapes: {
-  readonly [Name in ExperimentName]: Record<keyof Experiments[Name]["figures"], typeof isNumber>;
+  readonly [Name in ExperimentName]: Record<keyof TorchExperiments[Name]["figures"], typeof isNumber>;
 } = {
   sent: {
     bytes: isCount,

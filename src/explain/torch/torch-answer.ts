@@ -1,7 +1,7 @@
 import { PinbenchError } from "../../errors.js";
 import type { QuestionName } from "../../settings/choices.js";
 import { type Answer, type Conclusion, explainCommand, type Tools } from "../question.js";
-import type { ExperimentName, Experiments } from "./program-messages.js";
+import type { ExperimentName, TorchExperiments } from "./program-messages.js";
 
 /** The conclusion from `conclude`; without a suitable torch it is inconclusive, with the reason. */
 export async function answerWithTorch(
@@ -34,8 +34,8 @@ export function answerOnGpu<Name extends ExperimentName>(
   name: QuestionName,
   tools: Tools,
   experiment: Name,
-  options: Experiments[Name]["options"],
-  conclude: (figures: Experiments[Name]["figures"]) => Conclusion,
+  options: TorchExperiments[Name]["options"],
+  conclude: (figures: TorchExperiments[Name]["figures"]) => Conclusion,
 ): Promise<Answer> {
   return answerWithTorch(name, tools, async () => {
     const { gpuMissing } = await tools.torch.facts(tools.signal);

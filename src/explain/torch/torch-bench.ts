@@ -5,10 +5,10 @@ import { describeExit } from "../../tune/torch/torch-failures.js";
 import { cannotBeStarted, pythonHint } from "../../tune/torch/torch-probe.js";
 import {
   type ExperimentName,
-  type Experiments,
   type ProgramCommand,
   type ProgramMessage,
   readProgramMessage,
+  type TorchExperiments,
   type TorchFacts,
 } from "./program-messages.js";
 
@@ -52,15 +52,15 @@ export class TorchBench {
    */
   async measure<Name extends ExperimentName>(
     experiment: Name,
-    options: Experiments[Name]["options"],
+    options: TorchExperiments[Name]["options"],
     signal: AbortSignal,
-  ): Promise<Experiments[Name]["figures"]> {
+  ): Promise<TorchExperiments[Name]["figures"]> {
     const { process } = await this.#ready(signal);
     const said = await this.#said(process, signal, () =>
       process.send({ type: "measure", experiment, options } as ProgramCommand),
     );
     if (said.type === "figures" && said.experiment === experiment) {
-      return said.figures as Experiments[Name]["figures"];
+      return said.figures as TorchExperiments[Name]["figures"];
     }
     const { kind, message, hint } =
       said.type === "failed"

@@ -47,10 +47,10 @@ export function blockFindings(cells: readonly CellResult[], terms: Terms): Varia
 /** The rates of each way for blocks of one size. */
 interface RatedBlocks {
   bytes: number;
-  rates: RatedWay[];
+  rates: RatedCell[];
 }
 
-interface RatedWay {
+interface RatedCell {
   cell: CellResult;
   rate: IntervalEstimate;
 }
@@ -67,7 +67,7 @@ function blocksOf(
   return sizes.map((bytes) => {
     const ofBlock = own.filter(({ blockBytes }) => blockBytes === bytes);
     const sizeBytes = Math.max(...ofBlock.map((cell) => cell.sizeBytes));
-    const rates = ofBlock.flatMap((cell): RatedWay[] => {
+    const rates = ofBlock.flatMap((cell): RatedCell[] => {
       const rate = cell.sizeBytes === sizeBytes ? rateOf(cell, terms.aloneOf(cell)) : null;
       return rate === null ? [] : [{ cell, rate }];
     });
@@ -86,7 +86,7 @@ function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstima
 const multiprocessorsOf = (cell: CellResult) => blockWayOf(cell)?.multiprocessors ?? null;
 
 /** A way with all that the device has. */
-function isWhole({ cell }: RatedWay): boolean {
+function isWhole({ cell }: RatedCell): boolean {
   return multiprocessorsOf(cell) === null;
 }
 
@@ -163,7 +163,7 @@ function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms
   const loop = ways.find(({ cell }) => cell.blockWay === "loop");
   if (smallest === undefined || best === undefined || loop === undefined || others.length === 0) return null;
   const size = formatSize(smallest.bytes);
-  const order = (one: RatedWay) => compareIntervals(best.rate, one.rate, equalWidth);
+  const order = (one: RatedCell) => compareIntervals(best.rate, one.rate, equalWidth);
   if (order(loop) !== "above") return `no way is faster than a loop for certain at ${size}`;
   const fastest = [best, ...others.filter((one) => order(one) !== "above")];
   const names = fastest.map(({ cell }) => wayName[cell.blockWay!]).join(" or ");

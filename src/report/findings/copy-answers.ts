@@ -55,7 +55,7 @@ export function answeredShare(document: ResultDocument, direction: OneWay): stri
   return found ? formatShare(found.share.median) : null;
 }
 
-function termsOf(document: ResultDocument): Terms | null {
+function termsOf(document: ResultDocument): AnswerTerms | null {
   const cells = comparableCells(document);
   const [first] = cells;
   if (first === undefined) return null;
@@ -63,7 +63,7 @@ function termsOf(document: ResultDocument): Terms | null {
   return { document, cells, kind, device: first.device, width: equalWidth(document) };
 }
 
-interface Terms {
+interface AnswerTerms {
   document: ResultDocument;
   cells: readonly CellResult[];
   kind: WorkerKind;
@@ -110,7 +110,7 @@ interface DirectionPairs {
 }
 
 /** How much faster pinned memory is than pageable, at the largest conclusive size, and when pinning pays off. */
-function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[] {
+function pinningGain({ document, cells, kind, device, width }: AnswerTerms): Sentence[] {
   const ways = oneWay.flatMap((direction): DirectionPairs[] => {
     const pairs = pairUp(observe(cells, direction, "throughput", kind), "pinned", "pageable", width);
     const main = pairs.findLast(({ order }) => order !== "open");
@@ -266,7 +266,7 @@ function limits(known: readonly unknown[], { pinning }: ColdStart): string {
 }
 
 /** The share of the link that the fastest pinned copies of each direction reach, if pageable ones were measured too. */
-function linkShares({ document, cells, kind, device }: Terms) {
+function linkShares({ document, cells, kind, device }: AnswerTerms) {
   const limitGBps = document.devices.find(({ ordinal }) => ordinal === device)?.linkLimitGBps ?? null;
   if (limitGBps === null) return [];
   return oneWay.flatMap((direction) => {
@@ -279,7 +279,7 @@ function linkShares({ document, cells, kind, device }: Terms) {
   });
 }
 
-function linkShare(terms: Terms): Sentence[] {
+function linkShare(terms: AnswerTerms): Sentence[] {
   const shares = linkShares(terms);
   const [first, second] = shares;
   if (first === undefined) return [];
@@ -315,7 +315,7 @@ function telling(observations: readonly Observation[]): Observation[] {
 }
 
 /** The rate of the fastest kind, if pinned and pageable memory cannot be compared. */
-function plainRates({ document, cells, kind, device }: Terms): Sentence[] {
+function plainRates({ document, cells, kind, device }: AnswerTerms): Sentence[] {
   const limitGBps = document.devices.find(({ ordinal }) => ordinal === device)?.linkLimitGBps ?? null;
   const all = [...oneWay, "bidir", "d2d"] as const;
   const parts = all.flatMap((direction) => {
@@ -351,7 +351,7 @@ function plainRates({ document, cells, kind, device }: Terms): Sentence[] {
 }
 
 /** How long a small copy takes, at the smallest size. */
-function latencies({ cells, kind, width }: Terms): Sentence[] {
+function latencies({ cells, kind, width }: AnswerTerms): Sentence[] {
   const ways = oneWay.flatMap((direction) => {
     const observed = observe(cells, direction, "latency", kind);
     const [pair] = pairUp(observed, "pinned", "pageable", width);

@@ -220,13 +220,13 @@ export interface VariantFinding {
 }
 
 /** The lines on one question, and the most important one. */
-export interface Question {
+export interface QuestionFindings {
   lines: readonly VariantFinding[];
   main: VariantFinding | undefined;
 }
 
 /** The question with these lines, the most important first. */
-export function firstOf(lines: readonly VariantFinding[]): Question {
+export function firstOf(lines: readonly VariantFinding[]): QuestionFindings {
   return { lines, main: lines[0] };
 }
 

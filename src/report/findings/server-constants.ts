@@ -7,7 +7,10 @@ import { formatSize, KiB } from "../../settings/units.js";
  */
 
 /** The choice for a direction: a kernel below a block size, or one way at every size. */
-type Choice = { fromBytes: number; leastCount: number; multiprocessors: number | null } | "kernel" | "direct";
+type WayChoice =
+  | { fromBytes: number; leastCount: number; multiprocessors: number | null }
+  | "kernel"
+  | "direct";
 
 /**
  * Lines to paste for servers that choose between a kernel and copies by block size; null if nothing is certain. They
@@ -30,7 +33,7 @@ export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCut
 }
 
 /** For the most blocks with a cut-off; null if unknown. */
-function choiceOf(columns: readonly BlockCutoffs[]): Choice | null {
+function choiceOf(columns: readonly BlockCutoffs[]): WayChoice | null {
   const changes = columns.flatMap(({ blockCount, cutoffs }) => {
     const cutoff = cutoffs.find(({ below, above }) => below.way === "kernel" && isDirect(above.way));
     return cutoff === undefined ? [] : [{ blockCount, cutoff }];
@@ -52,7 +55,7 @@ function isDirect(way: BlockCutoffs["sizes"][number]["fastest"]["way"]): boolean
 
 const largest = latticeBytes.at(-1)!;
 
-function vllmLines(choice: Choice): string[] {
+function vllmLines(choice: WayChoice): string[] {
   const head = "# vLLM, kv_offload/cpu/swap_blocks_triton.py (H2D)";
   if (choice === "direct") return [head, "THRESHOLD_BYTES = 0"];
   if (choice === "kernel") return [head, `THRESHOLD_BYTES = ${largest / KiB} * 1024  # at least`];
@@ -65,14 +68,14 @@ function vllmLines(choice: Choice): string[] {
   ];
 }
 
-function sglangLines(choice: Choice): string[] {
+function sglangLines(choice: WayChoice): string[] {
   const flag = (backend: "kernel" | "direct") => `--hicache-io-backend ${backend}`;
   if (typeof choice === "string") return ["# SGLang", flag(choice)];
   const size = formatSize(choice.fromBytes);
   return [`# SGLang, for blocks below ${size}; from there on: ${flag("direct")}`, flag("kernel")];
 }
 
-function lmcacheLines(choice: Choice): string[] {
+function lmcacheLines(choice: WayChoice): string[] {
   const mode = (name: string) => `--transfer-copy-mode ${name}`;
   if (typeof choice === "string") return ["# LMCache", mode(choice)];
   return ["# LMCache", `${mode("auto")} --direct-copy-min-block-bytes ${choice.fromBytes}`];

@@ -22,7 +22,7 @@ import {
 import {
   firstOf,
   joinDirections,
-  type Question,
+  type QuestionFindings,
   ratioRange,
   shareRange,
   type Terms,
@@ -43,7 +43,7 @@ export function variantFindings(document: ResultDocument, equalWidth: number): V
   return questionsOf(document, equalWidth).flatMap(({ lines }) => lines);
 }
 
-function questionsOf(document: ResultDocument, equalWidth: number): Question[] {
+function questionsOf(document: ResultDocument, equalWidth: number): QuestionFindings[] {
   const measured = document.cells.filter(isEvidence);
   const evidence = measured.filter(({ mode }) => mode === "throughput");
   const byId = new Map(evidence.map((cell) => [cell.id, cell]));

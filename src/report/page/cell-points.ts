@@ -1,4 +1,4 @@
-import type { Axis, Bar, BarGroup, ChartPoint, Curve, Rule } from "../../draw/chart/chart.js";
+import type { Axis, Bar, BarGroup, ChartPoint, Curve, RuleLine } from "../../draw/chart/chart.js";
 import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
@@ -96,7 +96,7 @@ export function describeCurves(
 const mostCourses = 6;
 
 /** The meaning of lines across a chart: " A line shows the link's limit, 63.0 GB/s."; empty without any. */
-export function describeRules(rules: readonly Rule[]): string {
+export function describeRules(rules: readonly RuleLine[]): string {
   return rules.map(({ label }) => ` A line shows the ${label}.`).join("");
 }
 

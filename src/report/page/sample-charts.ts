@@ -1,5 +1,5 @@
 import { scaleLinear } from "d3-scale";
-import type { Axis, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import type { Axis, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
 import { extremesOf } from "../../draw/chart/chart-frame.js";
 import { curveStyles } from "../../draw/chart/curve-styles.js";
 import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
@@ -122,7 +122,7 @@ function curvesOf(
   });
 }
 
-function medianRule(axis: "x" | "y", values: readonly number[], unit: SampleSeries["unit"]): Rule {
+function medianRule(axis: "x" | "y", values: readonly number[], unit: SampleSeries["unit"]): RuleLine {
   const value = median(values);
   return { axis, value, label: `median ${format(value, unit)}` };
 }

@@ -1,4 +1,4 @@
-import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import type { ChartPoint, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
 import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
@@ -68,7 +68,7 @@ function plainCharts(document: ResultDocument, group: CellGroup): CurveChart[] {
 }
 
 /** A PCIe link has its limit in each direction at the same time. Copies between devices may use another link. */
-function limitRules(direction: CellResult["direction"], limitGBps: number | null): Rule[] {
+function limitRules(direction: CellResult["direction"], limitGBps: number | null): RuleLine[] {
   if (limitGBps === null || direction === "d2d" || direction === "p2p") return [];
   const [value, what] =
     direction === "bidir" ? [2 * limitGBps, "twice the link's limit"] : [limitGBps, "link's limit"];
@@ -149,7 +149,7 @@ function chartOf(
     /** All cells of the table, some of which are shown. */
     cells: readonly CellResult[];
     first: CellResult;
-    rules: readonly Rule[];
+    rules: readonly RuleLine[];
   },
 ): CurveChart[] {
   const sizes = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));

@@ -46,12 +46,12 @@ export async function openLive(options: LiveOptions): Promise<LiveProbe> {
   refuse(options.settings, "with a command", strangers);
   const job = await LiveJob.start(options.command);
   options.onStart(job);
-  const opening = new Opening(job, options);
+  const opening = new LiveOpening(job, options);
   return new LiveProbe(await opening.target);
 }
 
 /** From the start of the command to the choice of a loader. */
-class Opening {
+class LiveOpening {
   readonly target: Promise<LiveTarget>;
   readonly #startedNs = steadyNowNs();
   readonly #timer: NodeJS.Timeout;

@@ -1,4 +1,4 @@
-import type { ChartPoint, Curve, CurveChart, Rule } from "../../draw/chart/chart.js";
+import type { ChartPoint, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
 import { formatHalfWidth } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
@@ -8,7 +8,7 @@ import { memories } from "../../settings/choices.js";
 import { type RateCurve, upperBound } from "../search/rate-bounds.js";
 import { formatRate, startingOwner } from "./tuning-gain.js";
 
-type Tried = Tuning["tried"][number];
+type TriedRow = Tuning["tried"][number];
 
 /** Rates against workers; none if no setting has a rate. */
 export function rateCharts(tuning: Tuning): CurveChart[] {
@@ -56,9 +56,9 @@ function ticksOf(most: number): { ticks?: number[] } {
 }
 
 /** The user's own setting may equal another one in all that this chart shows; then only a line marks it. */
-function distinct(rated: readonly Tried[], { probe }: Tuning): Tried[] {
-  const place = ({ setting }: Tried) => `${curveName({ setting })}, ${setting.numWorkers}`;
-  const isOwn = ({ setting }: Tried) =>
+function distinct(rated: readonly TriedRow[], { probe }: Tuning): TriedRow[] {
+  const place = ({ setting }: TriedRow) => `${curveName({ setting })}, ${setting.numWorkers}`;
+  const isOwn = ({ setting }: TriedRow) =>
     probe.startingPoint !== null && settingKey(setting) === settingKey(probe.startingPoint);
   return rated.filter(
     (one) => !isOwn(one) || !rated.some((other) => other !== one && place(other) === place(one)),
@@ -66,7 +66,7 @@ function distinct(rated: readonly Tried[], { probe }: Tuning): Tried[] {
 }
 
 /** "pinned", "not pinned, prefetch 4". */
-function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<Tried, "setting">): string {
+function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<TriedRow, "setting">): string {
   const prefetch =
     prefetchFactor === null || prefetchFactor === defaultPrefetchFactor ? "" : `, prefetch ${prefetchFactor}`;
   return `${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
@@ -84,7 +84,7 @@ function intervalOf({ batchesPerSecond, low, high }: TuningScore): Pick<ChartPoi
   return isTold ? { low, high } : { low: null, high: null };
 }
 
-function pointOf({ setting, score }: Tried): ChartPoint {
+function pointOf({ setting, score }: TriedRow): ChartPoint {
   const { batchesPerSecond, isSettled } = score!;
   const { low, high } = intervalOf(score!);
   const half =
@@ -144,7 +144,7 @@ function boundsOf({ tried, skipped, method, probe }: Tuning, pinMemory: boolean,
 }
 
 /** Shortest time in which a worker made a batch; null if not timed. */
-function timedMaking(tried: readonly Tried[]): number | null {
+function timedMaking(tried: readonly TriedRow[]): number | null {
   const timed = tried.flatMap(({ setting, trials }) =>
     setting.numWorkers === 0 ? [] : trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []),
   );
@@ -174,7 +174,7 @@ function withoutRate({ tried, skipped }: Tuning): Curve[] {
 }
 
 /** The user's setting and the recommended one. */
-function rulesOf(tuning: Tuning): Rule[] {
+function rulesOf(tuning: Tuning): RuleLine[] {
   const { startingScore, recommendation } = tuning;
   const now = startingScore?.batchesPerSecond;
   return [
@@ -193,7 +193,7 @@ function rulesOf(tuning: Tuning): Rule[] {
   ];
 }
 
-function describe({ recommendation }: Tuning, rated: readonly Tried[]): string {
+function describe({ recommendation }: Tuning, rated: readonly TriedRow[]): string {
   const best = rated.reduce((a, b) => (b.score!.batchesPerSecond > a.score!.batchesPerSecond ? b : a));
   const highest = `The highest rate is ${formatRate(best.score!.batchesPerSecond)} batches/s with ${describeSetting(best.setting)}`;
   return recommendation === null

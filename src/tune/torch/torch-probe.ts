@@ -148,9 +148,9 @@ function start(python: string, environment: Record<string, string>): ProbeProces
   }
 }
 
-type Facts = MessageOf<"ready">["facts"];
+type LoaderFacts = MessageOf<"ready">["facts"];
 
-function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<Facts> {
+function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<LoaderFacts> {
   const { python, stepTime, signal } = options;
   // Measuring the device includes a step, which may take longer than all other phases.
   const timeoutNs = options.timeoutNs + (typeof stepTime === "number" ? stepTime : 0);
@@ -158,7 +158,7 @@ function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promis
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
   let abort = () => undefined as unknown;
-  const result = new Promise<Facts>((resolve, reject) => {
+  const result = new Promise<LoaderFacts>((resolve, reject) => {
     abort = () => reject(interrupted());
     signal.addEventListener("abort", abort, { once: true });
     const giveUp = () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { CurveChart, Rule } from "../../../src/draw/chart/chart.js";
+import type { CurveChart, RuleLine } from "../../../src/draw/chart/chart.js";
 import { chartWidth } from "../../../src/draw/chart/chart-frame.js";
 import { chartPicture } from "../../../src/draw/chart/draw-chart.js";
 
-const upright = (value: number, label: string): Rule => ({ axis: "x", value, label });
+const upright = (value: number, label: string): RuleLine => ({ axis: "x", value, label });
 
-function drawn(...rules: Rule[]): string {
+function drawn(...rules: RuleLine[]): string {
   const chart: CurveChart = {
     kind: "curves",
     name: "course",

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { concludeNonBlocking } from "../../../src/explain/questions/non-blocking.js";
-import type { Experiments } from "../../../src/explain/torch/program-messages.js";
+import type { TorchExperiments } from "../../../src/explain/torch/program-messages.js";
 import { timesAround } from "./times.js";
 
 const ms = (time: number, spread?: number) => timesAround(time * 1e6, spread);
 
 /** One stream makes a queue, and two let copies run beside a computation of 5 ms. */
-const usual: Experiments["overlap"]["figures"] = {
+const usual: TorchExperiments["overlap"]["figures"] = {
   bytes: 64 << 20,
   compute: ms(5),
   pinnedCopy: ms(1.2),
@@ -19,7 +19,7 @@ const usual: Experiments["overlap"]["figures"] = {
   pageableOwnStream: ms(9.6),
 };
 
-const told = (changes: Partial<Experiments["overlap"]["figures"]> = {}) => {
+const told = (changes: Partial<TorchExperiments["overlap"]["figures"]> = {}) => {
   const { verdict, parts, sentences } = concludeNonBlocking({ ...usual, ...changes });
   return { verdict, parts: parts?.map((part) => part.verdict), text: sentences.join("\n") };
 };

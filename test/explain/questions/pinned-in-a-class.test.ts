@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { concludePinnedInAClass } from "../../../src/explain/questions/pinned-in-a-class.js";
-import type { Experiments } from "../../../src/explain/torch/program-messages.js";
+import type { TorchExperiments } from "../../../src/explain/torch/program-messages.js";
 import { timesAround } from "./times.js";
 
 const bytes = 64 << 20;
@@ -8,7 +8,7 @@ const bytes = 64 << 20;
 const at = (rate: number, spread?: number) => timesAround(bytes / rate, spread);
 
 /** As an H200 has it. */
-const usual: Experiments["sent"]["figures"] = {
+const usual: TorchExperiments["sent"]["figures"] = {
   bytes,
   isPinnedBefore: true,
   isPinnedAfter: false,
@@ -24,7 +24,7 @@ const usual: Experiments["sent"]["figures"] = {
   registerRefused: null,
 };
 
-const told = (changes: Partial<Experiments["sent"]["figures"]> = {}) => {
+const told = (changes: Partial<TorchExperiments["sent"]["figures"]> = {}) => {
   const { verdict, sentences } = concludePinnedInAClass({ ...usual, ...changes });
   return { verdict, text: sentences.join("\n") };
 };

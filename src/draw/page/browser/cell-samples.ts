@@ -7,7 +7,7 @@ import type { EncodedSeries, SampleData } from "../sample-data.js";
  */
 
 /** A cell that can be chosen. */
-interface Cell {
+interface CellChoice {
   name: string;
   series: readonly EncodedSeries[];
 }
@@ -22,7 +22,7 @@ interface Party {
 }
 
 /** The mapping from the values of a chart to its picture, and the axes' names. */
-interface Frame {
+interface PlotFrame {
   left: number;
   right: number;
   top: number;
@@ -38,7 +38,7 @@ interface Scale {
   place: (value: number) => number;
 }
 
-type Attributes = Readonly<Record<string, string | number>>;
+type SvgAttributes = Readonly<Record<string, string | number>>;
 
 /** Most samples that can be read one by one; nobody finds one among more. */
 const mostRead = 2000;
@@ -62,7 +62,7 @@ function dataOf(id: string): unknown {
   return JSON.parse(document.getElementById(id)?.textContent ?? "[]");
 }
 
-function cellsOf(series: readonly EncodedSeries[]): Cell[] {
+function cellsOf(series: readonly EncodedSeries[]): CellChoice[] {
   const byCell: EncodedSeries[][] = [];
   for (const one of series) {
     byCell[one.cell] ??= [];
@@ -76,7 +76,7 @@ function cellsOf(series: readonly EncodedSeries[]): Cell[] {
   });
 }
 
-function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution: HTMLElement): void {
+function offerCells(cells: readonly CellChoice[], overTime: HTMLElement, distribution: HTMLElement): void {
   const choice = document.createElement("select");
   choice.append(...cells.map(({ name }, index) => new Option(name, String(index))));
   const label = document.createElement("label");
@@ -90,7 +90,7 @@ function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution:
     const caption = one.figure.querySelector("figcaption")!.textContent;
     return { ...one, title: caption.replace(cells[0]!.name, "") };
   });
-  let shown: Cell | undefined;
+  let shown: CellChoice | undefined;
   const show = () => {
     const cell = cells[Number(choice.value)]!;
     if (cell === shown) return;
@@ -220,7 +220,7 @@ function describe(series: readonly EncodedSeries[]): string {
 }
 
 /** Removes the drawn content of a picture, except the axes' names; draws a legend with this much room below it. */
-function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: number): Frame {
+function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: number): PlotFrame {
   const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
   const xs = lines.flatMap(({ x1, x2 }) => [x1.baseVal.value, x2.baseVal.value]);
   const ys = lines.flatMap(({ y1, y2 }) => [y1.baseVal.value, y2.baseVal.value]);
@@ -262,10 +262,10 @@ function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: num
   });
 }
 
-function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: Scale, y: Scale): void {
+function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: PlotFrame, x: Scale, y: Scale): void {
   const line = (x1: number, x2: number, y1: number, y2: number) =>
     drawn("line", { class: "grid", x1, x2, y1, y2 });
-  const text = (value: number, place: Attributes) => {
+  const text = (value: number, place: SvgAttributes) => {
     const made = drawn("text", { class: "quiet", ...place });
     made.textContent = tick(value);
     return made;
@@ -371,7 +371,7 @@ function add(chart: SVGSVGElement, ...elements: SVGElement[]): void {
   chart.querySelector(":scope > text:not(.quiet)")!.before(...elements);
 }
 
-function drawn(name: string, attributes: Attributes, title = ""): SVGElement {
+function drawn(name: string, attributes: SvgAttributes, title = ""): SVGElement {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name) as SVGElement;
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   if (title !== "") {

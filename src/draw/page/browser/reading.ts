@@ -4,7 +4,7 @@
  */
 
 /** A point of a chart that can be read, and its text. */
-interface Point {
+interface ReadablePoint {
   mark: SVGGraphicsElement;
   curve: Element;
   text: string;
@@ -72,9 +72,9 @@ function makeReadable(chart: SVGSVGElement): void {
   };
   prepare();
 
-  let points: Point[] = [];
-  let boxes = new Map<Point, Box>();
-  let current: Point | null = null;
+  let points: ReadablePoint[] = [];
+  let boxes = new Map<ReadablePoint, Box>();
+  let current: ReadablePoint | null = null;
 
   const collect = () => {
     points = pointsOf(chart);
@@ -87,7 +87,7 @@ function makeReadable(chart: SVGSVGElement): void {
     chart.classList.remove("reading");
     tip.hidden = true;
   };
-  const show = (point: Point) => {
+  const show = (point: ReadablePoint) => {
     hide();
     current = point;
     point.mark.classList.add("read");
@@ -99,7 +99,7 @@ function makeReadable(chart: SVGSVGElement): void {
     setAll(hair, { x1: x, x2: x });
     placeTip(tip, box, chart, figure);
   };
-  const tell = (point: Point | undefined) => {
+  const tell = (point: ReadablePoint | undefined) => {
     if (point === undefined) return;
     show(point);
     announced.textContent = point.text;
@@ -152,7 +152,7 @@ function makeReadable(chart: SVGSVGElement): void {
 }
 
 /** The readable points. Their titles become data, because the browser would show them too. */
-function pointsOf(chart: SVGSVGElement): Point[] {
+function pointsOf(chart: SVGSVGElement): ReadablePoint[] {
   for (const title of chart.querySelectorAll("title")) {
     const mark = title.parentElement as unknown as SVGElement;
     mark.dataset.text = title.textContent ?? "";
@@ -171,8 +171,13 @@ function boxOf(mark: Element, chart: Element): Box {
   return { left: box.left - left, right: box.right - left, top: box.top - top, bottom: box.bottom - top };
 }
 
-function nearest(points: Point[], boxes: Map<Point, Box>, x: number, y: number): Point | undefined {
-  let best: Point | undefined;
+function nearest(
+  points: ReadablePoint[],
+  boxes: Map<ReadablePoint, Box>,
+  x: number,
+  y: number,
+): ReadablePoint | undefined {
+  let best: ReadablePoint | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const point of points) {
     const { left, right, top, bottom } = boxes.get(point)!;
@@ -185,7 +190,12 @@ function nearest(points: Point[], boxes: Map<Point, Box>, x: number, y: number):
 }
 
 /** The target of a key: left and right along a curve, up and down to the same place of another curve, if any. */
-function neighbour(key: string, from: Point, points: Point[], boxes: Map<Point, Box>): Point | undefined {
+function neighbour(
+  key: string,
+  from: ReadablePoint,
+  points: ReadablePoint[],
+  boxes: Map<ReadablePoint, Box>,
+): ReadablePoint | undefined {
   const rows = inRows(points, boxes);
   const along = rows ?? points.filter(({ curve }) => curve === from.curve);
   const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
@@ -196,13 +206,13 @@ function neighbour(key: string, from: Point, points: Point[], boxes: Map<Point, 
     return along[along.indexOf(from) + step] ?? from;
   }
   const curve = curves[(curves.indexOf(from.curve) + step + curves.length) % curves.length];
-  const middle = (point: Point) => boxes.get(point)!.left + boxes.get(point)!.right;
-  const away = (point: Point) => Math.abs(middle(point) - middle(from));
+  const middle = (point: ReadablePoint) => boxes.get(point)!.left + boxes.get(point)!.right;
+  const away = (point: ReadablePoint) => Math.abs(middle(point) - middle(from));
   return points.filter((point) => point.curve === curve).reduce((a, b) => (away(b) < away(a) ? b : a));
 }
 
 /** The points from top to bottom, if each has its own row, as for bars; null otherwise. */
-function inRows(points: Point[], boxes: Map<Point, Box>): Point[] | null {
+function inRows(points: ReadablePoint[], boxes: Map<ReadablePoint, Box>): ReadablePoint[] | null {
   if (points.some(({ curve }) => curve.querySelector(".line") !== null)) return null;
   const ordered = [...points].sort((a, b) => boxes.get(a)!.top - boxes.get(b)!.top);
   const areApart = ordered.every(
@@ -212,7 +222,7 @@ function inRows(points: Point[], boxes: Map<Point, Box>): Point[] | null {
 }
 
 /** The name of the curve, with which its texts begin, is emphasised. */
-function fillTip(tip: HTMLElement, { text, curve }: Point, chart: Element): void {
+function fillTip(tip: HTMLElement, { text, curve }: ReadablePoint, chart: Element): void {
   const index = curve.getAttribute("data-curve") ?? "";
   const name = chart.querySelector(`.legend[data-curve="${index}"] text`)?.textContent ?? "";
   tip.replaceChildren();
