@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { finishAfterMs } from "../../src/cli/deadline.js";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
