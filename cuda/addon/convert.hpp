@@ -3,6 +3,7 @@
 #include <napi.h>
 
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -44,6 +45,7 @@ double read_number(const Napi::Value& value, const char* name);
 
 Napi::Value write_link(Napi::Env env, const std::optional<LinkState>& link);
 Napi::Object write_opening(Napi::Env env, const SessionOpening& opening);
+Napi::Array write_pages(Napi::Env env, const std::map<int, std::size_t>& pages_of_node);
 Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report);
 Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result);
 Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals);

@@ -60,6 +60,7 @@ Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> session, std
   object.Set("touchNs", Napi::Number::New(env, pool->touch_ns()));
   object.Set("registerNs", Napi::Number::New(env, pool->register_ns()));
   object.Set("hugePageBytes", write_optional(env, pool->huge_page_bytes()));
+  object.Set("pagesOfNode", write_pages(env, pool->pages_of_node()));
   const auto held = std::make_shared<HeldPool>(HeldPool{std::move(session), std::move(pool)});
   object.Set("copy", Napi::Function::New(
                          env, [held](const Napi::CallbackInfo& info) { return copy(*held, info); }, "copy"));

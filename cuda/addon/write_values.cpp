@@ -73,21 +73,25 @@ Napi::Object write_opening(Napi::Env env, const SessionOpening& opening) {
   return object;
 }
 
+Napi::Array write_pages(Napi::Env env, const std::map<int, std::size_t>& pages_of_node) {
+  auto nodes = Napi::Array::New(env);
+  std::uint32_t i = 0;
+  for (const auto& [node, pages] : pages_of_node) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("node", write_number(env, node));
+    entry.Set("pages", write_number(env, pages));
+    nodes.Set(i++, entry);
+  }
+  return nodes;
+}
+
 Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report) {
   auto object = Napi::Object::New(env);
   object.Set("bytes", write_number(env, report.bytes));
   object.Set("allocateNs", write_number(env, report.allocate_ns));
   object.Set("fillNs", write_number(env, report.fill_ns));
   object.Set("hugePageBytes", write_optional(env, report.huge_page_bytes));
-  auto nodes = Napi::Array::New(env);
-  std::uint32_t i = 0;
-  for (const auto& [node, pages] : report.pages_of_node) {
-    auto entry = Napi::Object::New(env);
-    entry.Set("node", write_number(env, node));
-    entry.Set("pages", write_number(env, pages));
-    nodes.Set(i++, entry);
-  }
-  object.Set("pagesOfNode", nodes);
+  object.Set("pagesOfNode", write_pages(env, report.pages_of_node));
   return object;
 }
 

@@ -7,6 +7,7 @@
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
 #include "engine/geometry.hpp"
+#include "engine/page_nodes.hpp"
 
 namespace pinbench {
 namespace {
@@ -74,13 +75,14 @@ Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(contex
   const auto& slowest = *std::ranges::max_element(times, {}, &Times::sum_ns);
   touch_ns_ = static_cast<double>(slowest.touch_ns);
   register_ns_ = static_cast<double>(slowest.register_ns);
+  HostSpans blocks;
+  for (const auto& piece : pieces_) blocks.push_back(piece.bytes());
   if (options_.way == PoolWay::kRegisterHugetlb) {
     huge_page_bytes_ = options_.bytes;
   } else if (options_.way != PoolWay::kHostAlloc) {
-    std::vector<std::span<std::byte>> blocks;
-    for (const auto& piece : pieces_) blocks.push_back(piece.bytes());
     huge_page_bytes_ = pinbench::huge_page_bytes(blocks);
   }
+  pages_of_node_ = pages_of_nodes(context_.cuda().host_calls(), blocks);
 }
 
 Pool::~Pool() {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -34,6 +35,8 @@ class Pool {
   double touch_ns() const { return touch_ns_; }
   double register_ns() const { return register_ns_; }
   std::optional<std::size_t> huge_page_bytes() const { return huge_page_bytes_; }
+  // As pages_of_nodes() tells.
+  const std::map<int, std::size_t>& pages_of_node() const { return pages_of_node_; }
 
   // Nanoseconds of each copy between the device and a place of the pool. Throws INVALID_REQUEST,
   // POOL_RELEASED, ABORTED, or the driver's error.
@@ -61,6 +64,7 @@ class Pool {
   double touch_ns_ = 0;
   double register_ns_ = 0;
   std::optional<std::size_t> huge_page_bytes_;
+  std::map<int, std::size_t> pages_of_node_;
 };
 
 }  // namespace pinbench

@@ -110,6 +110,8 @@ export interface NativePool {
   readonly registerNs: number;
   /** Bytes in huge pages of any kind; null if unknown. */
   readonly hugePageBytes: number | null;
+  /** Pages on each NUMA node, of all or of a sample; empty if the system does not tell. */
+  readonly pagesOfNode: readonly { node: number; pages: number }[];
   /**
    * Durations of copies of `sizeBytes` each (at most a piece), between the device and places all over the pool, in
    * turn.

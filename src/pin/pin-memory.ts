@@ -9,7 +9,7 @@ import {
 } from "../host/memory.js";
 import { hostname, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { type Backend, openBackend } from "../native/backend.js";
+import { type Backend, machineRoot, openBackend } from "../native/backend.js";
 import type { SessionOptions } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
@@ -67,6 +67,11 @@ export interface PreparedPools {
 
 /** Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. */
 export async function preparePools(request: PinRequest, root = "/"): Promise<PreparedPools> {
+  if (request.numa === "all") {
+    throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
+      hint: "Compare the nodes with `pinbench run --numa all`, then name one, such as --numa 0.",
+    });
+  }
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(request.backend, { addon, emulatedLibraryPath });
   const device = backend.facts.devices.find(({ ordinal }) => ordinal === request.device);
@@ -93,12 +98,11 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: `Ask for at most ${mostCounts[what]} ${what}; more than the number of CPUs rarely help.`,
     });
   }
-  if (request.numa === "all") {
-    throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
-      hint: "Compare the nodes with `pinbench run --numa all`, then name one, such as --numa 0.",
-    });
-  }
-  const placement = choosePlacement(device.pciBusId, request.numa, root);
+  const placement = choosePlacement(
+    device.pciBusId,
+    request.numa,
+    root === "/" ? machineRoot(backend) : root,
+  );
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
     throw new PinbenchError("usage", "Pools of these sizes cannot be divided into that many pieces.", {

@@ -79,6 +79,8 @@ const poolSchema = shapeSchema.extend({
     .object({ before: processMemorySchema, held: processMemorySchema, after: processMemorySchema })
     .nullable(),
   hugePageShare: ratio.nullable(),
+  /** Pages of the pool that was obtained last, all or a sample, by NUMA node; empty if the system does not tell. */
+  pagesOfNode: z.array(z.object({ node: count, pages: count })).nullish(),
   /** While it was obtained once more; null if no process was watched. */
   stalls: stallsSchema.nullable().optional(),
 });

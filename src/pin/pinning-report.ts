@@ -131,7 +131,7 @@ function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
 }
 
 /** The conditions of the figures. */
-function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }: Pinning): Fact[] {
+function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }: Pinning): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const { link } = device;
   const where = [
@@ -169,8 +169,24 @@ function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }: Pinni
       "Huge pages",
       `transparent: ${machine.transparentHugePages ?? "not known"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
     ],
+    ...(machine.numaNode === null ? [] : [["Pages", pagesText(pools, machine.numaNode)] as const]),
     ["Time", `${formatDuration(wallNs)} of ${formatDuration(budgetNs)}`],
   ];
+}
+
+/** On which NUMA node the pools lie: a full node gives none, and nothing says so. */
+function pagesText(pools: readonly PinnedPool[], node: number): string {
+  const known = pools.filter(({ pagesOfNode }) => (pagesOfNode?.length ?? 0) > 0);
+  if (known.length === 0) return "their NUMA node is not known";
+  const strays = known.flatMap(({ way, pieces, pagesOfNode = [] }) => {
+    const all = pagesOfNode!.reduce((sum, { pages }) => sum + pages, 0);
+    const others = pagesOfNode!.filter((one) => one.node !== node);
+    return others.map(
+      (one) =>
+        `${formatWholeShare(one.pages / all)} of ${way} in ${counted(pieces, "piece")} on node ${one.node}`,
+    );
+  });
+  return strays.length === 0 ? `on NUMA node ${node}` : strays.join("; ");
 }
 
 function underHypervisor(name: string | null): string {

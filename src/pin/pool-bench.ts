@@ -25,6 +25,7 @@ export interface PoolSample {
   /** The driver's error if copies failed, whose durations are missing then; otherwise null. */
   copyError: string | null;
   hugePageShare: number | null;
+  pagesOfNode: { node: number; pages: number }[];
   pageEvents: PageEvents;
   memory: { before: ProcessMemory; held: ProcessMemory; after: ProcessMemory };
 }
@@ -89,6 +90,7 @@ export class PoolBench {
         copyBytes,
         pageEvents,
         hugePageShare: pool.hugePageBytes === null ? null : pool.hugePageBytes / sizeBytes,
+        pagesOfNode: [...pool.pagesOfNode],
         memory: { before, held, after: this.#processMemory() },
       };
     } finally {

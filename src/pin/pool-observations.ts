@@ -58,6 +58,7 @@ export class PoolObservations {
       d2hGigabytesPerSecond: rate(({ d2hNs }) => d2hNs),
       memory: last?.memory ?? null,
       hugePageShare: last?.hugePageShare ?? null,
+      pagesOfNode: last?.pagesOfNode ?? [],
       stalls: this.stalls,
     };
   }

@@ -74,7 +74,7 @@ describe("pinbench run", () => {
     const { exitCode, stdout, stderr } = await callCli(["run", "--dry-run"], { cwd });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toBe(
-      `pinbench: In pinbench.config.json, plan.numa is wrong: "near" is not a NUMA node. Write local, or a node's number such as 0.\n`,
+      `pinbench: In pinbench.config.json, plan.numa is wrong: "near" is not a NUMA node. Write local, all, or a node's number such as 0.\n`,
     );
   });
 });

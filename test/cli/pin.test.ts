@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pin/pinning-document.js";
+import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -200,6 +201,36 @@ it.each([
   const finished = await callCli(pin(...args));
   expect(finished).toMatchObject({ exitCode, stdout: "" });
   expect(finished.stderr).toContain(message);
+});
+
+describe("on a machine with several NUMA nodes", () => {
+  it("tells the node of the pages, which is another one if the device's own is full", async () => {
+    const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];
+    const nodesOfPages = async (sysfs: number) => {
+      const env = emulatedNodes({ sysfs: [sysfs], GBps: [[4, 4]], nodes });
+      const { pinning } = await pinned(
+        env,
+        "--sizes",
+        "4MiB",
+        "--ways",
+        "host-alloc,register",
+        "--pieces",
+        "1",
+      );
+      expect(pinning.machine.numaNode).toBe(sysfs);
+      return pinning.pools.map(({ pagesOfNode }) => pagesOfNode?.map(({ node }) => node));
+    };
+    for (const found of await nodesOfPages(0)) expect(found).toEqual([0]);
+    for (const found of await nodesOfPages(1)) expect(found).toEqual([0]);
+  });
+
+  it("measures one at a time", async () => {
+    const finished = await callCli(pin("--numa", "all"));
+    expect(finished).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("pinbench run --numa all"),
+    });
+  });
 });
 
 describe("an interrupt", () => {

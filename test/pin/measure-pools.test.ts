@@ -47,6 +47,7 @@ class FakeDevice extends FakeSession {
       touchNs: ns / 2,
       registerNs: ns / 2,
       hugePageBytes: null,
+      pagesOfNode: [{ node: 0, pages: 16 }],
       copy: async (direction, sizeBytes, copies) => {
         this.beforeCopy();
         return Float64Array.from({ length: copies }, () => sizeBytes / (direction === "h2d" ? 50 : 40));

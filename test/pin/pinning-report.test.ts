@@ -125,6 +125,27 @@ it("the effect on another process, huge pages and what torch would pin are repor
   expect(withoutCode(unbearable, 200)).toContain("=> No measured way keeps that below 10 ms.");
 });
 
+it("the node of the pools' pages is reported on a machine with several, with what lies elsewhere", () => {
+  const linesOf = (numaNode: number | null, ...pages: { node: number; pages: number }[][]) => {
+    const pools = pages.map((pagesOfNode, i) =>
+      buildPool({ way: "register", pieces: i + 1, threads: 4 }, [1], { pagesOfNode }),
+    );
+    const plain = buildPinning(pools);
+    return withoutCode({ ...plain, machine: { ...plain.machine, numaNode } }, 200);
+  };
+  const [there, partly] = [
+    [{ node: 1, pages: 100 }],
+    [
+      { node: 1, pages: 60 },
+      { node: 0, pages: 40 },
+    ],
+  ];
+  expect(linesOf(null, there)).not.toContain("Pages");
+  expect(linesOf(1, there, there)).toMatch(/Pages +on NUMA node 1\n/);
+  expect(linesOf(1, there, partly)).toMatch(/Pages +40 % of register in 2 pieces on node 0\n/);
+  expect(linesOf(1, [])).toMatch(/Pages +their NUMA node is not known\n/);
+});
+
 it("limits are reported for memory in one piece and in several", () => {
   const refused = h200Pools.map((pool) => buildUnmeasured(pool, "refused", "out of memory"));
   const error = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };

@@ -15,6 +15,7 @@ const sample = (seconds: number, rate: number, pinnedBytes: number): PoolSample 
   copyBytes: GB,
   copyError: null,
   hugePageShare: pinnedBytes / 10,
+  pagesOfNode: [{ node: 1, pages: pinnedBytes }],
   pageEvents: { compactionStalls: 0, hugePages: pinnedBytes, hugePagesRefused: null },
   memory: { before: memory(0), held: memory(pinnedBytes), after: memory(0) },
 });
@@ -45,6 +46,7 @@ it("a pool that was measured has the spreads of its times and rates, and the mem
     d2hGigabytesPerSecond: { median: 10, least: 5, most: 20 },
     memory: { before: memory(0), held: memory(6), after: memory(0) },
     hugePageShare: 0.6,
+    pagesOfNode: [{ node: 1, pages: 6 }],
     stalls: null,
   });
 });
