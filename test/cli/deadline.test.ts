@@ -11,6 +11,7 @@ import { isRunning, markName, measuring, nextMark } from "../helpers/processes.j
 import {
   emulatedFaults,
   type Finished,
+  restingLink,
   runCli,
   type Started,
   startCli,
@@ -81,7 +82,8 @@ describe.concurrent("--deadline", { timeout }, () => {
 
   it("ends by force what no longer answers", async () => {
     const watched = await withTimeEnough(async (seconds) => {
-      const started = startCli(["run", ...quick, "--budget", "1h", "--deadline", `${seconds}s`]);
+      const args = ["run", ...quick, "--budget", "1h", "--deadline", `${seconds}s`];
+      const started = startCli(args, { env: restingLink });
       const children = `/proc/${started.child.pid}/task/${started.child.pid}/children`;
       // Stopped before it has become the program that is watched, it would hold back the watcher, which waits for that.
       const pid = await foundBefore(started, () => {
@@ -108,7 +110,7 @@ describe.concurrent("--deadline", { timeout }, () => {
 
   it("is obeyed whatever the environment says", async () => {
     const args = ["run", ...quick, "--budget", "1h", "--deadline", "3s", "--json"];
-    expectInTime(await timed(args, { PINBENCH_WATCHED: "1" }), 3);
+    expectInTime(await timed(args, { ...restingLink, PINBENCH_WATCHED: "1" }), 3);
   });
 
   it("changes nothing of what is over before it", async () => {

@@ -10,7 +10,15 @@ import { parseResult } from "../../src/results/parse.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
-import { pinbench, type Started, small, start, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import {
+  pinbench,
+  restingLink,
+  type Started,
+  small,
+  start,
+  startCli,
+  temporaryFolder,
+} from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 /** Never converges, and would take an hour. */
@@ -21,7 +29,7 @@ async function startEndless(...args: string[]): Promise<Started & { cwd: string;
   const cwd = temporaryFolder();
   const file = join(cwd, "result.json");
   writeFileSync(file, "before");
-  const started = startCli(small(...endless, "--output", file, ...args), { cwd });
+  const started = startCli(small(...endless, "--output", file, ...args), { cwd, env: restingLink });
   while (!existsSync(`${file}.partial`)) {
     if (started.child.exitCode !== null) throw new Error("it ended before it was interrupted");
     await sleep(20);

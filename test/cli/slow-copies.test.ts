@@ -14,7 +14,7 @@ import { emulatedFaults, temporaryFolder } from "../helpers/run-cli.js";
  */
 const cells = ["--memory", "pinned", "--sizes", "256KiB"];
 const everyFifth = {
-  PINBENCH_EMULATED_LINK: "48e6",
+  PINBENCH_EMULATED_LINK: "24e6",
   ...emulatedFaults({ link: "all", slowdown: 12, every: 5 }),
 };
 

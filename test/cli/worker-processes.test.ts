@@ -8,8 +8,8 @@ import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
   copyFaults,
-  emulatedFaults,
   measureSmall,
+  restingLink,
   runCli,
   runSmall,
   type Started,
@@ -171,7 +171,7 @@ function startMarked(args: readonly string[], env: Record<string, string> = {}):
   const cells = ["--worker-kind", "thread,process", "--memory", "pinned", "--workers", "1,3"];
   const started = startCli(small(...cells, "--output", file, "--json", ...args), {
     cwd,
-    env: { ...env, [markName]: mark },
+    env: { ...restingLink, ...env, [markName]: mark },
   });
   const workers = async (count: number) => {
     for (;;) {
@@ -301,8 +301,8 @@ describe("the end of a run ends its worker processes", () => {
   }
 
   it("SIGKILL while the driver does not return", async () => {
-    const run = startMarked(["--worker-kind", "process", "--cache", "warm", "--sizes", "16MiB"], {
-      ...emulatedFaults({ link: "h2d", slowdown: 1000 }),
+    const run = startMarked(["--worker-kind", "process", "--cache", "warm"], {
+      PINBENCH_EMULATED_LINK: "1e4",
     });
     const [first] = await run.workers(3);
     await untilInSlowCopy(first!);

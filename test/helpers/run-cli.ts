@@ -158,6 +158,9 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** A link on which a copy of 64 KiB takes 2 ms, during which the device sleeps: long runs leave the CPUs to others. */
+export const restingLink = { PINBENCH_EMULATED_LINK: "3e7" };
+
 /** Faults of the emulated device, as in cuda/emulated/faults.hpp. */
 export function emulatedFaults(
   ...list: readonly Record<string, unknown>[]
