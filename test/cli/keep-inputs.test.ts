@@ -62,6 +62,7 @@ describe("an output is never what a command reads", () => {
     for (const [flag, path] of [
       ["--output", "main/run.json"],
       ["--keep", "main/kept"],
+      ["--history", "main/history"],
       ["--keep", "main/kept/deeper"],
       ["--keep", join(baseline, "kept/deeper")],
     ] as const) {
@@ -69,7 +70,7 @@ describe("an output is never what a command reads", () => {
       expectSentence(
         finished,
         2,
-        new RegExp(`: ${path} lies in the input main, which the output would overwrite`),
+        new RegExp(`: ${path}(/history.jsonl)? lies in the input main, which the output would overwrite`),
       );
     }
     expect(filesIn(baseline)).toEqual(before);

@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { reportError } from "../../src/cli/output/terminal.js";
+import { PinbenchError } from "../../src/errors.js";
 import { callCli } from "../helpers/in-process.js";
 import { small, temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
@@ -49,5 +51,31 @@ describe("a name that would act on a terminal is shown with escapes", () => {
     expect(stderr).toBe("");
     expect(stdout).toContain(String.raw`x\x1b[2J\u202e\npinbench:`);
     expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+  });
+});
+
+describe("an error", () => {
+  function reported(error: unknown, debug = false): string {
+    const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    reportError(error, { debug });
+    const text = write.mock.calls.map(([one]) => one).join("");
+    write.mockRestore();
+    return text;
+  }
+
+  it("is one line with its hint; with details these and the lines of the hint follow", () => {
+    const hint = "Do this.\nOr that.";
+    expect(reported(new PinbenchError("usage", "It is wrong.", { hint: "Do this." }))).toBe(
+      "pinbench: It is wrong. Do this.\n",
+    );
+    expect(reported(new PinbenchError("usage", "It is wrong.", { details: ["here", "there"], hint }))).toBe(
+      "pinbench: It is wrong.\n  here\n  there\nDo this.\nOr that.\n",
+    );
+  });
+
+  it("has the stack of its cause with --debug", () => {
+    const error = new PinbenchError("usage", "It is wrong.", { cause: new Error("inner") });
+    expect(reported(error)).toBe("pinbench: It is wrong.\n");
+    expect(reported(error, true)).toMatch(/\ncaused by: Error: inner\n +at .+:\d+:\d+/);
   });
 });

@@ -53,7 +53,7 @@ describe("a launcher of the user's own", () => {
     expect(listOf(output).launcher.slice(0, 1)).toEqual([launcher]);
   });
 
-  test("starts only the suspects again to confirm them", async () => {
+  test("starts only the suspects again to confirm them", { timeout: 180_000 }, async () => {
     const folder = temporaryFolder();
     // One after the other, because the nodes share the CPUs.
     const inTurn = oneForEach.replace("& done", "; done");

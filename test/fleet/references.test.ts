@@ -204,7 +204,7 @@ describe("a site's reference, by hand", () => {
     expect(of(figures(...more(2, 45).slice(0, 1)))).toBeNull();
   });
 
-  it("leaves out nodes that are slow or failed, and groups that are slow in part or at a place", () => {
+  it("leaves out nodes that are slow or failed, and groups that are slow as a whole, in part or at a place", () => {
     const slow = eight((node) => [both(node === 3 ? 30 : 50 + 0.01 * (node % 3))]);
     expect(referenceOf(slow)[0]!.sources).toEqual(["7 nodes of this site, 2026-11-20"]);
     const wrong = slow.map((node, i) =>
@@ -213,6 +213,10 @@ describe("a site's reference, by hand", () => {
     expect(referenceOf(wrong)[0]!.sources).toEqual(["6 nodes of this site, 2026-11-20"]);
     expect(() => referenceOf(eight((node) => [both(node < 4 ? 30 : 50)]))).toThrow("no reference");
     expect(() => referenceOf(eight(() => [both(50), both(40)]))).toThrow("no reference");
+    const even = eight(() => [both(50)]);
+    const { groups, ...document } = judged([], { nodes: even });
+    const slowAsAWhole = groups.map((group) => ({ ...group, slowAsAWhole: "All are slow." }));
+    expect(() => siteReferenceOf(even, { ...document, groups: slowAsAWhole })).toThrow("no reference");
     // A smaller slow part is of nodes that are named, beside which the others are healthy.
     expect(referenceOf(eight((node) => [both(node < 3 ? 30 : 50)]))[0]!.sources).toEqual([
       "5 nodes of this site, 2026-11-20",

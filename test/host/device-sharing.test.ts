@@ -188,6 +188,17 @@ describe("several runs of a device", () => {
     expect(joined!.activityBefore?.computeShare).toBe(0.3);
   });
 
+  it("list a pinbench of another container anew if it began at another time", () => {
+    const run = (since: string) => {
+      const other = { kind: "pinbench", pid: null, name: "run", since } as const;
+      const others = [{ ...other, deviceMemoryBytes: null, wasThereBefore: true }];
+      return [{ device: 3, others, activityBefore: null, unseen: [] }];
+    };
+    const times = ["2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z", "2026-11-20T10:00:00Z"];
+    const [joined] = joinSharing(times.map(run));
+    expect(joined!.others.map(({ since }) => since)).toEqual(times.slice(0, 2));
+  });
+
   it("have the highest activity before any of them, and all that could not be seen in one", () => {
     const run = (share: number, to: number, from: number | null, unseen: ("pinbench" | "programs")[]) => ({
       ...{ device: 3, others: [], unseen },

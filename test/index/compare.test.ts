@@ -36,6 +36,12 @@ describe("compare()", () => {
     expect(cells.map(({ verdict }) => verdict)).not.toContain("slower");
   });
 
+  it("judges by the rule that it is given", async () => {
+    const options = { significance: "1%", strict: true, allowMismatch: true } as const;
+    const { rule } = await compare({ baseline: before, candidate: after, ...options });
+    expect(rule).toMatchObject({ significance: 0.01, strict: true, allowMismatch: true });
+  });
+
   it("refuses to do without results, and names an option that is misspelt, in a message with the hint", async () => {
     // @ts-expect-error Callers may have no types.
     await expect(compare()).rejects.toMatchObject({

@@ -1,90 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { jsonReport } from "../../src/draw/json.js";
-import type { DeviceSharing } from "../../src/host/device-sharing.js";
-import { DeviceRun } from "../../src/measure/device-run.js";
-import { Run } from "../../src/measure/run.js";
-import type { Backend } from "../../src/native/backend.js";
-import type { NativeSession } from "../../src/native/contract.js";
-import { parseResult } from "../../src/results/parse.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
-import { schemaErrors } from "../helpers/schema-errors.js";
 import { planOf } from "../plan/support.js";
-import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "./support.js";
+import { devices, runOn, small } from "./run-on.js";
+import { FakeSession, MiB, nativeError, stopTheClock } from "./support.js";
 
 beforeEach(stopTheClock);
 afterEach(() => {
   vi.useRealTimers();
 });
-
-const devices = [0, 1, 2].map((ordinal, _, all) => ({
-  ...deviceFacts,
-  ...{ ordinal, l2CacheBytes: (ordinal + 1) * MiB, freeMemoryBytes: null },
-  peers: all.filter((other) => other !== ordinal),
-}));
-const small: Parameters<typeof planOf>[0] = {
-  sizesBytes: [MiB],
-  workers: [1],
-  memory: ["pageable", "mapped"],
-  directions: ["h2d"],
-  caches: ["warm"],
-  samplesPerCell: 6,
-};
-
-/** Runs the small plan on devices whose sessions `open` gives. */
-async function runOn(
-  open: (device: number) => NativeSession,
-  options: {
-    selected?: number[];
-    signal?: AbortSignal;
-    plan?: Parameters<typeof planOf>[0];
-    sharing?: Pick<DeviceSharing, "look" | "records">;
-  } = {},
-): Promise<ResultDocument> {
-  const backend: Backend = {
-    name: "cuda",
-    library: "libcuda.so.1",
-    driver: {
-      initialize: async () => backend.facts,
-      openSession: async ({ device }) => open(device),
-      readProcesses: async () => null,
-      readActivity: async () => null,
-      readHealth: async () => null,
-    },
-    facts: {
-      emulated: false,
-      cudaVersion: 12090,
-      driverVersion: "575.1",
-      missingSymbols: [],
-      nvmlError: null,
-      initNs: 5,
-      devices: devices.map(({ freeMemoryBytes: _, ...facts }) => facts),
-    },
-    fallbackReason: null,
-  };
-  const run = new Run({
-    startedAt: new Date(),
-    startedMs: performance.now(),
-    argv: [],
-    build: { compiler: "g++", kernels: true, sanitizer: null },
-    host: buildHost(),
-    createRendezvous: () => ({ path: "", reset: () => undefined, cancel: () => undefined }),
-    backend,
-    root: "/",
-    sharing: (options.sharing ?? null) as DeviceSharing | null,
-    plan: planOf({ ...small, ...options.plan, devices: options.selected ?? [0] }, { devices }),
-  });
-  const signal = options.signal ?? new AbortController().signal;
-  for await (const _ of run.measure(signal)) {
-    // Reading the events is what drives the run on.
-  }
-  const document = run.document();
-  expect(schemaErrors(document)).toBeNull();
-  // Every field that is written is read back.
-  const text = jsonReport(document);
-  expect(parseResult(text)).toEqual(JSON.parse(text));
-  return document;
-}
 
 const outcomesOf = ({ cells }: ResultDocument) => cells.map(({ outcome }) => outcome);
 
@@ -208,78 +132,6 @@ describe("a run", () => {
     ]);
   });
 
-  describe("that copies between devices", () => {
-    const between = { memory: null, directions: ["p2p"] } as const;
-    const stagesOf = ({ cells }: ResultDocument) =>
-      cells.map(({ device, path, outcome }) => `${device} ${path} ${outcome}`);
-
-    it("has the reading one drive a read and the writing one the rest, each to the other's session", async () => {
-      const sessions = devices.map(() => new FakeSession());
-      await runOn((device) => sessions[device]!, { selected: [0, 2], plan: between });
-      const driven = sessions.map(({ requests }) =>
-        requests.flatMap(({ peer }) =>
-          peer === undefined ? [] : [`${peer.path} ${sessions.indexOf(peer.session as FakeSession)}`],
-        ),
-      );
-      const all = (other: number) =>
-        ["kernel-read", "kernel-write", "read", "through-host", "write"].map((path) => `${path} ${other}`);
-      expect(driven.map((one) => [...new Set(one)].sort())).toEqual([all(2), [], all(0)]);
-    });
-
-    it("skips those by a kernel of the device that has none, and no other", async () => {
-      const document = await runOn(
-        (device) => {
-          const session = new FakeSession();
-          if (device === 2) Object.assign(session.opening, { kernelsOff: "no kernels" });
-          return session;
-        },
-        { selected: [0, 2], plan: between },
-      );
-      expect(stagesOf(document).filter((text) => text.includes("skipped"))).toEqual([
-        "0 kernel-read skipped",
-        "2 kernel-write skipped",
-      ]);
-    });
-
-    it("fails all of them for want of memory of one, whichever drives the copy", async () => {
-      const document = await runOn(
-        (device) => {
-          const session = new FakeSession();
-          if (device === 2) vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));
-          return session;
-        },
-        { selected: [0, 2], plan: between },
-      );
-      expect(document.cells).toHaveLength(10);
-      for (const cell of document.cells)
-        expect(cell, cell.id).toMatchObject({ error: { code: "NO_MEMORY" } });
-    });
-
-    it("looks for users of all devices that are open but its own workers, and once more at the end", async () => {
-      const pids = vi.spyOn(DeviceRun.prototype, "workerPids", "get");
-      pids.mockImplementation(function (this: DeviceRun) {
-        return [100 + this.device.ordinal];
-      });
-      onTestFinished(() => pids.mockRestore());
-      const looks: unknown[] = [];
-      const look = async (...given: unknown[]) => void looks.push(given);
-      const sharing = { look, records: [] };
-      await runOn(() => new FakeSession(), { selected: [0, 2], plan: between, sharing });
-      const both = [
-        [0, 2],
-        [100, 102],
-      ];
-      expect(looks).toEqual([...Array(6).fill(both), [...both, true]]);
-      looks.length = 0;
-      await runOn(() => new FakeSession(), { selected: [1, 2], sharing });
-      expect(looks.slice(6)).toEqual([
-        [[1], [101], true],
-        ...Array(6).fill([[2], [102]]),
-        [[2], [102], true],
-      ]);
-    });
-  });
-
   it("is refused if a device of several has less memory free than its part of the plan takes", async () => {
     const given = { together: true, memory: ["pinned"], sizesBytes: [64 * MiB] } as const;
     const { estimate } = planOf({ ...small, ...given, devices: [0, 1] }, { devices });
@@ -326,13 +178,7 @@ describe("a run", () => {
     const session = new FakeSession();
     session.reserveHost = (async (kind: string) => {
       if (kind === "pinned") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-      return {
-        bytes: MiB,
-        allocateNs: 0,
-        fillNs: 0,
-        hugePageBytes: null,
-        pagesOfNode: [{ node: 0, pages: 1 }],
-      };
+      return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
     }) as FakeSession["reserveHost"];
     const document = await runOn(() => session);
     expect(document.run.status).toBe("complete");

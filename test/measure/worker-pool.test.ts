@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { usableCpuCount } from "../../src/host/cpus.js";
-import { joinResults, WorkerPool } from "../../src/measure/worker-pool.js";
+import { WorkerPool } from "../../src/measure/worker-pool.js";
 import { WorkerProcess } from "../../src/measure/worker-process.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
@@ -63,22 +63,6 @@ const slow = { cache: "warm", buffers: 1, sizeBytes: 2 * MiB, warmupBytes: 2 * M
 
 const untilGone = (pids: readonly number[]) =>
   vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000, interval: 20 });
-
-describe("joinResults", () => {
-  it("numbers the workers of wrong data like threads: those of the second direction come after all", () => {
-    const wrong = (worker: number) => {
-      const direction = worker === 0 ? ("h2d" as const) : ("d2h" as const);
-      return { direction, worker, offsetBytes: 0, mismatchedBytes: 8 };
-    };
-    const results = [[wrong(1)], [wrong(0), wrong(1)]].map((mismatches) => {
-      const verification = { checkedBytes: 0, copies: 1, provenCopies: 1, mismatches };
-      const rest = { columns: [], link: null, aborted: false, prepareNs: 0, verifyNs: 0 };
-      return { result: { verification, ...rest }, openedAtNs: 0 };
-    });
-    const { mismatches } = joinResults({ mode: "throughput" }, results, 0).verification;
-    expect(mismatches.map(({ worker }) => worker)).toEqual([2, 1, 3]);
-  });
-});
 
 describe("worker processes", () => {
   it("take the samples together, and verify what each of them copied", async () => {

@@ -44,6 +44,13 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...list.runs].sort());
   });
 
+  it("that cannot be made leaves none of the folders above it", async () => {
+    const above = temporaryFolder();
+    const folder = join(above, "sub", "x".repeat(300));
+    await expect(createRuns(folder, ["one"])).rejects.toThrow("its name is too long");
+    expect(readdirSync(above)).toEqual([]);
+  });
+
   it("has new runs in place of the old ones, and leaves what it does not know", async () => {
     const folder = newFolder();
     await createRuns(folder, ["one", "two"]);

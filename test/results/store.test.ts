@@ -165,10 +165,11 @@ describe("finalize", () => {
 
   it("keeps the permissions of FILE, and gives a new one those of the umask", async () => {
     await writeFile(inFolder("old.json"), "before");
-    await chmod(inFolder("old.json"), 0o640);
+    // With the bit by which a group's program runs.
+    await chmod(inFolder("old.json"), 0o2640);
     await finalize(inFolder("old.json"), "done");
     await finalize(inFolder("new.json"), "done");
-    expect((await stat(inFolder("old.json"))).mode & 0o7777).toBe(0o640);
+    expect((await stat(inFolder("old.json"))).mode & 0o7777).toBe(0o2640);
     expect((await stat(inFolder("new.json"))).mode & 0o7777).toBe(0o666 & ~process.umask());
   });
 

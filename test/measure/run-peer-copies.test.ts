@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { DeviceRun } from "../../src/measure/device-run.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { devices, runOn } from "./run-on.js";
+import { FakeSession, nativeError, stopTheClock } from "./support.js";
+
+beforeEach(stopTheClock);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a run that copies between devices", () => {
+  const between = { memory: null, directions: ["p2p"] } as const;
+  const stagesOf = ({ cells }: ResultDocument) =>
+    cells.map(({ device, path, outcome }) => `${device} ${path} ${outcome}`);
+
+  it("has the reading one drive a read and the writing one the rest, each to the other's session", async () => {
+    const sessions = devices.map(() => new FakeSession());
+    await runOn((device) => sessions[device]!, { selected: [0, 2], plan: between });
+    const driven = sessions.map(({ requests }) =>
+      requests.flatMap(({ peer }) =>
+        peer === undefined ? [] : [`${peer.path} ${sessions.indexOf(peer.session as FakeSession)}`],
+      ),
+    );
+    const all = (other: number) =>
+      ["kernel-read", "kernel-write", "read", "through-host", "write"].map((path) => `${path} ${other}`);
+    expect(driven.map((one) => [...new Set(one)].sort())).toEqual([all(2), [], all(0)]);
+  });
+
+  it("skips those by a kernel of the device that has none, and no other", async () => {
+    const document = await runOn(
+      (device) => {
+        const session = new FakeSession();
+        if (device === 2) Object.assign(session.opening, { kernelsOff: "no kernels" });
+        return session;
+      },
+      { selected: [0, 2], plan: between },
+    );
+    expect(stagesOf(document).filter((text) => text.includes("skipped"))).toEqual([
+      "0 kernel-read skipped",
+      "2 kernel-write skipped",
+    ]);
+  });
+
+  it("fails all of them for want of memory of one, whichever drives the copy", async () => {
+    const document = await runOn(
+      (device) => {
+        const session = new FakeSession();
+        if (device === 2) vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));
+        return session;
+      },
+      { selected: [0, 2], plan: between },
+    );
+    expect(document.cells).toHaveLength(10);
+    for (const cell of document.cells) expect(cell, cell.id).toMatchObject({ error: { code: "NO_MEMORY" } });
+  });
+
+  it("looks for users of all devices that are open but its own workers, and once more at the end", async () => {
+    const pids = vi.spyOn(DeviceRun.prototype, "workerPids", "get");
+    pids.mockImplementation(function (this: DeviceRun) {
+      return [100 + this.device.ordinal];
+    });
+    onTestFinished(() => pids.mockRestore());
+    const looks: unknown[] = [];
+    const look = async (...given: unknown[]) => void looks.push(given);
+    const sharing = { look, records: [] };
+    await runOn(() => new FakeSession(), { selected: [0, 2], plan: between, sharing });
+    const both = [
+      [0, 2],
+      [100, 102],
+    ];
+    expect(looks).toEqual([...Array(6).fill(both), [...both, true]]);
+    looks.length = 0;
+    await runOn(() => new FakeSession(), { selected: [1, 2], sharing });
+    expect(looks.slice(6)).toEqual([[[1], [101], true], ...Array(6).fill([[2], [102]]), [[2], [102], true]]);
+  });
+});
