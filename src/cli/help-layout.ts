@@ -138,8 +138,8 @@ export function optionsOf(setting: SettingTable[string], table: SettingTable): O
 function parserOf({ kind, add, default: none }: SettingTable[string]) {
   const parse = (text: string, previous: unknown) =>
     add === undefined ? kind.read(text) : add(previous ?? none, kind.read(text));
-  // Completion offers the choices within a list.
-  return Object.assign(parse, { choices: kind.choices });
+  // Completion offers the choices within a list, and a repeatable flag again.
+  return Object.assign(parse, { choices: kind.choices, isRepeatable: add !== undefined });
 }
 
 /**

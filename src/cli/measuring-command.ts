@@ -1,5 +1,5 @@
 import { ExitCode } from "../errors.js";
-import type { DeviceSharing } from "../host/device-sharing.js";
+import type { DeviceSharing, MeasuringTurn } from "../host/device-sharing.js";
 import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
 import { shareDevices } from "../measure/prepare.js";
 import { progressLine } from "../report/progress.js";
@@ -12,21 +12,6 @@ import { deliver, destinationsOf, documentDrawer } from "./output/document-outpu
 import { ProgressLine } from "./output/progress-line.js";
 import type { DisplayFlags } from "./output/screens.js";
 import { noter } from "./output/terminal.js";
-
-/** The context of a command while it measures. */
-export interface MeasuringTurn<Prepared> {
-  prepared: Prepared;
-  sharing: DeviceSharing | null;
-  interruption: Interruption;
-  signal: AbortSignal;
-  /** Start of the command, as a date and on the clock of performance.now(). */
-  startedAt: Date;
-  startedMs: number;
-  /** On the same clock: the start of its budget, which is later if it has waited for the devices. */
-  countedFromMs: number;
-  /** Describes the current activity, with its longest duration if that is known. */
-  onActivity: (text: string, leftNs?: number) => void;
-}
 
 /** The result of measuring. */
 interface MeasuredDocument<Document> {
@@ -45,7 +30,9 @@ export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
   /** Resolves with null after an abort if there is nothing to deliver. */
-  measure(turn: MeasuringTurn<Prepared>): Promise<MeasuredDocument<DocumentOf[Name]> | null>;
+  measure(
+    turn: MeasuringTurn<Prepared> & { interruption: Interruption },
+  ): Promise<MeasuredDocument<DocumentOf[Name]> | null>;
   exitCode(document: DocumentOf[Name]): ExitCode;
 }
 

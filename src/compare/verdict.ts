@@ -1,3 +1,4 @@
+import { counted } from "../draw/words.js";
 import { thresholdOf } from "../settings/thresholds.js";
 import { intervalOfShare } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
@@ -143,22 +144,18 @@ function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: JudgingTerms
       fresh.runs === 0 ? "fresh processes could not measure it again" : "fresh processes did not confirm it";
     return first.slow === 0 ? null : plain("inconclusive", `${share}, and ${again}`);
   }
-  if (slow === 1 && !isByMean) return plain("inconclusive", `${share}, in 1 of ${counted(runs)}`);
+  if (slow === 1 && !isByMean) return plain("inconclusive", `${share}, in 1 of ${counted(runs, "run")}`);
   switch (uneven.rate) {
     case "more":
       return plain("uneven", share);
     case "open":
       return plain(
         "inconclusive",
-        `${share}, in ${slow} of ${counted(runs)}: that may be as often as before`,
+        `${share}, in ${slow} of ${counted(runs, "run")}: that may be as often as before`,
       );
     case "less":
       return null;
   }
-}
-
-function counted(runs: number): string {
-  return runs === 1 ? "1 run" : `${runs} runs`;
 }
 
 /** The verdict on a series by its medians, and by single slow runs. */

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { DeviceSharing } from "../host/device-sharing.js";
+import type { MeasuringTurn } from "../host/device-sharing.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import type { BackendChoice, Cache, Memory } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
@@ -14,22 +14,11 @@ import { type ExamineOptions, Experiments } from "./experiments.js";
 import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js";
 
 /** A request for a diagnosis: the devices, the start time, and the listener. */
-export interface DiagnosisRequest {
-  prepared: PreparedRun;
-  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
-  sharing: DeviceSharing | null;
+export interface DiagnosisRequest extends MeasuringTurn<PreparedRun> {
   isQuick: boolean;
   /** The site's own reference; null without one. */
   reference: SiteReference | null;
   labels: Labels;
-  /** Start of the caller, as a date and on the clock of performance.now(). */
-  startedAt: Date;
-  startedMs: number;
-  /** On the same clock: the start of its budget, which is later if it has waited for its turn. */
-  countedFromMs: number;
-  signal: AbortSignal;
-  /** Describes the current activity. */
-  onActivity: (text: string) => void;
 }
 
 /** After this time nothing is started that would end later. With experiments that end by themselves it is 20 s. */

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../errors.js";
-import type { DeviceSharing } from "../host/device-sharing.js";
+import type { DeviceSharing, MeasuringTurn } from "../host/device-sharing.js";
 import { choosePlacement } from "../host/topology.js";
 import { measureInFreshProcess } from "../measure/fresh-process.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
@@ -149,17 +149,10 @@ export function wholeResult(document: ResultDocument): ResultDocument {
 }
 
 /** A request to answer questions: which ones, on which devices, the start time, and the listener. */
-interface ExplainRequest {
+interface ExplainRequest
+  extends Omit<MeasuringTurn<Pick<PreparedRun, "backend" | "devices">>, "countedFromMs"> {
   questions: readonly Question[];
-  prepared: Pick<PreparedRun, "backend" | "devices">;
-  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
-  sharing: DeviceSharing | null;
   settings: Bench["settings"];
-  startedAt: Date;
-  startedMs: number;
-  signal: AbortSignal;
-  /** Describes the current activity. */
-  onActivity: (text: string) => void;
 }
 
 /**

@@ -212,7 +212,7 @@ export const fleetSchema = z.object({
 /** The document of `fleet`. */
 export type FleetDocument = z.infer<typeof fleetSchema>;
 /** The action for a finding. */
-export type Action = z.infer<typeof action>;
+export type FleetAction = z.infer<typeof action>;
 /** A node and its state. */
 export type FleetNode = z.infer<typeof nodeSchema>;
 /** Like nodes. */

@@ -4,7 +4,7 @@ import { kindName } from "./cells-together.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type {
-  Action,
+  FleetAction,
   FleetDocument,
   FleetGroup,
   FleetGroupCell,
@@ -314,7 +314,7 @@ export function actionOnOutlier({
   cells,
   confirmed,
   isTrainedDown,
-}: Pick<FleetOutlier, "cells" | "confirmed"> & { isTrainedDown: boolean }): Action {
+}: Pick<FleetOutlier, "cells" | "confirmed"> & { isTrainedDown: boolean }): FleetAction {
   if (confirmed === false) return "none";
   if (isTrainedDown) return "reset";
   const most = Math.max(...cells.map(({ change }) => -change));
@@ -322,7 +322,7 @@ export function actionOnOutlier({
 }
 
 /** The action for a node in this state. */
-export function actionOnNode(state: FleetNode["state"]): Action {
+export function actionOnNode(state: FleetNode["state"]): FleetAction {
   if (state === "wrong data") return "isolate";
   if (state === "failed" || state === "late" || state === "missing") return "reset";
   return state === "unreadable" ? "monitor" : "none";

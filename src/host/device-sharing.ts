@@ -45,6 +45,21 @@ export interface WaitOptions {
   onWait: (text: string) => void;
 }
 
+/** What measures on devices gets from its caller: the devices, the start, a signal and a listener. */
+export interface MeasuringTurn<Prepared> {
+  prepared: Prepared;
+  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
+  sharing: DeviceSharing | null;
+  /** Start of the caller, as a date and on the clock of performance.now(). */
+  startedAt: Date;
+  startedMs: number;
+  /** On the same clock: the start of its budget, which is later if it has waited for its turn. */
+  countedFromMs: number;
+  signal: AbortSignal;
+  /** Describes the current activity, with its longest duration if that is known. */
+  onActivity: (text: string, leftNs?: number) => void;
+}
+
 /** Interval between two checks of a waiting process. */
 const pollMs = 200;
 

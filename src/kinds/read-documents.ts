@@ -8,7 +8,7 @@ import { historyPath, readHistory, readHistoryFile } from "../results/files/hist
 import { listRuns } from "../results/files/run-folder.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
-import { checkShape, parseJson, readTextFile } from "../text-file.js";
+import { checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
 import { type FoundDocument, isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
 
 const readable =
@@ -79,10 +79,6 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
     });
   }
   return { kind: "result", document: checkedResult(value, path) };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 /**

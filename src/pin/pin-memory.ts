@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { DeviceSharing } from "../host/device-sharing.js";
+import type { MeasuringTurn } from "../host/device-sharing.js";
 import { readCount } from "../host/files.js";
 import {
   cgroupMemoryLimitBytes,
@@ -126,18 +126,8 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
 }
 
 /** A measurement's start, time limit and listener. */
-export interface PinMemoryOptions {
-  prepared: PreparedPools;
-  /** Other users of the device, for a process that has announced itself; null if there cannot be any. */
-  sharing: DeviceSharing | null;
+export interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
   labels: Readonly<Record<string, string>>;
-  startedAt: Date;
-  /** On the clock of performance.now(). */
-  startedMs: number;
-  /** Start of the budget, which is later if it has waited for its turn. */
-  countedFromMs: number;
-  signal: AbortSignal;
-  onActivity: (text: string, leftNs: number) => void;
   /** Starts another process with a context on the device. */
   openNeighbour: (session: SessionOptions) => Promise<Neighbour>;
 }

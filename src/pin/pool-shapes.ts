@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { type PoolWay, poolWays } from "../settings/choices.js";
 import { formatSize, formatSizeRounded, MiB } from "../settings/units.js";
+import { ascending } from "../stats/order-statistics.js";
 import type { PoolShape } from "./pinning-document.js";
 
 /** Share of the available memory: other programs cannot use pinned pages. */
@@ -133,10 +134,6 @@ export function askedPieces(
 
 function piecesOfSizes(sizeBytes: number, pieceSizesBytes: readonly number[]): number[] {
   return pieceSizesBytes.map((pieceBytes) => Math.ceil(sizeBytes / pieceBytes));
-}
-
-function ascending(counts: readonly number[]): number[] {
-  return [...new Set(counts)].sort((a, b) => a - b);
 }
 
 /** Whether a pool can be obtained in this number of pieces. */

@@ -14,6 +14,7 @@ import { besideName, blocksText, blockWayText } from "../results/naming/wording.
 import { blockWayOf, compareBlockWays } from "../results/variant.js";
 import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { ascending } from "../stats/order-statistics.js";
 
 /** The output of `--dry-run --json`: the plan with its basis, and the number of processes. */
 export function planDocument(
@@ -77,11 +78,6 @@ export function planReport(
     paragraph("The plan (nothing was measured)", screen, { style: screen.chalk.bold }),
     factLines(printableDocument(planFacts(plan, devices, processes)), indent, screen),
   ]);
-}
-
-/** Controls of host memory are not in the order of the axes. */
-function ascending(values: readonly number[]): number[] {
-  return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /** Empty if only threads copy. */

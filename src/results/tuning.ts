@@ -27,7 +27,8 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-const settingSchema = z.object({
+/** The arguments of a DataLoader that are tried. */
+export const loaderSettingSchema = z.object({
   numWorkers: count,
   pinMemory: z.boolean(),
   /** Batches that each worker makes ahead; null with 0 workers, for which DataLoader takes none. */
@@ -49,7 +50,8 @@ const scoreSchema = z.object({
   isSettled: z.boolean(),
 });
 
-const failureSchema = z.object({
+/** Why a trial failed. */
+export const failureSchema = z.object({
   /** Any text, because a later pinbench may name further faults. */
   fault: z.string<Fault>(),
   /** One sentence for the user: what happened, with file and line if known. */
@@ -129,7 +131,7 @@ const trialSchema = z.object({
 });
 
 const recommendationSchema = z.object({
-  setting: settingSchema,
+  setting: loaderSettingSchema,
   score: scoreSchema,
   /**
    * What limits the loader: "step" the training step, which hides the loading; "link" the copies; "epochs" the time
@@ -201,7 +203,7 @@ const probeSchema = z.object({
   /** The files left the page cache before each trial, so the rates are those of a first epoch. */
   isCold: z.boolean().optional(),
   /** The settings of the user's DataLoader, if one was given. */
-  startingPoint: settingSchema.nullable(),
+  startingPoint: loaderSettingSchema.nullable(),
   /** Why pinned settings cannot be tried ("torch sees no GPU"); null if they can. */
   pinningOff: z.string().nullable(),
   /** Why settings with workers cannot be tried ("batches are CUDA tensors"); null if they can. */
@@ -266,9 +268,9 @@ export const tuningSchema = z.object({
   probe: probeSchema,
   /** In the order in which they were first tried. */
   tried: z.array(
-    z.object({ setting: settingSchema, score: scoreSchema.nullable(), trials: z.array(trialSchema) }),
+    z.object({ setting: loaderSettingSchema, score: scoreSchema.nullable(), trials: z.array(trialSchema) }),
   ),
-  skipped: z.array(z.object({ setting: settingSchema, reason: z.string() })),
+  skipped: z.array(z.object({ setting: loaderSettingSchema, reason: z.string() })),
   /** Score of the user's own DataLoader, or of DataLoader's defaults; null if it failed. */
   startingScore: scoreSchema.nullable(),
   recommendation: recommendationSchema.nullable(),
@@ -283,7 +285,7 @@ export type TuningScore = z.infer<typeof scoreSchema>;
 /** The setting to use, its gain, and what limits it. */
 export type Recommendation = z.infer<typeof recommendationSchema>;
 /** The DataLoader arguments that pinbench chooses, and how batches are copied. */
-export type LoaderSetting = z.infer<typeof settingSchema>;
+export type LoaderSetting = z.infer<typeof loaderSettingSchema>;
 /** Rate of threads that only read from storage. */
 export type StorageRate = z.infer<typeof storageRateSchema>;
 /** From one epoch of a running job to the next. */

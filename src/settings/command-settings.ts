@@ -88,10 +88,11 @@ const deadlineNs = setting(
   kind.time,
 );
 
-/* Settings of the commands that measure on a device. */
+/** Settings of the commands that measure on a device. */
 const turn = {
   wait: kind.onDemand("--wait", "wait until the devices are free (first come, first served)"),
   waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
+  deadlineNs,
 } as const;
 
 const output = (formats: Formats) =>
@@ -112,8 +113,10 @@ const written = <const Name extends DocumentName>(name: Name) =>
     output: output(documentFormats[name]),
   }) as const;
 
-/* How commands that name cells show their texts. */
-const shown = { verbose, ids, plain, ascii, color } as const;
+/** How all commands that print a document show their texts, and errors. */
+const printed = { plain, ascii, color, debug } as const;
+/** The same for commands that name cells. */
+const shown = { verbose, ids, ...printed } as const;
 
 /** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
@@ -122,7 +125,6 @@ const fleetReport = {
   chart: chart("gpus"),
   quiet: { ...quiet, help: "no notes on stderr" },
   ...shown,
-  debug,
 } as const;
 
 /** The flags of each command, in the order of its help. */
@@ -137,7 +139,6 @@ export const commandSettings = {
     ),
     labels,
     ...turn,
-    deadlineNs,
     config,
     dryRun: kind.onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     ...written("result"),
@@ -146,7 +147,6 @@ export const commandSettings = {
     quiet,
     progress,
     ...shown,
-    debug,
   },
   /** It takes its settings as JSON. */
   measure: {},
@@ -157,14 +157,10 @@ export const commandSettings = {
     ...runSettings,
     labels,
     ...turn,
-    deadlineNs,
     config,
     quiet,
     progress,
-    plain,
-    ascii,
-    color,
-    debug,
+    ...printed,
   },
   check: {
     ...checkSettings,
@@ -173,12 +169,10 @@ export const commandSettings = {
     ...written("comparison"),
     chart: chart("throughput-changes"),
     ...turn,
-    deadlineNs,
     config,
     quiet,
     progress,
     ...shown,
-    debug,
   },
   compare: {
     ...judgingSettings,
@@ -187,7 +181,6 @@ export const commandSettings = {
     config,
     quiet,
     ...shown,
-    debug,
   },
   history: {
     cells: setting(
@@ -198,7 +191,6 @@ export const commandSettings = {
     ...written("history"),
     chart: chart("history-h2d-pinned"),
     ...shown,
-    debug,
   },
   fleet: {
     ...fleetReport,
@@ -228,23 +220,18 @@ export const commandSettings = {
     quiet,
     progress,
     ...shown,
-    debug,
   },
   /** It takes its settings from a file. */
   "fleet-node": { debug },
   tune: {
     ...tuneSettings,
     ...turn,
-    deadlineNs,
     ...written("tuning"),
     chart: chart("rate-by-workers"),
     plot: plot("rates against workers"),
     quiet,
     progress,
-    plain,
-    ascii,
-    color,
-    debug,
+    ...printed,
   },
   show: {
     format: setting(
@@ -255,7 +242,6 @@ export const commandSettings = {
     json,
     showsAll: judgingSettings.showsAll,
     ...shown,
-    debug,
   },
   report: {
     output: repeatable(
@@ -282,7 +268,6 @@ export const commandSettings = {
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,
     labels,
     ...turn,
-    deadlineNs,
     ...written("diagnosis"),
     bundle: setting(
       "--bundle <file>",
@@ -291,24 +276,17 @@ export const commandSettings = {
     ),
     quiet,
     progress,
-    plain,
-    ascii,
-    color,
-    debug,
+    ...printed,
   },
   pin: {
     ...pinSettings,
     labels,
     ...turn,
-    deadlineNs,
     ...written("pinning"),
     quiet,
     progress,
     verbose,
-    plain,
-    ascii,
-    color,
-    debug,
+    ...printed,
   },
   explain: {
     all: kind.onDemand("--all", "answer all questions, in about a minute"),
@@ -322,22 +300,15 @@ export const commandSettings = {
     python: tuneSettings.python,
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,
     ...turn,
-    deadlineNs,
     ...written("explanation"),
     quiet,
     progress,
-    plain,
-    ascii,
-    color,
-    debug,
+    ...printed,
   },
   devices: {
     backend: cellSettings.backend,
     json: { ...json, help: "print JSON" },
-    plain,
-    ascii,
-    color,
-    debug,
+    ...printed,
   },
   "import nvbandwidth": {
     output: setting("--output <file.json>", "write a file instead of printing", kind.text),

@@ -188,3 +188,8 @@ export function relativeHalfWidth(
   if (interval === null || interval.low === null || interval.high === null || centre === 0) return null;
   return (interval.high - interval.low) / 2 / Math.abs(centre);
 }
+
+/** Each value once, ascending. */
+export function ascending(values: Iterable<number>): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
+}

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
@@ -97,6 +97,13 @@ describe.skipIf(!has("zsh"))("zsh", () => {
 });
 
 describe("completion", () => {
+  it("has zsh offer a flag again that may be given several times", async () => {
+    const script = readFileSync(await scriptFor("zsh"), "utf8");
+    expect(script).toContain("'*'{-o,--output}'[also write a file");
+    expect(script).toContain("'*--label[");
+    expect(script).toContain("'--backend[");
+  });
+
   it("knows three shells", async () => {
     const { exitCode, stderr } = await callCli(["completion", "tcsh"]);
     expect(exitCode).toBe(2);

@@ -117,9 +117,9 @@ ${branches.join("")}      esac ;;
 function zshFlag({ names, description, isRepeatable, value }: Flag): string {
   const action = value === null ? "" : `:${zshEscaped(value.name)}:${zshAction(value)}`;
   const text = `[${zshEscaped(description)}]${action}`;
-  if (isRepeatable) return `'*${names.at(-1)}${text}'`;
-  if (names.length === 1) return `'${names[0]}${text}'`;
-  return `'(${names.join(" ")})'{${names.join(",")}}'${text}'`;
+  const others = isRepeatable ? "*" : names.length === 1 ? "" : `(${names.join(" ")})`;
+  if (names.length === 1) return `'${others}${names[0]}${text}'`;
+  return `'${others}'{${names.join(",")}}'${text}'`;
 }
 
 function zshAction({ choices, isFile }: NonNullable<Flag["value"]>): string {
@@ -212,17 +212,21 @@ function flagOf(option: Option): Flag {
   return {
     names: [option.short, option.long].filter((name) => name != null),
     description: option.description,
-    isRepeatable: Array.isArray(option.defaultValue),
+    isRepeatable: parserOf(option)?.isRepeatable ?? false,
     value: option.required || option.optional ? flagValue(option) : null,
   };
 }
 
+/** optionsOf() adds this to the functions that read values. */
+function parserOf(option: Option): { choices?: readonly string[]; isRepeatable?: boolean } | undefined {
+  return option.parseArg as ReturnType<typeof parserOf>;
+}
+
 function flagValue(option: Option): Flag["value"] {
   const name = /<([^>]+)>/.exec(option.flags)?.[1] ?? "value";
-  const ofList = (option.parseArg as { choices?: readonly string[] } | undefined)?.choices;
   return {
     name,
-    choices: option.argChoices ?? ofList ?? [],
+    choices: option.argChoices ?? parserOf(option)?.choices ?? [],
     isFile: /^(file|path|folder)\b/.test(name),
   };
 }

@@ -113,6 +113,11 @@ export function hasPlace(axis: Axis, value: number): boolean {
   return axis.scale === "linear" || value > 0;
 }
 
+/** Pixels of the widest text. */
+export function widestPixels(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(textPixels));
+}
+
 /** The smallest and the largest of any number of values: Math.min(...values) is limited by the stack. */
 export function extremesOf(values: readonly number[]): [least: number, greatest: number] {
   return values.reduce<[number, number]>(

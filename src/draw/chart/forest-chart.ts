@@ -1,5 +1,13 @@
 import type { ForestChart, ForestKind, ForestRow } from "./chart.js";
-import { axisAcross, chartWidth, type Frame, margin, roomyScale, textPixels } from "./chart-frame.js";
+import {
+  axisAcross,
+  chartWidth,
+  type Frame,
+  margin,
+  roomyScale,
+  textPixels,
+  widestPixels,
+} from "./chart-frame.js";
 import { type Drawing, legendOf, markPath } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { type Content, element, type Markup } from "./markup.js";
@@ -19,8 +27,8 @@ const mostReach = 2.5;
 export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing {
   const legend = legendOf(kinds);
   const labels = rows.map(({ label }) => cutOff(label));
-  const left = widest(labels) + gap;
-  const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
+  const left = widestPixels(labels) + gap;
+  const right = chartWidth - widestPixels(rows.map(({ figure }) => figure)) - gap;
   const top = legend.height + (limitName === null ? 0 : rowHeight) + 8;
   const bottom = top + rows.length * rowHeight + 4;
   const frame = { x: roomyScale(x, extent(rows)).range([left, right]), left, right, top, bottom };
@@ -47,10 +55,6 @@ export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing 
       ),
     ],
   };
-}
-
-function widest(texts: readonly string[]): number {
-  return Math.max(0, ...texts.map(textPixels));
 }
 
 /** The row's own text still has what is cut off. */

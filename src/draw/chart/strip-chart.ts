@@ -1,5 +1,13 @@
 import type { StripChart, StripMark, StripRow } from "./chart.js";
-import { axisAcross, chartWidth, type Frame, margin, roomyScale, textPixels } from "./chart-frame.js";
+import {
+  axisAcross,
+  chartWidth,
+  type Frame,
+  margin,
+  roomyScale,
+  textPixels,
+  widestPixels,
+} from "./chart-frame.js";
 import { type Drawing, drawRules, legendOf, markAt, markPath, ruleLabelHeight } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -23,8 +31,8 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
     ...(hasMarks ? [{ name: marksName, style: markStyle }] : []),
   ]);
   const labels = rows.map(({ label }) => cutOff(label));
-  const left = widest(labels) + gap;
-  const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
+  const left = widestPixels(labels) + gap;
+  const right = chartWidth - widestPixels(rows.map(({ figure }) => figure)) - gap;
   const top = legend.height + ruleLabelHeight(rules) + margin.top;
   const bottom = top + rows.length * rowHeight;
   const values = rows.flatMap(({ dots, marks }) => [...dots, ...marks.map(({ value }) => value)]);
@@ -119,10 +127,6 @@ const [mostName, nameGap] = [18, 8];
 
 function shortName({ name }: StripMark): string {
   return name.length > mostName ? `${name.slice(0, mostName - 1)}…` : name;
-}
-
-function widest(texts: readonly string[]): number {
-  return Math.max(0, ...texts.map(textPixels));
 }
 
 /** The texts of the row's marks and the table still have what is cut off. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../package-facts.js";
+import { ascending } from "../../stats/order-statistics.js";
 import type { Axis, Chart } from "../chart/chart.js";
 import { markPath } from "../chart/chart-marks.js";
 import { chartStyleSheet, curveStyles } from "../chart/curve-styles.js";
@@ -153,7 +154,7 @@ function reachOf(charts: readonly Chart[]): Reach[] {
     const areMarked = ticks.every((one) => one !== undefined);
     return {
       ends: values.length === 0 ? [] : endsOf(values),
-      ticks: areMarked ? [...new Set(ticks.flatMap((one) => one ?? []))].sort((a, b) => a - b) : null,
+      ticks: areMarked ? ascending(ticks.flatMap((one) => one ?? [])) : null,
     };
   });
 }

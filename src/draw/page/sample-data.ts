@@ -1,3 +1,4 @@
+import { escapeOf } from "../json.js";
 import { printableText } from "../printable-text.js";
 import type { Chapter, SampleSeries } from "./chapter.js";
 
@@ -38,7 +39,7 @@ export function sampleData(chapters: readonly Chapter[]): string {
     const cells = new Map([...new Set(samples.map(({ id }) => id))].map((id, cell) => [id, cell]));
     return samples.map((series) => encoded(series, cells.get(series.id)!));
   });
-  return JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, escapedCharacter);
+  return JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, escapeOf);
 }
 
 function encoded({ name, style, process, unit, startMs, values }: SampleSeries, cell: number): EncodedSeries {
@@ -67,8 +68,4 @@ function decimalsOf(values: readonly number[]): number {
   const digitsOf = (value: number, digits: number) => digits - 1 - Math.floor(Math.log10(value));
   const ofSpan = span === 0 ? Number.NEGATIVE_INFINITY : digitsOf(span, spanDigits);
   return Math.min(Math.max(digitsOf(most, valueDigits), ofSpan), digitsOf(most, mostDigits));
-}
-
-function escapedCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { counted } from "../../draw/words.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { Probe } from "../../tune/loader-probe.js";
 import { cpusPerRank, type MachineLimits, machineLimits } from "../../tune/machine-limits.js";
@@ -76,10 +77,6 @@ function figureOf({ numWorkers, batchesPerSecond, low, high, batches }: WorkersR
     interval: isKnown ? { low, high } : null,
     samples: batches,
   };
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Whether more workers than CPUs make a DataLoader slower. */

@@ -1,15 +1,6 @@
-import {
-  isBoolean,
-  isCount,
-  isNumber,
-  isText,
-  listOf,
-  type MessageShapes,
-  oneOf,
-  orNull,
-  readShaped,
-  withFields,
-} from "../../tune/message-shape.js";
+import { z } from "zod";
+import { count } from "../../results/schema-parts.js";
+import { readLine } from "../../tune/message-shape.js";
 
 /** Commands to the Python program in `program/`, one JSON object per line: "open" first, and once. */
 export type ProgramCommand =
@@ -22,139 +13,113 @@ export type ProgramCommand =
       };
     }[ExperimentName];
 
-/** The results of the experiments in `program/pinbench_explain/`. All times are in ns, one per round. */
-export interface TorchExperiments {
-  sent: {
-    options: { bytes: number; rounds: number };
-    figures: {
-      /** Size of a tensor: smaller than requested if /dev/shm has no room. */
-      bytes: number;
-      /** is_pinned() in the sending process, before and after sending. */
-      isPinnedBefore: boolean;
-      isPinnedAfter: boolean;
-      /**
-       * is_pinned() in the receiving process: for the tensor, and for the one in an object, before and after
-       * registering.
-       */
-      isPinnedInChild: boolean;
-      isPinnedInObject: boolean;
-      isPinnedRegistered: boolean;
-      /** Copies to the device before sending. */
-      parentPinned: number[];
-      parentPageable: number[];
-      /** The same in the receiving process. */
-      childPinned: number[];
-      childInObject: number[];
-      childPageable: number[];
-      /**
-       * Copies of the one in an object, with its memory registered; none if CUDA refused that, with the error's number.
-       */
-      childRegistered: number[];
-      registerRefused: number | null;
-    };
-  };
-  overlap: {
-    options: { bytes: number; rounds: number };
-    figures: {
-      bytes: number;
-      compute: number[];
-      /** Whole copies, while nothing else runs. */
-      pinnedCopy: number[];
-      pageableCopy: number[];
-      /** Time until the call returned. */
-      pinnedCall: number[];
-      pageableCall: number[];
-      /** A computation and then a copy, until both have ended: the copy in the same stream, and in one of its own. */
-      pinnedOneStream: number[];
-      pageableOneStream: number[];
-      pinnedOwnStream: number[];
-      pageableOwnStream: number[];
-    };
-  };
-  loader: {
-    options: { rows: number; columns: number; batch: number; rounds: number };
-    figures: {
-      batches: number;
-      /** Epochs with batches copied to the device: none without a GPU. */
-      pinned: number[];
-      unpinned: number[];
-      /** Epochs whose batches are only made, without pinning. */
-      uncopied: number[];
-    };
-  };
+/** The options of the experiments in `program/pinbench_explain/`. */
+interface ExperimentOptions {
+  sent: { bytes: number; rounds: number };
+  overlap: { bytes: number; rounds: number };
+  loader: { rows: number; columns: number; batch: number; rounds: number };
 }
 
 /** An experiment's name is that of its module. */
-export type ExperimentName = keyof TorchExperiments;
+export type ExperimentName = keyof ExperimentOptions;
+
+const times = z.array(z.number());
+
+/** Their results. All times are in ns, one per round. */
+const figureSchemas = {
+  sent: z.object({
+    /** Size of a tensor: smaller than requested if /dev/shm has no room. */
+    bytes: count,
+    /** is_pinned() in the sending process, before and after sending. */
+    isPinnedBefore: z.boolean(),
+    isPinnedAfter: z.boolean(),
+    /**
+     * is_pinned() in the receiving process: for the tensor, and for the one in an object, before and after registering.
+     */
+    isPinnedInChild: z.boolean(),
+    isPinnedInObject: z.boolean(),
+    isPinnedRegistered: z.boolean(),
+    /** Copies to the device before sending. */
+    parentPinned: times,
+    parentPageable: times,
+    /** The same in the receiving process. */
+    childPinned: times,
+    childInObject: times,
+    childPageable: times,
+    /** Copies of the one in an object, with its memory registered; none if CUDA refused that, with the error's number. */
+    childRegistered: times,
+    registerRefused: count.nullable(),
+  }),
+  overlap: z.object({
+    bytes: count,
+    compute: times,
+    /** Whole copies, while nothing else runs. */
+    pinnedCopy: times,
+    pageableCopy: times,
+    /** Time until the call returned. */
+    pinnedCall: times,
+    pageableCall: times,
+    /** A computation and then a copy, until both have ended: the copy in the same stream, and in one of its own. */
+    pinnedOneStream: times,
+    pageableOneStream: times,
+    pinnedOwnStream: times,
+    pageableOwnStream: times,
+  }),
+  loader: z.object({
+    batches: count,
+    /** Epochs with batches copied to the device: none without a GPU. */
+    pinned: times,
+    unpinned: times,
+    /** Epochs whose batches are only made, without pinning. */
+    uncopied: times,
+  }),
+} as const satisfies Record<ExperimentName, z.ZodType>;
+
+/** The options and the results of the experiments. */
+export type TorchExperiments = {
+  [Name in ExperimentName]: {
+    options: ExperimentOptions[Name];
+    figures: z.infer<(typeof figureSchemas)[Name]>;
+  };
+};
 
 /** Facts on the torch in use. */
-export interface TorchFacts {
+const factsSchema = z.object({
   /** The path of its Python. */
-  python: string;
-  torch: string;
+  python: z.string(),
+  torch: z.string(),
   /** The GPU's name in torch; null without one. */
-  deviceName: string | null;
+  deviceName: z.string().nullable(),
   /** Why there is no GPU, as a clause; null if there is one. */
-  gpuMissing: string | null;
-}
+  gpuMissing: z.string().nullable(),
+});
+
+/** Facts on the torch in use. */
+export type TorchFacts = z.infer<typeof factsSchema>;
+
+const figuresOf = <Name extends ExperimentName>(name: Name) =>
+  z.object({ type: z.literal("figures"), experiment: z.literal(name), figures: figureSchemas[name] });
+
+const messageSchema = z.union([
+  z.object({ type: z.literal("ready"), ...factsSchema.shape }),
+  /** There is no suitable torch: a sentence. */
+  z.object({ type: z.literal("refused"), message: z.string(), hint: z.string().nullable() }),
+  figuresOf("sent"),
+  figuresOf("overlap"),
+  figuresOf("loader"),
+  /** Why an experiment has no figures, as a clause; "unavailable" if the machine lacks something. */
+  z.object({
+    type: z.literal("failed"),
+    kind: z.enum(["unavailable", "measurement"]),
+    message: z.string(),
+    hint: z.string().nullable(),
+  }),
+]);
 
 /** Messages of the Python program, one JSON object per line. */
-export type ProgramMessage =
-  | ({ type: "ready" } & TorchFacts)
-  /** There is no suitable torch: a sentence. */
-  | { type: "refused"; message: string; hint: string | null }
-  | { type: "figures"; experiment: ExperimentName; figures: TorchExperiments[ExperimentName]["figures"] }
-  /** Why an experiment has no figures, as a clause; "unavailable" if the machine lacks something. */
-  | { type: "failed"; kind: "unavailable" | "measurement"; message: string; hint: string | null };
-
-const isTimes = listOf(isNumber);
-
-const figureShapes: {
-  readonly [Name in ExperimentName]: Record<keyof TorchExperiments[Name]["figures"], typeof isNumber>;
-} = {
-  sent: {
-    bytes: isCount,
-    isPinnedBefore: isBoolean,
-    isPinnedAfter: isBoolean,
-    isPinnedInChild: isBoolean,
-    isPinnedInObject: isBoolean,
-    isPinnedRegistered: isBoolean,
-    parentPinned: isTimes,
-    parentPageable: isTimes,
-    childPinned: isTimes,
-    childInObject: isTimes,
-    childPageable: isTimes,
-    childRegistered: isTimes,
-    registerRefused: orNull(isCount),
-  },
-  overlap: {
-    bytes: isCount,
-    compute: isTimes,
-    pinnedCopy: isTimes,
-    pageableCopy: isTimes,
-    pinnedCall: isTimes,
-    pageableCall: isTimes,
-    pinnedOneStream: isTimes,
-    pageableOneStream: isTimes,
-    pinnedOwnStream: isTimes,
-    pageableOwnStream: isTimes,
-  },
-  loader: { batches: isCount, pinned: isTimes, unpinned: isTimes, uncopied: isTimes },
-};
-
-const shapes: MessageShapes<ProgramMessage> = {
-  ready: { python: isText, torch: isText, deviceName: orNull(isText), gpuMissing: orNull(isText) },
-  refused: { message: isText, hint: orNull(isText) },
-  figures: {
-    experiment: oneOf(...Object.keys(figureShapes)),
-    figures: () => true,
-  },
-  failed: { kind: oneOf("unavailable", "measurement"), message: isText, hint: orNull(isText) },
-};
+export type ProgramMessage = z.infer<typeof messageSchema>;
 
 /** Parses a line of the Python program; null if it is not a message. */
 export function readProgramMessage(line: string): ProgramMessage | null {
-  const message = readShaped(line, shapes);
-  if (message?.type !== "figures") return message;
-  return withFields(figureShapes[message.experiment])(message.figures) ? message : null;
+  return readLine(line, messageSchema);
 }

@@ -8,6 +8,7 @@ import type { ResultDocument } from "../../results/schema.js";
 import { blockWayOf } from "../../results/variant.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { compareIntervals } from "./finding-evidence.js";
 import { joinDirections, ratioRange, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
@@ -63,7 +64,7 @@ function blocksOf(
   terms: Terms,
 ): RatedBlocks[] {
   const own = cells.filter((cell) => cell.direction === direction && cell.memory === memory);
-  const sizes = [...new Set(own.flatMap(({ blockBytes }) => blockBytes ?? []))].sort((a, b) => a - b);
+  const sizes = ascending(own.flatMap(({ blockBytes }) => blockBytes ?? []));
   return sizes.map((bytes) => {
     const ofBlock = own.filter(({ blockBytes }) => blockBytes === bytes);
     const sizeBytes = Math.max(...ofBlock.map((cell) => cell.sizeBytes));

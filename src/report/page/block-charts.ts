@@ -8,8 +8,8 @@ import type { ResultDocument } from "../../results/schema.js";
 import { blockWayOf, compareBlockWays, idOfAlone, variantOf } from "../../results/variant.js";
 import { directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
+import { ascending } from "../../stats/order-statistics.js";
 import {
-  ascending,
   chartName,
   describeCurves,
   directionSubject,

@@ -6,7 +6,7 @@ import { measuredStats, shareOfSpeed } from "../../results/naming/cell-figure.js
 import { directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { formatSize } from "../../settings/units.js";
-import { relativeHalfWidth } from "../../stats/order-statistics.js";
+import { ascending, relativeHalfWidth } from "../../stats/order-statistics.js";
 
 /*
  * The figures of cells as points of curves, and the common properties of such charts' axes.
@@ -23,11 +23,6 @@ export function sizeAxis(sizes: readonly number[], label = "size of a copy"): Ax
 /** A round number for an axis, without rounding errors of binary fractions. */
 export function formatTick(value: number): string {
   return String(Number(value.toPrecision(6)));
-}
-
-/** Each value once, ascending. */
-export function ascending(values: readonly number[]): number[] {
-  return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /** The rate of a cell with its interval, at `x`; no point if it was not measured. `at` describes its place. */

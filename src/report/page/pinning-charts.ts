@@ -11,8 +11,9 @@ import type { PinningCost } from "../../results/schema-parts.js";
 import { isPlain } from "../../results/variant.js";
 import { type Direction, directions, memories } from "../../settings/choices.js";
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
+import { ascending } from "../../stats/order-statistics.js";
+import { payOffCopies } from "../tables/cold-start-report.js";
 import {
-  ascending,
   chartName,
   clockSuffix,
   describeCurves,
@@ -69,7 +70,7 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
   const curves = (["pinned", "registered"] as const).flatMap((way) =>
     curveOf(
       way,
-      costs.pinning.flatMap((record) => payOffPoint(record, copiesOf(record, way)?.[direction])),
+      costs.pinning.flatMap((record) => payOffPoint(record, payOffCopies(record, way)?.[direction])),
     ),
   );
   const sizes = sizesOf(curves);
@@ -96,10 +97,6 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
       rules: [],
     },
   ];
-}
-
-function copiesOf({ payOff, reuses }: PinningRecord, way: "pinned" | "registered") {
-  return payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
 }
 
 function payOffPoint({ sizeBytes }: PinningRecord, copies: number | null | undefined): ChartPoint[] {

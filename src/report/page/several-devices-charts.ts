@@ -3,7 +3,7 @@ import { formatGBps, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
-import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
+import { wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName, directionTitle } from "../../results/naming/wording.js";
 import { isLocal, placedCells } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
@@ -11,7 +11,7 @@ import { idOfAlone } from "../../results/variant.js";
 import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
-import { movedIn } from "../tables/several-devices-grids.js";
+import { movedIn, sumOfRates } from "../tables/several-devices-grids.js";
 import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells } from "./cell-points.js";
 
 /** The rates of devices at once, each next to its rate alone, of pairs of devices, and by NUMA node. */
@@ -81,8 +81,8 @@ function devicesGroup(
       ...barOf(cell, moved, { name: "at once", against: aloneOf(cell) }),
     ]);
   if (first === undefined || bars.length === 0) return [];
-  const sumGBps = first.mode === "latency" ? null : sumOf(cells, moved);
-  const aloneGBps = sumOf(
+  const sumGBps = first.mode === "latency" ? null : sumOfRates(cells, moved);
+  const aloneGBps = sumOfRates(
     cells.map((cell) => aloneOf(cell)),
     moved,
   );
@@ -92,12 +92,6 @@ function devicesGroup(
       : `, ${formatShare(sumGBps / aloneGBps)} of alone`;
   const sum = sumGBps === null ? "" : `: all devices at once ${formatGBps(sumGBps)} GB/s${share}`;
   return [{ name: name + sum, style: memories.indexOf(first.memory), bars }];
-}
-
-/** Sum of the cells' medians in GB/s; null if one is missing. */
-function sumOf(cells: readonly (CellResult | undefined)[], moved: CellStats["direction"]): number | null {
-  const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
-  return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
 }
 
 /** With more bars than this there is a chart for each path. */

@@ -8,10 +8,10 @@ import { directionName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import { movedIn } from "../tables/several-devices-grids.js";
 import {
-  ascending,
   chartName,
   clockSuffix,
   describeCurves,

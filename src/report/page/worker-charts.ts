@@ -8,9 +8,9 @@ import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import {
-  ascending,
   chartName,
   clockSuffix,
   describeCurves,

@@ -9,6 +9,7 @@ import {
   shareOfSpeed,
 } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cell-group.js";
 import { movedIn } from "./several-devices-grids.js";
 
@@ -73,7 +74,7 @@ function loadFigures(cell: CellResult): Figure[] {
 export function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
   const { memories, rows } = group;
   const members = rows.flatMap((row) => row.members);
-  const counts = [...new Set(members.flatMap(({ chunks }) => chunks ?? []))].sort((a, b) => a - b);
+  const counts = ascending(members.flatMap(({ chunks }) => chunks ?? []));
   const columns = [
     numberColumn("size"),
     wordColumn("memory"),

@@ -54,7 +54,7 @@ export function togetherGrid(group: CellGroup, { precision, aloneOf }: GridConte
     const alone = cells.map((cell) => cell && aloneOf(cell));
     const labels = [...rowLabels(row), figure(memory)];
     return movedIn(direction, mode).flatMap((moved) => {
-      const [sumGBps, aloneGBps] = [sumOf(cells, moved), sumOf(alone, moved)];
+      const [sumGBps, aloneGBps] = [sumOfRates(cells, moved), sumOfRates(alone, moved)];
       const share = sumGBps === null || aloneGBps === null ? null : sumGBps / aloneGBps;
       const name = direction === "bidir" ? directionName[moved] : isThroughput ? "at once" : "median";
       return [
@@ -89,8 +89,11 @@ export function movedIn(
   return mode === "latency" ? ["h2d", "d2h"] : ["h2d", "d2h", "sum"];
 }
 
-/** Sum of the devices' medians in GB/s; null if one is missing. */
-function sumOf(cells: readonly (CellResult | undefined)[], moved: CellStats["direction"]): number | null {
+/** Sum of the cells' medians in GB/s; null if one is missing. */
+export function sumOfRates(
+  cells: readonly (CellResult | undefined)[],
+  moved: CellStats["direction"],
+): number | null {
   const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
   return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
 }

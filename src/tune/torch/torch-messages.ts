@@ -1,20 +1,10 @@
-import type { ErrorKind } from "../../errors.js";
-import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import { z } from "zod";
+import { count } from "../../results/schema-parts.js";
+import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
-import {
-  isBoolean,
-  isCount,
-  isNumber,
-  isText,
-  listOf,
-  type MessageShapes,
-  oneOf,
-  orNull,
-  readShaped,
-  withFields,
-} from "../message-shape.js";
+import { readLine } from "../message-shape.js";
 
 /** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions
@@ -44,59 +34,49 @@ export type Command =
 /** Measurements of a trial besides the arrivals. */
 export type Figures = Omit<Trial, "setting" | "arrivalsNs" | "aborted" | "failure">;
 
-/** Messages of the Python program, a JSON object a line. */
-export type Message =
+const trial = count;
+/** Another program's figures are checked where they are used. */
+const figures = z.custom<Partial<Figures>>(isObject);
+const batchSchema = z.looseObject({ samples: count, bytes: count, description: z.string() });
+
+const messageSchema = z.discriminatedUnion("type", [
   /** "the data set was being made": the current phase of opening, for messages on an end or a hang in it. */
-  | { type: "phase"; phase: string }
-  | { type: "ready"; facts: Omit<ProbeFacts, "kind" | "source"> }
+  z.object({ type: z.literal("phase"), phase: z.string() }),
+  z.object({
+    type: z.literal("ready"),
+    facts: z.looseObject({ batch: batchSchema }) as unknown as z.ZodType<Omit<ProbeFacts, "kind" | "source">>,
+  }),
   /** Why the data set cannot be opened, for a PinbenchError. */
-  | { type: "refused"; kind: ErrorKind; message: string; hint: string | null; traceback: string | null }
+  z.object({
+    type: z.literal("refused"),
+    kind: z.enum(["usage", "unavailable", "unsupported", "measurement"]),
+    message: z.string(),
+    hint: z.string().nullable(),
+    traceback: z.string().nullable(),
+  }),
   /** The trial has not begun yet; repeated while files are being dropped from the page cache. */
-  | { type: "preparing"; trial: number }
-  | { type: "arrivals"; ns: number[] }
+  z.object({ type: z.literal("preparing"), trial }),
+  z.object({ type: z.literal("arrivals"), ns: z.array(z.number()) }),
   /** The means so far, sent if asked to stop in the middle of a batch that may take too long. */
-  | { type: "sums"; trial: number; figures: Partial<Figures> }
+  z.object({ type: z.literal("sums"), trial, figures }),
   /** The loop has ended, the workers have not. `broken`: the process can run no further trial. */
-  | {
-      type: "ending";
-      trial: number;
-      failure: (TrialFailure & { broken: boolean }) | null;
-      figures: Partial<Figures>;
-    }
+  z.object({
+    type: z.literal("ending"),
+    trial,
+    failure: failureSchema.extend({ broken: z.boolean() }).nullable(),
+    figures,
+  }),
   /** The workers are gone. */
-  | { type: "ended"; trial: number };
+  z.object({ type: z.literal("ended"), trial }),
+]);
+
+/** Messages of the Python program, a JSON object a line. */
+export type Message = z.infer<typeof messageSchema>;
 
 /** The message of a type. */
 export type MessageOf<Type extends Message["type"]> = Extract<Message, { type: Type }>;
 
-const isTrialFailure = withFields({
-  fault: isText,
-  message: isText,
-  hint: orNull(isText),
-  traceback: orNull(isText),
-  everywhere: isBoolean,
-  broken: isBoolean,
-});
-
-const shapes: MessageShapes<Message> = {
-  phase: { phase: isText },
-  ready: {
-    facts: withFields({ batch: withFields({ samples: isCount, bytes: isCount, description: isText }) }),
-  },
-  refused: {
-    kind: oneOf("usage", "unavailable", "unsupported", "measurement"),
-    message: isText,
-    hint: orNull(isText),
-    traceback: orNull(isText),
-  },
-  preparing: { trial: isCount },
-  arrivals: { ns: listOf(isNumber) },
-  sums: { trial: isCount, figures: isObject },
-  ending: { trial: isCount, failure: orNull(isTrialFailure), figures: isObject },
-  ended: { trial: isCount },
-};
-
 /** The message of the Python program's line; null for other lines. */
 export function readProbeMessage(line: string): Message | null {
-  return readShaped(line, shapes);
+  return readLine(line, messageSchema);
 }
