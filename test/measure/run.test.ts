@@ -178,7 +178,13 @@ describe("a run", () => {
     const session = new FakeSession();
     session.reserveHost = (async (kind: string) => {
       if (kind === "pinned") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-      return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
+      return {
+        bytes: MiB,
+        allocateNs: 0,
+        fillNs: 0,
+        hugePageBytes: null,
+        pagesOfNode: [{ node: 0, pages: 1 }],
+      };
     }) as FakeSession["reserveHost"];
     const document = await runOn(() => session);
     expect(document.run.status).toBe("complete");
