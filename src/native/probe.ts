@@ -175,12 +175,12 @@ function readOutcome(line: string): ProbeOutcome | null {
   }
 }
 
-/** Another version of the C library has another linker file. */
-const linker = "/lib64/ld-linux-x86-64.so.2";
+/** Another version of the C library has another linker file; only one of them is of this Node's processor. */
+const linkers = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
 /** Names a module and all that decides whether it loads: the files as they are, Node, and the C library. */
 function keyOf({ path, emulatedLibraryPath }: AddonCandidate): string {
-  const files = [path, emulatedLibraryPath, process.execPath, linker];
+  const files = [path, emulatedLibraryPath, process.execPath, ...linkers];
   return [process.version, process.arch, ...files.map(identityOf)].join(" ");
 }
 
