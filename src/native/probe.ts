@@ -40,8 +40,14 @@ export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   return [
     inFolder("local build", localBuildFolder),
     ...(ofUser === null ? [] : [inFolder("build of this user", ofUser)]),
-    inFolder("prebuilt", join(packageRoot, "prebuilds", `linux-${process.arch}`)),
+    ...prebuiltFolders(process.arch).map((folder) => inFolder("prebuilt", folder)),
   ];
+}
+
+/** npm's package has the files for x86-64; those for other processors are in a package beside it. */
+export function prebuiltFolders(arch: string): string[] {
+  const own = join(packageRoot, "prebuilds", `linux-${arch}`);
+  return arch === "x64" ? [own] : [own, join(packageRoot, "..", `pinbench-linux-${arch}`)];
 }
 
 function inFolder(source: AddonSource, folder: string): AddonCandidate {
