@@ -191,9 +191,11 @@ function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "w
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   // Read during a cell's warm-up, with the copy engine at work, because an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
-  const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
+  const { ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability } = device;
+  const { multiprocessors, l2CacheBytes, copyEngines } = device;
   return {
-    ...facts,
+    ...{ ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability },
+    ...{ multiprocessors, l2CacheBytes, copyEngines },
     numaNode: numaNodeOfPciDevice(device.pciBusId),
     upstreamPath: upstreamPath(device.pciBusId),
     link: orNull(loaded?.link ?? null),
