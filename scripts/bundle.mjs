@@ -1,11 +1,12 @@
-// `npm run bundle [-- --out FILE] [-- --with-tests] [-- --without-kernels] [-- --level 0…9]`: one archive with Node
-// itself, pinbench and its dependencies, for x86-64 Linux machines with only a GPU driver, and
-// its SHA-256 file. `--with-tests` adds the tests and benchmarks that need a GPU; `--without-kernels` and a low
+// `npm run bundle [-- --out FILE] [-- --with-tests] [-- --without-kernels] [-- --level 0…9] [-- --arch arm64]`: one
+// archive with Node itself, pinbench and its dependencies, for Linux machines with only a GPU driver, and its SHA-256
+// file. `--with-tests` adds the tests and benchmarks that need a GPU; `--without-kernels` and a low
 // `--level` of xz make a quick one for trials.
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { packTarball, writeHash } from "./lib/archives.mjs";
+import { ownArch } from "./lib/platforms.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { checkedSizeMB, copyInto, stageProgram } from "./lib/staged-program.mjs";
@@ -57,10 +58,11 @@ await main(async () => {
       "with-tests": { type: "boolean", default: false },
       "without-kernels": { type: "boolean", default: false },
       level: { type: "string", default: "6" },
+      arch: { type: "string", default: ownArch },
     },
   });
   const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
-  const name = `pinbench-${version}-linux-${process.arch}`;
+  const name = `pinbench-${version}-linux-${values.arch}`;
   const archive = resolve(values.out ?? inRoot(`${name}.tar.xz`));
   const staging = inRoot("build/bundle");
   rmSync(staging, { recursive: true, force: true });
@@ -69,6 +71,7 @@ await main(async () => {
     kernels: !values["without-kernels"],
     modules: values["with-tests"] ? ["vitest"] : [],
     isForTests: values["with-tests"],
+    arch: values.arch,
   });
   writeLauncher(join(folder, "pinbench"), 'exec "$here/runtime/node" "$here/bin/pinbench.js" "$@"');
   if (values["with-tests"]) addTests(folder);

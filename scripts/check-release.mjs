@@ -5,12 +5,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packagesInProgram } from "./lib/bundle-program.mjs";
 import { moduleClosure, runtimeDependencies } from "./lib/module-closure.mjs";
+import { ownArch } from "./lib/platforms.mjs";
 import { hashesOf, hashName, prebuiltFolder } from "./lib/prebuilt.mjs";
 import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { makeSbom, sbomProblems } from "./lib/sbom.mjs";
 
 const sbomFile = "build/sbom.cdx.json";
+const compiled = prebuiltFolder(ownArch);
 
 const readJson = (path) => JSON.parse(readFileSync(inRoot(path), "utf8"));
 
@@ -25,10 +27,10 @@ function installProblems() {
 }
 
 function hashProblems() {
-  const folder = inRoot(prebuiltFolder);
-  if (!existsSync(folder)) return [`${prebuiltFolder} is not there: run node scripts/prebuild.mjs first.`];
+  const folder = inRoot(compiled);
+  if (!existsSync(folder)) return [`${compiled} is not there: run node scripts/prebuild.mjs first.`];
   const isSame = readFileSync(join(folder, hashName), "utf8") === hashesOf(folder);
-  return isSame ? [] : [`The files in ${prebuiltFolder} are not those of its ${hashName}.`];
+  return isSame ? [] : [`The files in ${compiled} are not those of its ${hashName}.`];
 }
 
 await main(async () => {
@@ -40,6 +42,6 @@ await main(async () => {
   mkdirSync(inRoot("build"), { recursive: true });
   writeFileSync(inRoot(sbomFile), `${JSON.stringify(sbom, null, 2)}\n`);
   console.log(
-    `${sbomFile}: ${sbom.components.length} packages, all of them known; ${prebuiltFolder} is as its ${hashName} says`,
+    `${sbomFile}: ${sbom.components.length} packages, all of them known; ${compiled} is as its ${hashName} says`,
   );
 });

@@ -1,6 +1,6 @@
 // `npm run check:reproducible`: whether compiled files can be reproduced bit for bit. Builds this checkout's
 // files twice from scratch, in different folders, orders and environments, at different times. Compares compiled files,
-// npm's package, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers make other files.
+// npm's packages, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers make other files.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -14,8 +14,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { hashName, prebuiltFiles } from "./lib/prebuilt.mjs";
-import { main, run, ScriptError } from "./lib/process.mjs";
+import { ownArch, wheelMachine } from "./lib/platforms.mjs";
+import { hashName, prebuiltFiles, prebuiltFolder } from "./lib/prebuilt.mjs";
+import { findProgram, main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { nvccVersion } from "./lib/toolchain.mjs";
 
@@ -40,6 +41,9 @@ const places = [
     },
   },
 ];
+
+/** Its package, which holds only compiled files, is compared where it can be compiled. */
+const isForArm64 = findProgram("aarch64-linux-gnu-g++") !== null;
 
 const aYearAgo = new Date(Date.now() - 365 * 24 * 3600e3);
 
@@ -67,16 +71,18 @@ async function buildAt(target, place) {
     "npm pack --ignore-scripts --silent",
     `node scripts/bundle.mjs${kernels}`,
     `node scripts/wheel.mjs${kernels}`,
+    ...(isForArm64 ? [`node scripts/pack-arm64.mjs${kernels}`] : []),
   ];
   const env = { ...process.env, ...place.environment };
   delete env.CXXFLAGS;
   await run("sh", ["-c", steps.join(" && ")], { cwd: target, env, quiet: true });
   const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
-  const made = [...prebuiltFiles, hashName].map((file) => join("prebuilds", `linux-${process.arch}`, file));
+  const made = [...prebuiltFiles, hashName].map((file) => join(prebuiltFolder(ownArch), file));
   const packed = [
     `pinbench-${version}.tgz`,
-    `pinbench-${version}-linux-${process.arch}.tar.xz`,
-    `pinbench-${version}-py3-none-manylinux_2_28_x86_64.whl`,
+    `pinbench-${version}-linux-${ownArch}.tar.xz`,
+    `pinbench-${version}-py3-none-manylinux_2_28_${wheelMachine(ownArch)}.whl`,
+    ...(isForArm64 ? [`pinbench-linux-arm64-${version}.tgz`] : []),
   ];
   return [...made, ...packed].map((file) => ({ file, hash: hashOf(join(target, file)) }));
 }

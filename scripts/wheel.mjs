@@ -1,10 +1,11 @@
-// `npm run wheel [-- --out FOLDER] [-- --without-kernels]`: a wheel with the bundle's content, for machines with
+// `npm run wheel [-- --out FOLDER] [-- --without-kernels] [-- --arch arm64]`: a wheel with the bundle's content, for machines with
 // Python and no Node. Its installation runs nothing. `wheel pack` (Debian: python3-wheel) makes it, because all files
 // exist, and build front ends would fetch their back end from a network.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { packWheel, writeHash } from "./lib/archives.mjs";
+import { ownArch, wheelMachine } from "./lib/platforms.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { checkedSizeMB, stageProgram } from "./lib/staged-program.mjs";
@@ -12,13 +13,13 @@ import { checkedSizeMB, stageProgram } from "./lib/staged-program.mjs";
 /** The oldest Python for tune's programs; starting pinbench needs no newer one. */
 const oldestPython = "3.8";
 
-/** Any Python 3 on x86-64 Linux with glibc 2.28, which Node needs. */
-const tag = "py3-none-manylinux_2_28_x86_64";
+/** Any Python 3 on Linux with glibc 2.28, which Node needs. */
+const tagOf = (arch) => `py3-none-manylinux_2_28_${wheelMachine(arch)}`;
 
 const lines = (...texts) => `${texts.join("\n")}\n`;
 
 /** Writes a wheel's dist-info folder: its metadata (core metadata 2.1) and its entry points. */
-function writeDistInfo(folder, { name, version, description, license }) {
+function writeDistInfo(folder, tag, { name, version, description, license }) {
   mkdirSync(folder);
   const write = (file, text) => writeFileSync(join(folder, file), text);
   write("WHEEL", lines("Wheel-Version: 1.0", "Generator: pinbench", "Root-Is-Purelib: false", `Tag: ${tag}`));
@@ -53,19 +54,21 @@ await main(async () => {
     options: {
       out: { type: "string", default: root },
       "without-kernels": { type: "boolean", default: false },
+      arch: { type: "string", default: ownArch },
     },
   });
+  const tag = tagOf(values.arch);
   const facts = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
   const stem = `${facts.name}-${facts.version}`;
   const staging = inRoot("build/wheel");
   rmSync(staging, { recursive: true, force: true });
   const content = join(staging, facts.name);
   const program = join(content, "program");
-  const glibc = await stageProgram(program, { kernels: !values["without-kernels"] });
+  const glibc = await stageProgram(program, { kernels: !values["without-kernels"], arch: values.arch });
   for (const file of ["__init__.py", "__main__.py"])
     cpSync(inRoot("scripts/wheel", file), join(content, file));
   const distInfo = join(staging, `${stem}.dist-info`);
-  writeDistInfo(distInfo, facts);
+  writeDistInfo(distInfo, tag, facts);
   // Where tools look for it (PEP 770).
   mkdirSync(join(distInfo, "sboms"));
   renameSync(join(program, "sbom.cdx.json"), join(distInfo, "sboms/pinbench.cdx.json"));

@@ -219,6 +219,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
                                                              {"registered", CopyMemory::kRegistered},
                                                              {"write-combined", CopyMemory::kWriteCombined},
                                                              {"mapped", CopyMemory::kMapped},
+                                                             {"system", CopyMemory::kSystem},
                                                              {"device", CopyMemory::kDevice}};
   static const std::map<std::string, bool> modes = {{"throughput", false}, {"latency", true}};
   static const std::map<std::string, bool> caches = {{"cold", false}, {"warm", true}};

@@ -174,6 +174,9 @@ Napi::Object write_device(Napi::Env env, const DeviceFacts& device) {
   object.Set("copyEngines", write_number(env, device.copy_engines));
   object.Set("integrated", Napi::Boolean::New(env, device.integrated));
   object.Set("canMapHostMemory", Napi::Boolean::New(env, device.can_map_host_memory));
+  object.Set("canRegisterHostMemory", Napi::Boolean::New(env, device.can_register_host_memory));
+  object.Set("readsPageable", Napi::Boolean::New(env, device.reads_pageable));
+  object.Set("coherent", Napi::Boolean::New(env, device.coherent));
   object.Set("peers", write_array(env, device.peers));
   object.Set("link", write_link(env, device.link));
   return object;

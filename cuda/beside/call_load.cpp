@@ -10,11 +10,11 @@
 
 #include "driver/error.hpp"
 #include "driver/handles.hpp"
-#include "engine/host_memory.hpp"
 
 namespace pinbench {
 namespace {
 
+constexpr std::size_t kCopyBytes = 4096;
 constexpr auto kPeriod = std::chrono::milliseconds(1);
 
 class CallLoad : public LoadWorker {
@@ -38,8 +38,8 @@ class CallLoad : public LoadWorker {
 // The buffers of a copy, obtained before anything is pinned at the same time.
 struct SmallCopy {
   explicit SmallCopy(const CudaDriver& cuda)
-      : host(allocate_pinned_memory(cuda, kPageBytes, 0)),
-        device(allocate_device_memory(cuda, kPageBytes)),
+      : host(allocate_pinned_memory(cuda, kCopyBytes, 0)),
+        device(allocate_device_memory(cuda, kCopyBytes)),
         stream(create_stream(cuda)) {}
 
   const PinnedMemory host;
@@ -66,7 +66,7 @@ std::unique_ptr<LoadWorker> make_nvml_memory_load(NvmlDevice nvml) {
 
 std::unique_ptr<LoadWorker> make_small_copy_load(const CudaDriver& cuda) {
   return std::make_unique<CallLoad>([&cuda, copy = std::make_shared<const SmallCopy>(cuda)] {
-    cuda.check(cuda.memcpyHtoDAsync(copy->device.get(), copy->host.get(), kPageBytes, copy->stream.get()));
+    cuda.check(cuda.memcpyHtoDAsync(copy->device.get(), copy->host.get(), kCopyBytes, copy->stream.get()));
     cuda.check(cuda.streamSynchronize(copy->stream.get()));
   });
 }

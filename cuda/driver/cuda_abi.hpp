@@ -102,7 +102,9 @@ inline constexpr int kAttributeL2CacheSize = 38;
 inline constexpr int kAttributeAsyncEngineCount = 40;
 inline constexpr int kAttributeComputeCapabilityMajor = 75;
 inline constexpr int kAttributeComputeCapabilityMinor = 76;
+inline constexpr int kAttributePageableMemoryAccess = 88;
 inline constexpr int kAttributeHostRegisterSupported = 99;
+inline constexpr int kAttributePageableUsesHostPageTables = 100;
 
 // Flags
 inline constexpr unsigned kContextScheduleSpin = 0x01;

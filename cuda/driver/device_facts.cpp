@@ -64,6 +64,9 @@ DeviceFacts read_device(const CudaDriver& cuda, const Nvml* nvml, int ordinal, i
   facts.copy_engines = attribute(cu::kAttributeAsyncEngineCount);
   facts.integrated = attribute(cu::kAttributeIntegrated) != 0;
   facts.can_map_host_memory = attribute(cu::kAttributeCanMapHostMemory) != 0;
+  facts.can_register_host_memory = attribute(cu::kAttributeHostRegisterSupported) != 0;
+  facts.reads_pageable = attribute(cu::kAttributePageableMemoryAccess) != 0;
+  facts.coherent = attribute(cu::kAttributePageableUsesHostPageTables) != 0;
   facts.peers = read_peers(cuda, device, ordinal, device_count);
   if (nvml != nullptr) {
     if (const auto handle = nvml->device_by_pci_bus_id(facts.pci_bus_id))

@@ -24,7 +24,10 @@ struct DeviceFacts {
   int copy_engines = 0;
   bool integrated = false;
   bool can_map_host_memory = false;
-  std::vector<int> peers;  // ordinals of the devices whose memory it can reach directly
+  bool can_register_host_memory = false;
+  bool reads_pageable = false;  // and writes it: kernels take addresses of ordinary memory
+  bool coherent = false;        // it reads the page tables of the CPU, as over NVLink-C2C
+  std::vector<int> peers;       // ordinals of the devices whose memory it can reach directly
   std::optional<LinkState> link;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emulated/cuda_error.hpp"
+#include "emulated/driver.hpp"
 #include "emulated/thread_place.hpp"
 
 namespace pinbench::emulated {
@@ -118,7 +119,16 @@ Possessions Context::possessions() const {
 }
 
 bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {
-  if (memory_.contains(begin, bytes) || host_memory_.is_pinned(begin, bytes)) return true;
+  return memory_.contains(begin, bytes) || is_host_memory(begin, bytes) || is_memory_of_peer(begin, bytes);
+}
+
+bool Context::is_host_memory(cu::DevicePtr begin, std::size_t bytes) const {
+  if (host_memory_.is_pinned(begin, bytes)) return true;
+  return Driver::instance().settings().is_coherent(ordinal_) && begin != 0 &&
+         !memory_.contains(begin, bytes) && !is_memory_of_peer(begin, bytes);
+}
+
+bool Context::is_memory_of_peer(cu::DevicePtr begin, std::size_t bytes) const {
   const std::scoped_lock lock(peers_mutex_);
   return std::any_of(peers_.begin(), peers_.end(), [&](const auto& each) {
     const auto peer = each.lock();

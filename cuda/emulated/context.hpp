@@ -125,6 +125,10 @@ class Context {
   // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
   // to, or pinned host memory.
   bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
+  // Whether kernels find the host's memory there: pinned memory, and any that is no device's if the device is
+  // coherent.
+  bool is_host_memory(cu::DevicePtr begin, std::size_t bytes) const;
+  bool is_memory_of_peer(cu::DevicePtr begin, std::size_t bytes) const;
 
  private:
   // The last copy in a direction, for faults that mix two copies up.

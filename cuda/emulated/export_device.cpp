@@ -86,7 +86,14 @@ const ErrorText* find_error_text(cu::Result result) {
   return nullptr;
 }
 
-std::optional<int> find_attribute(int attribute) {
+// A driver whose registering is set to be unsupported tells so.
+bool can_register(Driver& driver) {
+  const auto& faults = driver.faults().list().calls[static_cast<std::size_t>(EntryPoint::memHostRegister)];
+  return std::ranges::none_of(faults,
+                              [](const CallFault& fault) { return fault.result == cu::kErrorNotSupported; });
+}
+
+std::optional<int> find_attribute(Driver& driver, cu::Device device, int attribute) {
   switch (attribute) {
     case cu::kAttributeMultiprocessorCount:
       return 1;  // kernels run on one thread
@@ -95,8 +102,12 @@ std::optional<int> find_attribute(int attribute) {
     case cu::kAttributeAsyncEngineCount:
       return 2;
     case cu::kAttributeCanMapHostMemory:
-    case cu::kAttributeHostRegisterSupported:
       return 1;
+    case cu::kAttributeHostRegisterSupported:
+      return can_register(driver);
+    case cu::kAttributePageableMemoryAccess:
+    case cu::kAttributePageableUsesHostPageTables:
+      return driver.settings().is_coherent(device);
     case cu::kAttributeIntegrated:
     case cu::kAttributeComputeCapabilityMajor:
     case cu::kAttributeComputeCapabilityMinor:
@@ -182,9 +193,10 @@ cu::Result exports::deviceTotalMem(std::size_t* bytes, cu::Device device) {
 
 cu::Result exports::deviceGetAttribute(int* value, int number, cu::Device device) {
   return driver_call(EntryPoint::deviceGetAttribute, [&](Driver& driver) {
-    const auto known = find_attribute(number);
-    require_argument(value != nullptr && known.has_value());
+    require_argument(value != nullptr);
     driver.require_device(device);
+    const auto known = find_attribute(driver, device, number);
+    require_argument(known.has_value());
     *value = *known;
   });
 }

@@ -25,7 +25,7 @@ Route route_of(Context& context, cu::DevicePtr destination, cu::DevicePtr source
   const bool from_device = context.memory().contains(source, bytes);
   const int device = context.ordinal();
   if (to_device == from_device) return {Direction::kDeviceToDevice, device, std::nullopt, std::nullopt};
-  const bool is_host = context.host_memory().is_pinned(to_device ? source : destination, bytes);
+  const bool is_host = context.is_host_memory(to_device ? source : destination, bytes);
   if (to_device)
     return {is_host ? Direction::kHostToDevice : Direction::kPeerToPeer, device, std::nullopt, device};
   return {is_host ? Direction::kDeviceToHost : Direction::kPeerToPeer, device, device, std::nullopt};

@@ -3,7 +3,8 @@
 //
 //   {"call": FUNCTION, "result": R}
 //     That exported function ("cuMemHostAlloc") does nothing and has the CUresult R (1 to 999). A result that
-//     loses the context (cu::is_sticky) is what every later call in that context has, too.
+//     loses the context (cu::is_sticky) is what every later call in that context has, too. Devices say that
+//     they cannot register memory if cuMemHostRegister_v2 has the result 801, CUDA_ERROR_NOT_SUPPORTED.
 //   {"copy": DIRECTION, "fault": KIND}
 //     A copy in the direction h2d, d2h, d2d or p2p succeeds and is wrong. A pageable copy is one copy however
 //     many pieces it is moved in, and the zero-copy kernel makes one too, in the direction its pointers tell.

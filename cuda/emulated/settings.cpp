@@ -135,6 +135,11 @@ std::optional<std::string> read_fault_variable(FaultList& list) {
   return problem ? Problem(said_of(kName, *problem)) : std::nullopt;
 }
 
+bool Settings::is_coherent(int device) const {
+  const auto ordinal = static_cast<std::size_t>(device);
+  return nvml && ordinal < nvml->size() && (*nvml)[ordinal] && (*nvml)[ordinal]->c2c_links.value_or(0) > 0;
+}
+
 std::optional<std::string> Settings::read_environment() {
   std::size_t device_count = static_cast<std::size_t>(devices);
   const Problem problems[] = {

@@ -72,6 +72,8 @@ struct Settings {
   std::optional<std::vector<std::optional<NvmlFacts>>> nvml;
   std::unique_ptr<FaultPlan> faults = std::make_unique<FaultPlan>(FaultList());
 
+  // NVML has links to the CPU for it, so that it reads the page tables of the CPU.
+  bool is_coherent(int device) const;
   // Reads the environment into the settings; else returns what is wrong with it.
   std::optional<std::string> read_environment();
 };

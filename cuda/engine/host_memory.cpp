@@ -7,6 +7,7 @@
 
 #include "driver/error.hpp"
 #include "engine/geometry.hpp"
+#include "engine/page_sizes.hpp"
 #include "engine/system_file.hpp"
 
 namespace pinbench {
@@ -89,17 +90,19 @@ void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsig
 // Registering faults pages in one after the other on one thread; huge pages that all CPUs have touched before
 // make it several times faster than cuMemHostAlloc.
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
-  const std::size_t rounded = round_up(bytes, kPageBytes);
-  const std::size_t mapped = rounded + kHugePageBytes;
+  constexpr std::size_t kPieceBytes = PageSizes::kTwoMiB;
+  const std::size_t rounded = round_up(bytes, page_sizes().page);
+  const std::size_t alignment = page_sizes().alignment(bytes);
+  const std::size_t mapped = rounded + alignment;
   pages_ = map_pages(mapped);
   const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
-  auto* data = reinterpret_cast<std::byte*>(round_up(address, kHugePageBytes));
+  auto* data = reinterpret_cast<std::byte*>(round_up(address, alignment));
   madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the recorded huge-page coverage
 
-  const std::size_t pieces = (rounded + kHugePageBytes - 1) / kHugePageBytes;
+  const std::size_t pieces = (rounded + kPieceBytes - 1) / kPieceBytes;
   context.for_each_piece(pieces, [&](std::size_t piece) {
-    const std::size_t offset = piece * kHugePageBytes;
-    touch_pages(context.abort(), {data + offset, std::min(kHugePageBytes, rounded - offset)});
+    const std::size_t offset = piece * kPieceBytes;
+    touch_pages(context.abort(), {data + offset, std::min(kPieceBytes, rounded - offset)});
   });
   context.abort().throw_if_set();
   context.on_device_thread([&] {
@@ -120,7 +123,8 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
   const auto touch = [&](std::size_t offset) {
     *static_cast<volatile std::byte*>(memory.data() + offset) = std::byte{0};
   };
-  for (std::size_t offset = 0; offset < memory.size() && !abort.is_set(); offset += kPageBytes) touch(offset);
+  for (std::size_t offset = 0; offset < memory.size() && !abort.is_set(); offset += page_sizes().page)
+    touch(offset);
   touch(memory.size() - 1);  // in a page of its own where the first byte does not begin one
 }
 

@@ -18,9 +18,6 @@ namespace pinbench {
 
 enum class HostMemoryKind { kPageable, kPinned, kRegistered, kWriteCombined };
 
-inline constexpr std::size_t kPageBytes = 4096;
-inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-
 // Memory that malloc() gave out, and pages that mmap() did.
 struct FreeMalloced {
   void operator()(std::byte* data) const { std::free(data); }

@@ -1,19 +1,15 @@
 #include "engine/pattern.hpp"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "engine/vector.hpp"
 
 namespace pinbench {
 namespace {
 
 constexpr std::size_t kWordBytes = 8;
-constexpr std::size_t kVectorBytes = 16;
-
-__m128i pair(std::uint64_t low, std::uint64_t high) {
-  return _mm_set_epi64x(static_cast<long long>(high), static_cast<long long>(low));
-}
+constexpr std::size_t kVectorBytes = sizeof(Vector);
 
 // Compares word by word; for the few places where a vector block differs.
 void count_mismatches(std::span<const std::byte> region, std::uint64_t base, std::size_t begin,
@@ -38,18 +34,18 @@ std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t c
 
 void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_warm) {
   const std::size_t vectors = region.size() / kVectorBytes;
-  auto* out = reinterpret_cast<__m128i*>(region.data());
-  __m128i words = pair(base, base + kernels::kPatternStep);
-  const __m128i step = pair(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
+  auto* out = reinterpret_cast<Vector*>(region.data());
+  Vector words = vector_of_words(base, base + kernels::kPatternStep);
+  const Vector step = vector_of_words(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
   for (std::size_t i = 0; i < vectors; ++i) {
     if (keep_warm) {
-      _mm_store_si128(out + i, words);
+      store(out + i, words);
     } else {
-      _mm_stream_si128(out + i, words);
+      stream(out + i, words);
     }
-    words = _mm_add_epi64(words, step);
+    words = add_words(words, step);
   }
-  _mm_sfence();
+  end_streaming();
   for (std::size_t offset = vectors * kVectorBytes; offset < region.size(); offset += kWordBytes) {
     const std::uint64_t word = pattern_at(base, offset);
     std::memcpy(region.data() + offset, &word, std::min(kWordBytes, region.size() - offset));
@@ -58,10 +54,10 @@ void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_war
 
 void poison(std::span<std::byte> region) {
   const std::size_t vectors = region.size() / kVectorBytes;
-  auto* out = reinterpret_cast<__m128i*>(region.data());
-  const __m128i value = _mm_set1_epi8(static_cast<char>(kPoisonByte));
-  for (std::size_t i = 0; i < vectors; ++i) _mm_stream_si128(out + i, value);
-  _mm_sfence();
+  auto* out = reinterpret_cast<Vector*>(region.data());
+  const Vector value = vector_of_bytes(kPoisonByte);
+  for (std::size_t i = 0; i < vectors; ++i) stream(out + i, value);
+  end_streaming();
   std::memset(region.data() + vectors * kVectorBytes, kPoisonByte, region.size() % kVectorBytes);
 }
 
@@ -69,19 +65,18 @@ kernels::VerifyResult verify_pattern(std::span<const std::byte> region, std::uin
   kernels::VerifyResult result{0, ~0ull};
   constexpr std::size_t kBlockVectors = 256;
   const std::size_t vectors = region.size() / kVectorBytes;
-  const auto* in = reinterpret_cast<const __m128i*>(region.data());
-  const __m128i step = pair(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
+  const auto* in = reinterpret_cast<const Vector*>(region.data());
+  const Vector step = vector_of_words(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
   for (std::size_t block = 0; block < vectors; block += kBlockVectors) {
     const std::size_t end = std::min(block + kBlockVectors, vectors);
     const std::uint64_t first = pattern_at(base, block * kVectorBytes);
-    __m128i words = pair(first, first + kernels::kPatternStep);
-    __m128i difference = _mm_setzero_si128();
+    Vector words = vector_of_words(first, first + kernels::kPatternStep);
+    Vector difference = vector_of_words(0, 0);
     for (std::size_t i = block; i < end; ++i) {
-      difference = _mm_or_si128(difference, _mm_xor_si128(_mm_load_si128(in + i), words));
-      words = _mm_add_epi64(words, step);
+      difference = or_difference(difference, load(in + i), words);
+      words = add_words(words, step);
     }
-    const int equal_bytes = _mm_movemask_epi8(_mm_cmpeq_epi8(difference, _mm_setzero_si128()));
-    if (equal_bytes != 0xFFFF)
+    if (!is_zero(difference))
       count_mismatches(region, base, block * kVectorBytes, end * kVectorBytes, result);
   }
   count_mismatches(region, base, vectors * kVectorBytes, region.size(), result);

@@ -1,7 +1,6 @@
 #include "engine/rendezvous.hpp"
 
 #include <fcntl.h>
-#include <immintrin.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include <new>
 
 #include "driver/error.hpp"
+#include "engine/vector.hpp"
 
 namespace pinbench {
 namespace {
@@ -134,7 +134,7 @@ bool Rendezvous::arrive_and_wait() {
   for (unsigned spins = 0; state_->generation.load(std::memory_order_acquire) == generation; ++spins) {
     if (is_cancelled()) return false;
     if (spins < kSpinsBeforeYield) {
-      _mm_pause();
+      pause_cpu();
     } else {
       sched_yield();
     }

@@ -12,6 +12,7 @@ HostMemoryKind arena_kind(CopyMemory memory) {
     case CopyMemory::kPageable:
     case CopyMemory::kStaged:
     case CopyMemory::kHost:
+    case CopyMemory::kSystem:
       return HostMemoryKind::kPageable;
     case CopyMemory::kRegistered:
       return HostMemoryKind::kRegistered;
@@ -20,6 +21,15 @@ HostMemoryKind arena_kind(CopyMemory memory) {
     default:
       return HostMemoryKind::kPinned;
   }
+}
+
+// Kernels of the device take addresses of memory that is not pinned.
+bool reads_pageable(const CudaDriver& cuda, int ordinal) {
+  cu::Device device = 0;
+  int value = 0;
+  cuda.check(cuda.deviceGet(&device, ordinal));
+  cuda.check(cuda.deviceGetAttribute(&value, cu::kAttributePageableMemoryAccess, device));
+  return value != 0;
 }
 
 // Beyond what anybody asks for; a record of more samples might not fit into memory.
@@ -112,6 +122,9 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
   if (request.memory == CopyMemory::kMapped && !context_.maps_host_memory()) {
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
   }
+  if (request.memory == CopyMemory::kSystem && !reads_pageable(context_.cuda(), options_.device)) {
+    throw Error("NOT_RESERVED", "the device cannot read pageable memory, which this cell has");
+  }
   const bool uses_ring = request.memory == CopyMemory::kStaged || request.memory == CopyMemory::kHost;
   if (uses_ring && lanes_->rings() < request.threads()) {
     throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
@@ -127,7 +140,9 @@ std::vector<WorkerBuffers> Session::buffers_for(const MeasureRequest& request, c
     if (arenas.device != nullptr) pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
     if (arenas.host != nullptr) {
       pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
-      pair.mapped_host = arenas.host->mapped_chunk(worker, at.chunk) + at.offset;
+      pair.mapped_host = request.memory == CopyMemory::kSystem
+                             ? reinterpret_cast<std::uintptr_t>(pair.host)
+                             : arenas.host->mapped_chunk(worker, at.chunk) + at.offset;
     }
     if (arenas.destination != nullptr)
       pair.second_device = arenas.destination->chunk(worker, at.chunk) + at.offset;

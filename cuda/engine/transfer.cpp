@@ -37,8 +37,8 @@ class CopyEngineTransfer : public Transfer {
   const std::size_t size_bytes_;
 };
 
-// Mapped memory: the multiprocessors read or write the host's memory themselves. Peer copies: the other
-// device's.
+// Mapped and system memory: the multiprocessors read or write the host's memory themselves. Peer copies: the
+// other device's.
 class KernelTransfer : public Transfer {
  public:
   KernelTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, std::size_t size_bytes,
@@ -268,8 +268,9 @@ std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Dire
         return std::make_unique<StagedUpload>(cuda, lane.ring, size_bytes);
       return std::make_unique<StagedDownload>(cuda, lane.ring, size_bytes);
     case CopyMemory::kMapped:
+    case CopyMemory::kSystem:
       if (kernels == nullptr)
-        throw Error("NO_KERNELS", "mapped memory is moved by a kernel, and none is loaded");
+        throw Error("NO_KERNELS", "mapped and system memory is moved by a kernel, and none is loaded");
       return std::make_unique<KernelTransfer>(cuda, lane.stream.get(), direction, size_bytes, *kernels);
     default:
       return std::make_unique<CopyEngineTransfer>(cuda, lane.stream.get(), direction, size_bytes);

@@ -13,7 +13,17 @@ namespace pinbench {
 
 enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice, kPeerToPeer };
 // kHost: the CPU's own copies between pageable buffers and the slots of a staging ring; no device takes part.
-enum class CopyMemory { kPageable, kStaged, kHost, kPinned, kRegistered, kWriteCombined, kMapped, kDevice };
+enum class CopyMemory {
+  kPageable,
+  kStaged,
+  kHost,
+  kPinned,
+  kRegistered,
+  kWriteCombined,
+  kMapped,
+  kSystem,
+  kDevice
+};
 
 // What moves the bytes of a copy between two devices: a copy engine or a kernel of the device that drives it,
 // both of which reach into the other's memory, or the driver by way of the host's memory, without peer

@@ -12,9 +12,10 @@ __asm__(
     "pinbench_kernel_image_end:\n"
     ".popsection\n");
 
+// Hidden: of two addresses that are taken from the table for shared symbols, arm64's linker finds one.
 extern "C" {
-extern const std::byte pinbench_kernel_image_begin[];
-extern const std::byte pinbench_kernel_image_end[];
+extern const std::byte pinbench_kernel_image_begin[] __attribute__((visibility("hidden")));
+extern const std::byte pinbench_kernel_image_end[] __attribute__((visibility("hidden")));
 }
 
 namespace pinbench::kernels {

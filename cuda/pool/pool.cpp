@@ -8,13 +8,14 @@
 #include "engine/clock.hpp"
 #include "engine/geometry.hpp"
 #include "engine/page_nodes.hpp"
+#include "engine/page_sizes.hpp"
 
 namespace pinbench {
 namespace {
 
 // Threads look for an abort, and share out one piece, after each stretch of this size: some milliseconds of
 // touching.
-constexpr std::size_t kTouchedAtOnce = 16 * kHugePageBytes;
+constexpr std::size_t kTouchedAtOnce = 16 * PageSizes::kTwoMiB;
 
 // A TiB in pieces of 16 MiB.
 constexpr std::size_t kMostPieces = 65'536;
@@ -24,7 +25,7 @@ void validate(const PoolOptions& options) {
   if (options.bytes == 0 || options.bytes > kMostReservedBytes)
     throw Error("INVALID_REQUEST", "a pool has from 1 byte to 64 TiB");
   if (options.pieces == 0 || options.pieces > kMostPieces ||
-      options.pieces > (options.bytes - 1) / kPageBytes + 1)
+      options.pieces > (options.bytes - 1) / page_sizes().page + 1)
     throw Error("INVALID_REQUEST", "a pool has from 1 to 65536 pieces, of a page or more each");
   const std::size_t most_threads =
       options.pieces == 1 ? kMostThreads : std::min(kMostThreads, options.pieces);
@@ -34,7 +35,7 @@ void validate(const PoolOptions& options) {
 
 // Whole huge pages where there are as many as pieces, else whole pages; the last piece has what is left.
 std::vector<std::size_t> sizes_of_pieces(const PoolOptions& options) {
-  const std::size_t unit = options.bytes / kHugePageBytes >= options.pieces ? kHugePageBytes : kPageBytes;
+  const std::size_t unit = page_sizes().unit_of_pieces(options.bytes, options.pieces);
   const std::size_t units = (options.bytes - 1) / unit + 1;
   std::vector<std::size_t> sizes;
   std::size_t left = options.bytes;
@@ -176,7 +177,7 @@ std::vector<double> Pool::copy(bool to_device, std::size_t size_bytes, std::size
   const std::lock_guard lock(mutex_);
   context_.abort().throw_if_set();
   if (pieces_.empty()) throw Error("POOL_RELEASED", "the pool has been given back");
-  if (size_bytes < kPageBytes || copies == 0 || copies > kMostCopies)
+  if (size_bytes < page_sizes().page || copies == 0 || copies > kMostCopies)
     throw Error("INVALID_REQUEST", "a pool is copied at most a million times, a page or more each time");
   const auto places = this->places(size_bytes);
   if (places.empty()) throw Error("INVALID_REQUEST", "no piece of the pool has room for such a copy");

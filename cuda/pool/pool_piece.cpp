@@ -6,14 +6,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "driver/error.hpp"
 #include "engine/geometry.hpp"
-#include "engine/system_file.hpp"
+#include "engine/page_sizes.hpp"
 
 namespace pinbench {
 namespace {
@@ -21,31 +19,19 @@ namespace {
 // Of linux/mman.h since Linux 5.14; older C libraries do not have it.
 constexpr int kMadvisePopulateWrite = 23;
 
+// MAP_HUGE_2MB of linux/mman.h: the kernel's own choice may be 1 GiB, or 512 MiB on arm64.
+constexpr int kMapTwoMiB = 21 << 26;
+
 Error no_huge_pages(std::size_t bytes, int reason) {
   return Error("NO_HUGE_PAGES", "hugetlbfs has no huge pages left for " + std::to_string(bytes) +
                                     " bytes: " + std::strerror(reason));
 }
 
-// Bytes of a page of hugetlbfs, as the kernel has it; empty where it has none.
-std::optional<std::size_t> hugetlb_page_bytes() {
-  constexpr std::string_view kField = "Hugepagesize:";
-  const auto memory = read_system_file("/proc/meminfo");
-  for (std::string_view text = memory ? *memory : std::string_view(); !text.empty();) {
-    const auto line = take_line(text);
-    if (!line.starts_with(kField)) continue;
-    const std::size_t kibibytes = leading_number(line.substr(kField.size()));
-    if (kibibytes > 0) return kibibytes * 1024;
-  }
-  return std::nullopt;
-}
-
 // One page of hugetlbfs for each that the memory begins: the system sets them aside at once, or refuses.
 MappedPages map_hugetlb_pages(std::size_t bytes) {
-  const auto page_bytes = hugetlb_page_bytes();
-  if (!page_bytes) throw Error("NO_HUGE_PAGES", "the kernel has no hugetlbfs");
-  const std::size_t mapped = round_up(bytes, *page_bytes);
-  void* const begin =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+  const std::size_t mapped = round_up(bytes, PageSizes::kTwoMiB);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | kMapTwoMiB;
+  void* const begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   if (begin == MAP_FAILED) throw no_huge_pages(bytes, errno);
   return {static_cast<std::byte*>(begin), UnmapPages{mapped}};
 }
@@ -76,10 +62,12 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
       data = pages_.get();
       break;
     case PoolWay::kRegisterHuge: {
-      pages_ = map_pages(round_up(bytes, kPageBytes) + kHugePageBytes);
+      const std::size_t rounded = round_up(bytes, page_sizes().page);
+      const std::size_t alignment = page_sizes().alignment(bytes);
+      pages_ = map_pages(rounded + alignment);
       const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
-      data = reinterpret_cast<std::byte*>(round_up(address, kHugePageBytes));
-      madvise(data, round_up(bytes, kPageBytes), MADV_HUGEPAGE);  // a refusal shows in the coverage
+      data = reinterpret_cast<std::byte*>(round_up(address, alignment));
+      madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the coverage
       break;
     }
     case PoolWay::kRegisterHugetlb:
@@ -96,7 +84,7 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
 void PoolPiece::touch(std::span<std::byte> part) const {
   if (way_ == PoolWay::kHostAlloc || part.empty()) return;
   const auto address = reinterpret_cast<std::uintptr_t>(part.data());
-  auto* const begin = reinterpret_cast<std::byte*>(address / kPageBytes * kPageBytes);
+  auto* const begin = reinterpret_cast<std::byte*>(address / page_sizes().page * page_sizes().page);
   const auto length = static_cast<std::size_t>(part.data() + part.size() - begin);
   int result = 0;
   do {

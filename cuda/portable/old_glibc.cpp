@@ -3,7 +3,7 @@
 // objects and those of the static libstdc++ alike. scripts/check-symbols.mjs tells which are needed.
 #include <cstdlib>  // Defines __GLIBC__, where it is that.
 
-#if defined(__GLIBC__) && defined(__x86_64__)
+#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -13,17 +13,29 @@
 
 // glibc 2.34 moved these from libpthread and libdl into libc, and gave them a new version with that. The old
 // version is there still, so each is forwarded to it; before 2.34 it is found in the libraries that Node has
-// loaded.
+// loaded. The old version is that of the first glibc for the processor.
 // clang-format off
+#if defined(__x86_64__)
+#define PINBENCH_OLD "GLIBC_2.2.5"
+#define PINBENCH_JUMP(name)                                            \
+          "  endbr64\n"                                                \
+          "  jmp *" name "@GOTPCREL(%rip)\n"
+#else
+#define PINBENCH_OLD "GLIBC_2.17"
+#define PINBENCH_JUMP(name)                                            \
+          "  hint #34\n"  /* bti c */                                  \
+          "  adrp x16, :got:" name "\n"                                \
+          "  ldr x16, [x16, :got_lo12:" name "]\n"                     \
+          "  br x16\n"
+#endif
 #define PINBENCH_FORWARD(name)                                         \
-  __asm__(".symver pinbench_old_" #name ", " #name "@GLIBC_2.2.5\n"    \
+  __asm__(".symver pinbench_old_" #name ", " #name "@" PINBENCH_OLD "\n" \
           ".pushsection .text.pinbench_" #name ", \"ax\", @progbits\n" \
           ".globl " #name "\n"                                         \
           ".hidden " #name "\n"                                        \
           ".type " #name ", @function\n"                               \
           #name ":\n"                                                  \
-          "  endbr64\n"                                                \
-          "  jmp *pinbench_old_" #name "@GOTPCREL(%rip)\n"             \
+          PINBENCH_JUMP("pinbench_old_" #name)                         \
           ".size " #name ", . - " #name "\n"                           \
           ".popsection\n")
 // clang-format on
@@ -47,7 +59,7 @@ extern "C" {
 extern __attribute__((visibility("hidden"))) const char __libc_single_threaded;
 const char __libc_single_threaded = 0;
 
-// 2.33: inline before. For x86-64 the kernel's structure is glibc's.
+// 2.33: inline before. For both processors the kernel's structure is glibc's.
 __attribute__((visibility("hidden"))) int fstat(int file, struct stat* status) noexcept {
   return static_cast<int>(syscall(SYS_fstat, file, status));
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { archOf, toolFor } from "./platforms.mjs";
 import { run } from "./process.mjs";
 
 /** Compares versions such as "2.9" and "2.28" by their numbers. */
@@ -22,12 +23,12 @@ export function neededGlibc(files) {
 /**
  * The lines of `objdump -T`, such as
  * "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.2.5) memcpy": a file's exports and imports, with
- * their versions.
+ * their versions. Not local ones, which arm64 has for sections.
  */
 export function parseDynamicSymbols(text) {
   const symbols = [];
   for (const line of text.split("\n")) {
-    const match = /^[0-9a-f]{16} .{7} (\S+)\t[0-9a-f]{16}\s+(?:\(?([\w.]+)\)?\s+)?(?:\.\w+ )?(\S+)$/.exec(
+    const match = /^[0-9a-f]{16} [^l].{6} (\S+)\t[0-9a-f]{16}\s+(?:\(?([\w.]+)\)?\s+)?(?:\.\w+ )?(\S+)$/.exec(
       line,
     );
     if (match === null) continue;
@@ -37,12 +38,15 @@ export function parseDynamicSymbols(text) {
   return symbols;
 }
 
+/** Each processor's tool reads its files alone. */
+const objdump = (flag, file) => run(toolFor(archOf(file), "objdump"), [flag, file], { capture: true });
+
 export async function dynamicSymbols(file) {
-  return parseDynamicSymbols(await run("objdump", ["-T", file], { capture: true }));
+  return parseDynamicSymbols(await objdump("-T", file));
 }
 
 /** The shared libraries that a file names, such as "libstdc++.so.6". */
 export async function neededLibraries(file) {
-  const text = await run("objdump", ["-p", file], { capture: true });
+  const text = await objdump("-p", file);
   return [...text.matchAll(/^ {2}NEEDED +(\S+)$/gm)].map(([, name]) => name);
 }

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { compareVersions, dynamicSymbols, neededLibraries } from "./dynamic-symbols.mjs";
+import { linkers } from "./platforms.mjs";
 import { ScriptError } from "./process.mjs";
 
 /** Node's own binaries need this version of the C library, so requiring it excludes no system with Node. */
@@ -8,8 +9,9 @@ const newestGlibc = "2.28";
 /** Limits for a wheel with the tag manylinux_2_28, from auditwheel's policy of that name. */
 const manylinux = {
   newest: { GLIBC: newestGlibc, GLIBCXX: "3.4.24", CXXABI: "1.3.11", GCC: "7.0.0" },
-  libraries:
-    /^(linux-vdso|ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libutil|libstdc\+\+|libgcc_s)\.so(\.\d+)*$/,
+  libraries: new RegExp(
+    `^(linux-vdso|${linkers.join("|")}|libc|libm|libdl|libpthread|librt|libutil|libstdc\\+\\+|libgcc_s)\\.so(\\.\\d+)*$`,
+  ),
 };
 
 /** Intended exports of each file. Others could conflict with the process that loads it. */

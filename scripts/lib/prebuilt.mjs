@@ -10,13 +10,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { buildFolder, crossBuild, ownArch, toolFor } from "./platforms.mjs";
 import { checkPortability } from "./portability.mjs";
-import { findProgram, run, ScriptError } from "./process.mjs";
+import { run, ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 
-/** The loader's file, below the package's root. */
-export const prebuiltFolder = `prebuilds/linux-${process.arch}`;
+/** The loader's folder for a processor, below the package's root. */
+export const prebuiltFolder = (arch) => `prebuilds/linux-${arch}`;
 export const prebuiltFiles = ["pinbench.node", "libpinbench_emulated.so"];
 
 /** The file of hashes next to them, in the format of `sha256sum --check`. */
@@ -35,8 +36,8 @@ export function hashesOf(folder) {
 const architectures = [75, 80, 86, 89, 90, 100, 120];
 
 /** Local settings must not be shipped: no instructions of this CPU alone, no sanitizer. */
-function checkSettings() {
-  const cache = readFileSync(inRoot("build/CMakeCache.txt"), "utf8");
+function checkSettings(build) {
+  const cache = readFileSync(inRoot(build, "CMakeCache.txt"), "utf8");
   const setting = (name) => new RegExp(`^${name}:\\w+=(.*)$`, "m").exec(cache)?.[1] ?? "";
   const wanted = {
     CMAKE_BUILD_TYPE: "Release",
@@ -47,7 +48,7 @@ function checkSettings() {
   for (const [name, value] of Object.entries(wanted)) {
     if (setting(name) === value) continue;
     throw new ScriptError(
-      `build/ was configured with ${name}=${setting(name)}; remove it and build without CXXFLAGS of your own.`,
+      `${build}/ was configured with ${name}=${setting(name)}; remove it and build without CXXFLAGS of your own.`,
     );
   }
 }
@@ -65,8 +66,8 @@ function architecturesOf(image) {
   return found;
 }
 
-function checkKernels() {
-  const path = inRoot("build/kernels.fatbin");
+function checkKernels(build) {
+  const path = inRoot(build, "kernels.fatbin");
   const { elf, ptx } = existsSync(path) ? architecturesOf(readFileSync(path)) : { elf: [], ptx: [] };
   const missing = architectures.filter((one) => !elf.includes(one));
   if (missing.length > 0 || ptx.length === 0) {
@@ -93,21 +94,25 @@ export async function shareModes(folder) {
   for (const { path, mode } of files) chmodSync(join(folder, path), mode & 0o100 ? 0o755 : 0o644);
 }
 
-/** Checks the files of `npm run build` and copies them, without debug information, to the packed folder. */
-export async function copyPrebuilt({ kernels = true } = {}) {
-  const target = inRoot(prebuiltFolder);
-  checkSettings();
-  if (kernels) checkKernels();
-  if (findProgram("strip") === null) throw new ScriptError("strip is not on the PATH (Debian: binutils).");
-  rmSync(dirname(target), { recursive: true, force: true });
+/**
+ * Checks the files of a build and copies them, without debug information, to `target`, an absolute path. Those for another
+ * processor are compiled first.
+ */
+export async function copyPrebuilt(target, { kernels = true, arch = ownArch } = {}) {
+  if (arch !== ownArch) await crossBuild(arch, { quiet: true });
+  const build = buildFolder(arch);
+  checkSettings(build);
+  if (kernels) checkKernels(build);
+  const strip = toolFor(arch, "strip");
+  rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   for (const file of prebuiltFiles) {
-    cpSync(inRoot("build/Release", file), join(target, file));
-    await run("strip", ["--strip-unneeded", join(target, file)]);
+    cpSync(inRoot(build, "Release", file), join(target, file));
+    await run(strip, ["--strip-unneeded", join(target, file)]);
   }
   writeFileSync(join(target, hashName), hashesOf(target));
   await checkPortability(prebuiltFiles.map((file) => join(target, file)));
-  if (kernels) checkLoads(join(target, prebuiltFiles[0]), { kernels });
+  if (kernels && arch === ownArch) checkLoads(join(target, prebuiltFiles[0]), { kernels });
 }
 
 /**

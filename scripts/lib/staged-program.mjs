@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { ensureBuilt } from "./build.mjs";
 import { packagesInProgram } from "./bundle-program.mjs";
 import { neededGlibc } from "./dynamic-symbols.mjs";
 import { moduleClosure, runtimeDependencies } from "./module-closure.mjs";
+import { licenceOfNode, nodeFor, ownArch } from "./platforms.mjs";
 import { checkManylinux } from "./portability.mjs";
 import { copyPrebuilt, prebuiltFiles, prebuiltFolder } from "./prebuilt.mjs";
 import { ScriptError } from "./process.mjs";
@@ -34,26 +35,22 @@ export function copyInto(folder, paths, filter = () => true) {
   }
 }
 
-/** The Node that runs this script, with its licence. */
-function copyNode(folder) {
+/** A Node with its licence. */
+function copyNode(node, folder) {
   mkdirSync(join(folder, "runtime"));
-  cpSync(process.execPath, join(folder, "runtime/node"));
+  cpSync(node, join(folder, "runtime/node"));
   chmodSync(join(folder, "runtime/node"), 0o755);
-  const prefix = resolve(process.execPath, "../..");
-  const license = [join(prefix, "LICENSE"), join(prefix, "share/doc/nodejs/LICENSE")].find(existsSync);
-  if (license === undefined)
-    throw new ScriptError(`Node's LICENSE is not in ${prefix}, but must be shipped.`);
-  cpSync(license, join(folder, "runtime/LICENSE"));
+  cpSync(licenceOfNode(node), join(folder, "runtime/LICENSE"));
 }
 
 /** The software bill of materials of the packages and of the included Node. */
-async function writeSbom(folder) {
+async function writeSbom(folder, node) {
   const lock = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8"));
   const needed = moduleClosure(packagesInProgram());
   const sbom = await makeSbom(lock, needed);
   const problems = sbomProblems(sbom, lock, needed);
   if (problems.length > 0) throw new ScriptError(problems.join("\n"));
-  const hash = createHash("sha256").update(readFileSync(process.execPath)).digest("hex");
+  const hash = createHash("sha256").update(readFileSync(node)).digest("hex");
   sbom.components.push({
     "bom-ref": `node@${process.versions.node}`,
     type: "application",
@@ -69,15 +66,19 @@ async function writeSbom(folder) {
 /**
  * Fills an empty folder with a pinbench that runs in place, with `runtime/node bin/pinbench.js`, and checks that
  * compiled files run on manylinux_2_28. `modules` are more packages with their dependencies; `isForTests` takes
- * the local build instead of the shipped one. Returns the oldest sufficient glibc.
+ * the local build instead of the shipped one; `arch` is the processor. Returns the oldest sufficient glibc.
  */
-export async function stageProgram(folder, { kernels = true, modules = [], isForTests = false } = {}) {
-  await checkManylinux([process.execPath]);
+export async function stageProgram(
+  folder,
+  { kernels = true, modules = [], isForTests = false, arch = ownArch } = {},
+) {
+  const node = await nodeFor(arch);
+  await checkManylinux([node]);
   await ensureBuilt({ quiet: true });
-  if (!isForTests) await copyPrebuilt({ kernels });
-  const compiled = prebuiltFiles.map((file) => join(isForTests ? "build/Release" : prebuiltFolder, file));
+  const compiledFolder = isForTests ? "build/Release" : prebuiltFolder(arch);
+  const compiled = prebuiltFiles.map((file) => join(compiledFolder, file));
   mkdirSync(folder, { recursive: true });
-  copyNode(folder);
+  copyNode(node, folder);
   const program = [
     "package.json",
     "README.md",
@@ -85,11 +86,12 @@ export async function stageProgram(folder, { kernels = true, modules = [], isFor
     ...(isForTests ? ["bin", "dist", "schema"] : shipped),
   ];
   copyInto(folder, program, (path) => !/\.(map|d\.ts)$|__pycache__$/.test(path));
-  copyInto(folder, isForTests ? compiled : [prebuiltFolder]);
+  if (isForTests) copyInto(folder, compiled);
+  else await copyPrebuilt(join(folder, compiledFolder), { kernels, arch });
   // The tests and the benchmarks import modules one by one, which find packages as Node does.
   const packages = isForTests ? [...runtimeDependencies(), ...packagesInProgram(), ...modules] : [];
   copyInto(folder, moduleClosure(packages), isNeededAtRunTime);
-  await writeSbom(folder);
+  await writeSbom(folder, node);
   return neededGlibc(["runtime/node", ...compiled].map((file) => join(folder, file)));
 }
 

@@ -35,7 +35,7 @@ def main():
     except OSError as error:
         sys.stderr.write(
             f"pinbench: its own Node, {node}, cannot be run: {error.strerror}. "
-            "It needs Linux on x86-64, and a file system that may hold programs (not mounted noexec).\n"
+            "It needs Linux on the wheel's processor, and a file system that may hold programs (not mounted noexec).\n"
         )
         sys.exit(3)
 

@@ -85,7 +85,7 @@ export async function examinedDevice(
     width: link?.width ?? port?.width ?? null,
   };
   const limitGBps =
-    facts.integrated || isRefuted(speed, subject.measured)
+    facts.integrated || facts.coherent || isRefuted(speed, subject.measured)
       ? null
       : payloadLimitGBps(speed.generation, speed.width, smallestPayload(seen));
   return {
@@ -118,7 +118,7 @@ export function comparedWith(
   const link = health.underLoad?.link ?? health.before?.link ?? facts.link;
   const [port] = path.before.ports;
   const { c2cLinks, migEnabled } = health.before ?? {};
-  const isPcie = !facts.integrated && !((c2cLinks ?? 0) > 0) && migEnabled !== true;
+  const isPcie = !facts.integrated && !facts.coherent && !((c2cLinks ?? 0) > 0) && migEnabled !== true;
   const told = {
     generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
     width: link?.maxWidth ?? port?.maxWidth ?? null,

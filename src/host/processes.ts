@@ -89,7 +89,7 @@ interface ProcessStat {
   started: string;
 }
 
-/** USER_HZ is 100 on x86-64. */
+/** USER_HZ is 100 on x86-64 and arm64. */
 const nsPerTick = 10e6;
 
 /** Null if the process is gone, or /proc is missing. */

@@ -11,17 +11,32 @@ export function hostname(root = "/"): string {
 }
 
 /**
- * The kernel's name for the CPU; "unknown" without one. Arm kernels give only the codes of implementer and part, which
- * are shown unchanged.
+ * The kernel's name for the CPU; "unknown" without one. Arm kernels give only the codes of implementer and part: those
+ * of machines with NVIDIA GPUs have names here, others are shown unchanged.
  */
 export function cpuModel(root = "/"): string {
   const field = (key: string) => cpuInfoField(root, key);
   const name = field("model name") ?? field("cpu model") ?? field("cpu");
   if (name !== null && name !== "") return name.replace(/\s+/g, " ");
   const [implementer, part] = [field("CPU implementer"), field("CPU part")];
-  if (implementer !== null && part !== null) return `implementer ${implementer} part ${part}`;
-  return "unknown";
+  if (implementer === null || part === null) return "unknown";
+  return armNames[`${implementer} ${part}`] ?? `implementer ${implementer} part ${part}`;
 }
+
+/** By the codes of implementer and part (arch/arm64/include/asm/cputype.h of Linux). */
+const armNames: Readonly<Record<string, string>> = {
+  "0x41 0xd0c": "Arm Neoverse N1",
+  "0x41 0xd40": "Arm Neoverse V1",
+  "0x41 0xd42": "Arm Cortex-A78AE",
+  "0x41 0xd49": "Arm Neoverse N2",
+  "0x41 0xd4f": "Arm Neoverse V2",
+  "0x41 0xd84": "Arm Neoverse V3",
+  "0x41 0xd85": "Arm Cortex-X925",
+  "0x41 0xd87": "Arm Cortex-A725",
+  "0x41 0xd8e": "Arm Neoverse N3",
+  "0x4e 0x004": "NVIDIA Carmel",
+  "0xc0 0xac3": "Ampere-1",
+};
 
 /**
  * A field of the first CPU in /proc/cpuinfo. Reading all would be slow on a large machine, because the kernel asks

@@ -10,7 +10,7 @@ import type {
   Distribution,
   Outcome,
 } from "../results/cell-schema.js";
-import { linkLimitGBps } from "../results/device-facts.js";
+import { pcieLimitGBps } from "../results/device-facts.js";
 import { overTimeGBps } from "../results/over-time.js";
 import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
@@ -133,8 +133,7 @@ export class CellProgress {
 
   /** Limit of the link under load; null if it was not read, or there is no PCIe link. */
   get linkLimitGBps(): number | null {
-    if (this.link === null || this.#facts.integrated) return null;
-    return linkLimitGBps(this.link.generation, this.link.width);
+    return this.link && pcieLimitGBps(this.#facts, this.link);
   }
 }
 

@@ -180,7 +180,8 @@ export class DeviceRun {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
       const { cell } = progress;
       // If this device's memory is read, the kernel runs on the other one.
-      const needsKernels = cell.memory === "mapped" || (takesKernel(cell) && cell.path !== "kernel-read");
+      const isByKernel = cell.memory === "mapped" || cell.memory === "system";
+      const needsKernels = isByKernel || (takesKernel(cell) && cell.path !== "kernel-read");
       if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
       if (eventTimerOff !== null && cell.timer === "event") progress.markSkipped(eventTimerOff);
     }

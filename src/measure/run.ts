@@ -217,9 +217,11 @@ function recordsOf(devices: readonly DeviceRun[], root: string): DeviceRecord[] 
 function deviceRecord(device: DeviceFacts, cells: readonly CellProgress[], root: string): DeviceRecord {
   // Read during a cell's warm-up, with the copy engine at work, because an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
-  const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
+  const { ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability } = device;
+  const { multiprocessors, l2CacheBytes, copyEngines } = device;
   return {
-    ...facts,
+    ...{ ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability },
+    ...{ multiprocessors, l2CacheBytes, copyEngines },
     numaNode: numaNodeOfPciDevice(device.pciBusId, root),
     upstreamPath: upstreamPath(device.pciBusId, root),
     link: orNull(loaded?.link ?? null),

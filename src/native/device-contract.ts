@@ -42,6 +42,12 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
+  /** cuMemHostRegister works: not on GB10 and Jetsons. */
+  canRegisterHostMemory: boolean;
+  /** Kernels take addresses of pageable memory: with NVLink-C2C, or with the kernel's HMM. */
+  readsPageable: boolean;
+  /** It uses the page tables of the CPU, over NVLink-C2C: copies do not go through PCIe. */
+  coherent: boolean;
   /** Ordinals of the devices whose memory this one can access directly. */
   peers: number[];
   link: LinkRecord | null;

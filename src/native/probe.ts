@@ -40,8 +40,14 @@ export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   return [
     inFolder("local build", localBuildFolder),
     ...(ofUser === null ? [] : [inFolder("build of this user", ofUser)]),
-    inFolder("prebuilt", join(packageRoot, "prebuilds", `linux-${process.arch}`)),
+    ...prebuiltFolders(process.arch).map((folder) => inFolder("prebuilt", folder)),
   ];
+}
+
+/** npm's package has the files for x86-64; those for other processors are in a package beside it. */
+export function prebuiltFolders(arch: string): string[] {
+  const own = join(packageRoot, "prebuilds", `linux-${arch}`);
+  return arch === "x64" ? [own] : [own, join(packageRoot, "..", `pinbench-linux-${arch}`)];
 }
 
 function inFolder(source: AddonSource, folder: string): AddonCandidate {
@@ -175,12 +181,12 @@ function readOutcome(line: string): ProbeOutcome | null {
   }
 }
 
-/** Another version of the C library has another linker file. */
-const linker = "/lib64/ld-linux-x86-64.so.2";
+/** Another version of the C library has another linker file; only one of them is of this Node's processor. */
+const linkers = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
 /** Names a module and all that decides whether it loads: the files as they are, Node, and the C library. */
 function keyOf({ path, emulatedLibraryPath }: AddonCandidate): string {
-  const files = [path, emulatedLibraryPath, process.execPath, linker];
+  const files = [path, emulatedLibraryPath, process.execPath, ...linkers];
   return [process.version, process.arch, ...files.map(identityOf)].join(" ");
 }
 

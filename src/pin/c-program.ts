@@ -8,7 +8,9 @@ export function cProgram(pool: ProgrammedPool): string {
   const isMapped = way !== "host-alloc";
   const isHuge = way === "register-huge";
   const flags =
-    way === "register-hugetlb" ? "MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB" : "MAP_PRIVATE | MAP_ANONYMOUS";
+    way === "register-hugetlb"
+      ? "MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_2MB"
+      : "MAP_PRIVATE | MAP_ANONYMOUS";
   const isShared = pieces === 1;
   return lines(
     ...cHead(pool, "-lcudart -lpthread"),
@@ -24,6 +26,7 @@ export function cProgram(pool: ProgrammedPool): string {
     `enum { PIECES = ${pieces}, THREADS = ${threads}, DEVICE = ${place.device} };`,
     `static const size_t POOL_BYTES = (size_t)${sizeBytes};`,
     "static const size_t HUGE_PAGE = (size_t)2 << 20;",
+    way === "register-hugetlb" ? "enum { MAP_2MB = 21 << 26 }; /* MAP_HUGE_2MB of linux/mman.h */" : null,
     "",
     pieces > 1 ? "/* No copy may go from one piece into the next. */" : null,
     "struct piece {",

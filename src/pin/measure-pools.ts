@@ -342,7 +342,7 @@ async function quietStallsOf(neighbour: Neighbour, signal: AbortSignal): Promise
 
 /** With what the user can do about it. */
 const tooFewHugePages =
-  "hugetlbfs has too few free pages: root reserves them with sysctl vm.nr_hugepages, 512 of them for each GiB";
+  "hugetlbfs has too few free pages: root writes their number, 512 for each GiB, to /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
 function isAlike(one: PoolShape, other: PoolShape): boolean {
   return one.way === other.way && one.pieces > 1 === other.pieces > 1;

@@ -20,7 +20,7 @@ export function pythonModule(pool: ProgrammedPool): string {
     `THREADS = ${threads}`,
     `DEVICE = ${place.device}`,
     "HUGE_PAGE = 2 << 20",
-    isHugetlb ? "MAP_HUGETLB = 0x40000" : null,
+    isHugetlb ? "MAP_HUGETLB = 0x40000 | 21 << 26  # with MAP_HUGE_2MB" : null,
     isHuge ? "MADV_HUGEPAGE = 14" : null,
     "MADV_POPULATE_WRITE = 23  # since Linux 5.14",
     "PORTABLE = 1  # cudaHostRegisterPortable",

@@ -120,10 +120,14 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
     return `a copy of ${formatSize(cell.sizeBytes)} has at most ${mostOfSize} chunks`;
   if (takesKernel(cell) && facts.kernelsOff !== null)
     return `it takes a kernel, and kernels are off: ${facts.kernelsOff}`;
-  if (memory === "mapped" && facts.kernelsOff !== null)
-    return `mapped memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
+  if ((memory === "mapped" || memory === "system") && facts.kernelsOff !== null)
+    return `${memory} memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
+  if (memory === "system" && !device.readsPageable)
+    return `device ${device.ordinal} (${device.name}) does not access pageable memory by itself`;
   if ((memory === "mapped" || cell.blockWay === "kernel") && !device.canMapHostMemory)
     return `device ${device.ordinal} (${device.name}) cannot map host memory`;
+  if (memory === "registered" && !device.canRegisterHostMemory)
+    return `device ${device.ordinal} (${device.name}) cannot register memory; pinned memory copies as fast`;
   return skipReasonOfBlocks(cell, device, facts);
 }
 

@@ -5,7 +5,15 @@ import type { DeviceFacts } from "../native/device-contract.js";
 /** The facts on a device for a plan. */
 export type PlanDevice = Pick<
   DeviceFacts,
-  "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory" | "multiprocessors" | "peers"
+  | "ordinal"
+  | "name"
+  | "totalMemoryBytes"
+  | "l2CacheBytes"
+  | "canMapHostMemory"
+  | "canRegisterHostMemory"
+  | "readsPageable"
+  | "multiprocessors"
+  | "peers"
 > & {
   /** Null before its session is open; then the total is used. */
   freeMemoryBytes: number | null;

@@ -101,9 +101,9 @@ export function flowThreads({ direction, workers }: { direction: Direction; work
   return direction === "bidir" ? [workers, workers] : [workers];
 }
 
-/** Staged and host copies use pageable memory; mapped memory is pinned memory that a kernel accesses. */
+/** Staged, host and system copies use pageable memory; mapped memory is pinned memory that a kernel accesses. */
 export function arenaKind(memory: HostMemory): ArenaKind {
-  if (memory === "staged" || memory === "host") return "pageable";
+  if (memory === "staged" || memory === "host" || memory === "system") return "pageable";
   return memory === "mapped" ? "pinned" : memory;
 }
 

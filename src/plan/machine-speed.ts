@@ -90,6 +90,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
       registered: 8e3,
       "write-combined": 8e3,
       mapped: 8e3,
+      system: 8e3,
       device: 8e3,
     },
     blockNs: gpuBlockNs,
@@ -116,6 +117,7 @@ function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): nu
     registered: 55,
     "write-combined": 55,
     mapped: 45,
+    system: 45,
     device: copiesHostMemory(direction) || direction === "p2p" ? 100 : 1500,
   };
   // The link carries both directions at once.
@@ -181,6 +183,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
       registered: 2e3,
       "write-combined": 2e3,
       mapped: 2e3,
+      system: 2e3,
       device: 2e3,
     },
     blockNs: emulatedBlockNs,

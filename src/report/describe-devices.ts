@@ -5,7 +5,7 @@ import { openBackend } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
-import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
+import { cudaVersionName, noticeOf, pcieLimitGBps } from "../results/device-facts.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import type { BackendChoice } from "../settings/choices.js";
 
@@ -63,9 +63,7 @@ export async function describeDevices(choice: BackendChoice): Promise<DevicesRep
       ...device,
       numaNode: numaNodeOfPciDevice(device.pciBusId),
       upstreamPath: upstreamPath(device.pciBusId),
-      linkLimitGBps: device.integrated
-        ? null
-        : linkLimitGBps(device.link?.generation ?? null, device.link?.width ?? null),
+      linkLimitGBps: device.link && pcieLimitGBps(device, device.link),
     })),
     host: hostRecord(),
     features: [

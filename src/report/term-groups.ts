@@ -67,6 +67,7 @@ export const termGroups: readonly TermGroup[] = [
         "mapped",
         "pinned memory that a program on the GPU reads and writes itself, without a copy command",
       ),
+      term("system", "the same with ordinary memory, which GPUs joined to the CPU by NVLink-C2C can access"),
       term(
         ["host", "host memory", "host control"],
         "what the CPU copies by itself, without a GPU: it shows whether the machine's memory or the way to the GPU became slower",

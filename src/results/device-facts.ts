@@ -1,4 +1,5 @@
 import type { BackendName } from "../settings/choices.js";
+import type { LinkRecord } from "./schema-parts.js";
 
 /** In every output with figures of the emulated device. */
 export const emulatedNotice = "emulated device: figures describe this machine's memory, not a GPU";
@@ -40,4 +41,12 @@ export function linkLimitGBps(generation: number | null, width: number | null): 
   const lane = generation === null ? undefined : laneGbps.get(generation);
   if (lane === undefined || width === null || !(width > 0)) return null;
   return (lane * width) / bitsPerByte;
+}
+
+/** The limit of a device's current link; null if copies do not go through PCIe, whatever NVML says of that. */
+export function pcieLimitGBps(
+  { integrated, coherent }: { integrated: boolean; coherent: boolean },
+  { generation, width }: Pick<LinkRecord, "generation" | "width">,
+): number | null {
+  return integrated || coherent ? null : linkLimitGBps(generation, width);
 }

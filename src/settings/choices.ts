@@ -18,7 +18,7 @@ export type DirectionMoved = (typeof directionsMoved)[number];
 
 /**
  * Kinds of host memory. `host` is the control of pageable and staged copies: the CPU's own copies between pageable
- * buffers and the slots of the staging rings, without the device.
+ * buffers and the slots of the staging rings, without the device. `system` is pageable memory that a kernel accesses.
  */
 export const hostMemories = [
   "pageable",
@@ -28,6 +28,7 @@ export const hostMemories = [
   "registered",
   "write-combined",
   "mapped",
+  "system",
 ] as const;
 export type HostMemory = (typeof hostMemories)[number];
 

@@ -74,7 +74,15 @@ it("shows names of devices that would act on a terminal as escapes", () => {
     notice: null,
     driver: { library: odd, version: odd, cudaVersion: "13.0", nvmlError: odd },
     devices: [
-      { ...buildDevice({ name: odd }), integrated: false, canMapHostMemory: true, upstreamPath: [odd] },
+      {
+        ...buildDevice({ name: odd }),
+        integrated: false,
+        canMapHostMemory: true,
+        canRegisterHostMemory: true,
+        readsPageable: false,
+        coherent: false,
+        upstreamPath: [odd],
+      },
     ],
     host: buildHost({ kernel: odd }),
     features: [{ name: "kernels", on: false, reason: odd }],

@@ -99,7 +99,17 @@ const devices = {
   notice: null,
   driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
   devices: [
-    { ...facts, integrated: false, canMapHostMemory: true, numaNode, upstreamPath: null, linkLimitGBps },
+    {
+      ...facts,
+      integrated: false,
+      canMapHostMemory: true,
+      canRegisterHostMemory: true,
+      readsPageable: false,
+      coherent: false,
+      numaNode,
+      upstreamPath: null,
+      linkLimitGBps,
+    },
   ],
   host: buildHost(),
   features: [

@@ -30,11 +30,16 @@ describe("the system", () => {
     expect(frequencyGovernor(0, root)).toBeNull();
   });
 
-  it("names an Arm CPU by its codes", () => {
-    const root = fixtureRoot({
-      "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f",
-    });
-    expect(cpuModel(root)).toBe("implementer 0x41 part 0xd4f");
+  it.each([
+    ["0x41", "0xd4f", "Arm Neoverse V2"],
+    ["0x41", "0xfff", "implementer 0x41 part 0xfff"],
+    ["0x42", "0xd4f", "implementer 0x42 part 0xd4f"],
+  ])("names an Arm CPU of implementer %s and part %s: %s", (implementer, part, name) => {
+    // Two cores of one machine, as Grace's kernel shows them.
+    const core = (number: number) =>
+      `processor\t: ${number}\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd\nCPU implementer\t: ${implementer}\nCPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: ${part}\nCPU revision\t: 0\n`;
+    const root = fixtureRoot({ "proc/cpuinfo": `${core(0)}\n${core(1)}` });
+    expect(cpuModel(root)).toBe(name);
   });
 });
 

@@ -6,7 +6,9 @@ import { machineSpeed } from "../../src/plan/machine-speed.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { h200, MiB, planOf } from "../plan/support.js";
 
-const device = { ordinal: 0, integrated: false } as ConstructorParameters<typeof CellProgress>[1];
+const device = { ordinal: 0, integrated: false, coherent: false } as ConstructorParameters<
+  typeof CellProgress
+>[1];
 const seconds = 1e9;
 
 /** A run of this plan in which each visit takes `slowness` times as long as planned, on a clock of its own. */

@@ -32,6 +32,9 @@ export const deviceFacts: DeviceFacts = {
   copyEngines: 2,
   integrated: false,
   canMapHostMemory: true,
+  canRegisterHostMemory: true,
+  readsPageable: false,
+  coherent: false,
   peers: [],
   link: null,
 };

@@ -2,7 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { cacheFolder, candidates, localBuildFolder, userBuildFolder } from "../../src/native/probe.js";
+import {
+  cacheFolder,
+  candidates,
+  localBuildFolder,
+  prebuiltFolders,
+  userBuildFolder,
+} from "../../src/native/probe.js";
+import { packageRoot } from "../../src/package-facts.js";
 
 let home = "";
 beforeEach(() => {
@@ -22,6 +29,12 @@ describe("candidates", () => {
       join(userBuildFolder({ HOME: home })!, "pinbench.node"),
       expect.stringMatching(/\/prebuilds\/linux-\w+\/pinbench\.node$/),
     ]);
+  });
+
+  it("looks for arm64's files in the package, as the wheel and the tarball have them, and in npm's package beside it", () => {
+    const own = expect.stringMatching(/\/prebuilds\/linux-arm64$/);
+    expect(prebuiltFolders("arm64")).toEqual([own, join(packageRoot, "../pinbench-linux-arm64")]);
+    expect(prebuiltFolders("x64")).toHaveLength(1);
   });
 
   it("has no build of a user without a cache folder", () => {

@@ -107,8 +107,27 @@ TEST_CASE("attributes describe a device with two copy engines and no compute cap
   CHECK(attribute_of(library, cu::kAttributeIntegrated) == 0);
   CHECK(attribute_of(library, cu::kAttributeCanMapHostMemory) == 1);
   CHECK(attribute_of(library, cu::kAttributeHostRegisterSupported) == 1);
+  CHECK(attribute_of(library, cu::kAttributePageableMemoryAccess) == 0);
+  CHECK(attribute_of(library, cu::kAttributePageableUsesHostPageTables) == 0);
   int value = 0;
   CHECK(library.deviceGetAttribute(&value, 12345, 0) == cu::kErrorInvalidValue);
+}
+
+TEST_CASE(
+    "a device with links to the CPU is coherent, and one whose registering fails as unsupported says so") {
+  const EmulatedLibrary library;
+  REQUIRE(library.initialize({{"PINBENCH_EMULATED_DEVICES", "2"},
+                              {"PINBENCH_EMULATED_NVML", R"([{"c2cLinks": 10}, {"c2cLinks": 0}])"},
+                              {"PINBENCH_EMULATED_FAULTS",
+                               R"([{"call": "cuMemHostRegister_v2", "result": 801}])"}}) == cu::kSuccess);
+  int value = 0;
+  for (const cu::Device device : {0, 1}) {
+    CHECK(library.deviceGetAttribute(&value, cu::kAttributePageableUsesHostPageTables, device) ==
+          cu::kSuccess);
+    CHECK(value == (device == 0 ? 1 : 0));
+    CHECK(library.deviceGetAttribute(&value, cu::kAttributeHostRegisterSupported, device) == cu::kSuccess);
+    CHECK(value == 0);
+  }
 }
 
 TEST_CASE("a machine without devices fails cuInit, as the real driver does") {

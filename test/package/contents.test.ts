@@ -55,9 +55,9 @@ describe("the package", () => {
     });
   });
 
-  it("is for the systems alone that what is compiled runs on", () => {
+  it("is for the systems alone that are compiled for", () => {
     const { os, cpu, libc } = JSON.parse(readFileSync(inPackage("package.json"), "utf8"));
-    expect({ os, cpu, libc }).toEqual({ os: ["linux"], cpu: ["x64"], libc: ["glibc"] });
+    expect({ os, cpu, libc }).toEqual({ os: ["linux"], cpu: ["x64", "arm64"], libc: ["glibc"] });
   });
 
   it("has its kernels in what is compiled", () => {

@@ -379,7 +379,9 @@ describe("what is refused", () => {
     await found.measure();
     expect(found.pools.at(-1)!.record()).toMatchObject({
       outcome: "refused",
-      reason: expect.stringContaining("sysctl vm.nr_hugepages, 512 of them for each GiB"),
+      reason: expect.stringContaining(
+        "512 for each GiB, to /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+      ),
     });
     expect(found.limits).toEqual([]);
   });

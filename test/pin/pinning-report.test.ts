@@ -9,7 +9,7 @@ import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/
 const GiB = 1024 ** 3;
 const hugetlb = { way: "register-hugetlb", pieces: 1, threads: 1 } as const;
 const tooFew =
-  "hugetlbfs has too few free pages: root reserves them with sysctl vm.nr_hugepages, 512 of them for each GiB";
+  "hugetlbfs has too few free pages: root writes their number, 512 for each GiB, to /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
 /** As on an H200. */
 const usual = buildPinning([

@@ -13,7 +13,13 @@ const speed: MachineSpeed = {
   calibrationGain: 2,
   copyOverheadNs: {
     ...{ pageable: overheadNs, staged: overheadNs, host: overheadNs, pinned: overheadNs },
-    ...{ registered: overheadNs, "write-combined": overheadNs, mapped: overheadNs, device: overheadNs },
+    ...{
+      registered: overheadNs,
+      "write-combined": overheadNs,
+      mapped: overheadNs,
+      system: overheadNs,
+      device: overheadNs,
+    },
   },
   blockNs: () => 100,
   visitNs: 1e6,

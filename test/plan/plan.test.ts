@@ -212,6 +212,21 @@ describe("skipped cells", () => {
       changes: { devices: [{ ...h200, canMapHostMemory: false }] },
       why: "cannot map host memory",
     },
+    {
+      request: { memory: ["registered"] },
+      changes: { devices: [{ ...h200, canRegisterHostMemory: false }] },
+      why: "cannot register memory; pinned memory copies as fast",
+    },
+    {
+      request: { memory: ["system"] },
+      changes: {},
+      why: "does not access pageable memory by itself",
+    },
+    {
+      request: { memory: ["system"] },
+      changes: { devices: [{ ...h200, readsPageable: true }], kernelsOff: "built without nvcc" },
+      why: "system memory is moved by a kernel, and kernels are off: built without nvcc",
+    },
   ] as const)("are an error if nothing else is asked for ($why)", ({ request, changes, why }) => {
     const error = errorOf(() => planOf(request, changes));
     expect(error.kind).toBe("unsupported");

@@ -16,6 +16,8 @@ export const h200: PlanDevice = {
   freeMemoryBytes: 139 * GiB,
   l2CacheBytes: 50 * MiB,
   canMapHostMemory: true,
+  canRegisterHostMemory: true,
+  readsPageable: false,
   multiprocessors: 132,
   peers: [],
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { linkLimitGBps } from "../../src/results/device-facts.js";
+import { linkLimitGBps, pcieLimitGBps } from "../../src/results/device-facts.js";
 
 describe("linkLimitGBps", () => {
   it.each([
@@ -23,5 +23,18 @@ describe("linkLimitGBps", () => {
     [5, 0],
   ])("does not guess for generation %s x%s", (generation, width) => {
     expect(linkLimitGBps(generation, width)).toBeNull();
+  });
+});
+
+describe("pcieLimitGBps", () => {
+  const link = { generation: 5, width: 16 };
+
+  it.each([
+    [{ integrated: false, coherent: false }, 63.015],
+    [{ integrated: true, coherent: false }, null],
+    [{ integrated: false, coherent: true }, null],
+  ])("of %o is %s: copies of the other two do not go through PCIe", (device, expected) => {
+    const limit = pcieLimitGBps(device, link);
+    expect(limit === null ? null : Number(limit.toFixed(3))).toBe(expected);
   });
 });

@@ -21,6 +21,7 @@ describe("what stands in the way on other systems", () => {
         wanted("thrd_create", "GLIBC_2.28"),
         "0000000000000000      D  *UND*\t0000000000000000  Base        napi_throw",
         "0000000000000000  w   D  *UND*\t0000000000000000  Base        __gmon_start__",
+        "0000000000011d28 l    d  .init\t0000000000000000              .init",
         "000000000001d670 g    DF .text\t000000000000001c  Base        napi_register_module_v1",
       ),
     ).toEqual([]);

@@ -184,7 +184,7 @@ const degreesOfBound = 4;
 export function standInFor(cell: { memory: string; beside?: unknown }, unit: CellComparison["unit"]): string {
   if (cell.memory === "staged" || cell.memory === "host") return cell.memory;
   const isOfCpu =
-    cell.memory === "pageable" || cell.memory === "mapped" || unit === "us" || cell.beside !== undefined;
+    ["pageable", "mapped", "system"].includes(cell.memory) || unit === "us" || cell.beside !== undefined;
   return isOfCpu ? "pageable" : "pinned";
 }
 

@@ -23,6 +23,7 @@ export const curveStyles: readonly CurveStyle[] = [
   { onLight: "#3d3d3d", onDark: "#e6e6e6", mark: symbolStar, dashes: "4 2 1 2" },
   { onLight: "#6a4fb3", onDark: "#b8a5f5", mark: symbolWye, dashes: "1 3" },
   { onLight: "#7d7500", onDark: "#ece133", mark: symbolCircle, dashes: "6 2 2 2 2 2" },
+  { onLight: "#0b7285", onDark: "#5cc8d6", mark: symbolSquare, dashes: "3 5" },
 ];
 
 /** One way to draw a curve. */

@@ -20,6 +20,7 @@ export const terminalStyles: readonly TerminalStyle[] = [
   { colour: "#808080", mark: "★", open: "☆", ascii: "*" },
   { colour: "#8f74d8", mark: "▼", open: "▽", ascii: "@" },
   { colour: "#857e00", mark: "◉", open: "◎", ascii: "&" },
+  { colour: "#2a8a94", mark: "♠", open: "♤", ascii: "$" },
 ];
 
 /** The look of one curve. */

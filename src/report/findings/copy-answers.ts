@@ -98,6 +98,7 @@ const memoryName: Readonly<Record<Memory, string>> = {
   registered: "registered memory",
   "write-combined": "write-combined memory",
   mapped: "mapped memory",
+  system: "system memory",
   device: "device memory",
 };
 

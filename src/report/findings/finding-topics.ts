@@ -117,11 +117,11 @@ export function workersOnPageable(kind: WorkerKind, noun: string, nouns = `${nou
   };
 }
 
-/** Registered, write-combined and mapped memory compared with pinned, each at the largest size that both have. */
+/** Registered, write-combined, mapped and system memory compared with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = observe(cells, direction, "throughput");
   const open: string[] = [];
-  const clauses = (["registered", "write-combined", "mapped"] as const).flatMap((memory) => {
+  const clauses = (["registered", "write-combined", "mapped", "system"] as const).flatMap((memory) => {
     const pair = pairUp(rates, memory, "pinned", equalWidth).at(-1);
     if (pair === undefined) return [];
     const size = formatSize(pair.sizeBytes);

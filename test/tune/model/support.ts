@@ -22,6 +22,9 @@ export const device: DeviceFacts = {
   copyEngines: 2,
   integrated: false,
   canMapHostMemory: true,
+  canRegisterHostMemory: true,
+  readsPageable: false,
+  coherent: false,
   peers: [],
   link: null,
 };

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+
+namespace pinbench {
+
+// Bytes of the system's pages. x86-64 has one size of each; arm64's kernels are built for pages of 4, 16 or
+// 64 KiB, with huge pages of 2, 32 or 512 MiB.
+struct PageSizes {
+  static constexpr std::size_t kTwoMiB = std::size_t{2} << 20;
+
+  std::size_t page = 4096;
+  std::size_t huge = kTwoMiB;  // of transparent huge pages
+
+  // Of the address of memory that is to have huge pages. What is smaller than one may have folios of 2 MiB.
+  constexpr std::size_t alignment(std::size_t bytes) const { return bytes >= huge ? huge : kTwoMiB; }
+
+  // What the sizes of a pool's pieces are multiples of: the largest that leaves each of them one.
+  constexpr std::size_t unit_of_pieces(std::size_t pool_bytes, std::size_t pieces) const {
+    for (const std::size_t unit : {huge, kTwoMiB}) {
+      if (pool_bytes / unit >= pieces) return unit;
+    }
+    return page;
+  }
+};
+
+#if defined(__x86_64__)
+constexpr PageSizes page_sizes() {
+  return {};
+}
+#else
+// Read once.
+const PageSizes& page_sizes();
+#endif
+
+}  // namespace pinbench

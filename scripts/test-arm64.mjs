@@ -1,0 +1,35 @@
+// `npm run test:arm64 [-- FILE…]`: the Node tests by an arm64 Node under qemu, with files that are compiled for arm64 here.
+// All that need no torch, browser or Slurm, or the files that are named. `-- --build` only compiles.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { endEmulatedNodes, requireEmulation, writeEmulatedNode } from "./lib/emulated-node.mjs";
+import { buildFolder, crossBuild } from "./lib/platforms.mjs";
+import { checkPortability } from "./lib/portability.mjs";
+import { prebuiltFiles } from "./lib/prebuilt.mjs";
+import { main, run, ScriptError } from "./lib/process.mjs";
+import { inRoot, root } from "./lib/project.mjs";
+
+const compiled = prebuiltFiles.map((file) => inRoot(buildFolder("arm64"), "Release", file));
+
+await main(async () => {
+  requireEmulation();
+  await crossBuild("arm64", { quiet: true });
+  await checkPortability(compiled);
+  if (process.argv[2] === "--build") return;
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-arm64-"));
+  let left = 0;
+  try {
+    const node = await writeEmulatedNode(folder);
+    const vitest = [inRoot("node_modules/vitest/vitest.mjs"), "run", "--config", "vitest.arm64.config.ts"];
+    // vitest itself, which compiles TypeScript, runs on this machine's Node; the processes of its tests are arm64's.
+    await run(process.execPath, [...vitest, ...process.argv.slice(2)], {
+      cwd: root,
+      env: { ...process.env, PINBENCH_ADDON: compiled[0], PINBENCH_TESTS_NODE: node },
+    });
+  } finally {
+    left = endEmulatedNodes(folder);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (left > 0) throw new ScriptError(`Tests left ${left} processes behind, which were killed.`);
+});

@@ -1,0 +1,36 @@
+import { defineConfig } from "vitest/config";
+import { testGroups } from "./test/helpers/test-groups.js";
+
+// The processes of the tests are started with it (scripts/test-arm64.mjs).
+process.execPath = process.env.PINBENCH_TESTS_NODE ?? process.execPath;
+
+/**
+ * Not arm64's: what needs torch, a browser or Slurm, what other configurations run, what is about scripts that run on the
+ * developer's machine, and libraries that are compiled for this machine to be loaded before the addon.
+ */
+const leftOut = [
+  ...["browser/", "gpu/", "package/", "setup/", "docs", "imports", "fleet/slurm"],
+  ...["tune/torch/", "tune/live/", "tune/python", "explain/torch/", "cli/live-tune", "pin/pool-code"],
+  ...["faults/file-calls", "faults/long-runs", "faults/kills"],
+];
+
+const { shared, commands, alone } = testGroups(leftOut, []);
+
+const setup = "test/helpers/after-each-file.ts";
+
+/** A command takes some ten times as long as without qemu. */
+const common = { setupFiles: [setup], testTimeout: 600_000, hookTimeout: 600_000 };
+
+const ofCommands = { ...common, setupFiles: [setup, "test/helpers/commands-setup.ts"] };
+
+export default defineConfig({
+  test: {
+    globalSetup: ["test/helpers/optional-programs.ts"],
+    maxWorkers: 2,
+    projects: [
+      { test: { name: "own process", include: alone, ...common } },
+      { test: { name: "commands", include: commands, isolate: false, ...ofCommands } },
+      { test: { name: "shared process", include: shared, isolate: false, ...common } },
+    ],
+  },
+});
