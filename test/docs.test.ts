@@ -173,7 +173,9 @@ describe("every command that the documents show works", () => {
   beforeAll(async () => {
     material = mkdtempSync(join(tmpdir(), "pinbench-docs-"));
     const inMaterial = (name: string) => join(material, name);
-    const made = await callCliAlone(["baseline", "baseline", ...quickly.baseline!.split(" ")], { cwd: material });
+    const made = await callCliAlone(["baseline", "baseline", ...quickly.baseline!.split(" ")], {
+      cwd: material,
+    });
     expect(made).toMatchObject({ exitCode: 0, stderr: "" });
     for (const name of ["before", "after", "runs"]) {
       cpSync(inMaterial("baseline"), inMaterial(name), { recursive: true });

@@ -8,6 +8,7 @@
 
 #include "engine/geometry.hpp"
 #include "engine/host_memory.hpp"
+#include "engine/page_sizes.hpp"
 #include "engine/system_file.hpp"
 
 namespace pinbench {
@@ -20,7 +21,8 @@ constexpr std::size_t kMostPagesAsked = 4096;
 std::map<int, std::size_t> pages_of_nodes(const HostCalls& calls, const HostSpans& memory) {
   std::size_t bytes = 0;
   for (const auto& span : memory) bytes += span.size();
-  const std::size_t step = std::max(kPageBytes, round_up(bytes / kMostPagesAsked, kPageBytes));
+  const std::size_t page = page_sizes().page;
+  const std::size_t step = std::max(page, round_up(bytes / kMostPagesAsked, page));
   std::vector<void*> pages;
   for (const auto& span : memory) {
     for (std::size_t offset = 0; offset < span.size(); offset += step) pages.push_back(span.data() + offset);
