@@ -30,22 +30,16 @@ describe("pinbench fleet", () => {
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is slow\n");
   });
 
-  it.each([
-    [2, 0],
-    [3, 1],
-  ])(
-    "of a slow part in a group of %i nodes ends with %i, as one of two is always the slower",
-    async (nodes, code) => {
-      const cwd = fleetFolder();
-      await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
-      const file = join(cwd, "fleet.json");
-      const { groups, ...document } = fleetSchema.parse(JSON.parse(readFileSync(file, "utf8")));
-      const slowPart = { hosts: ["n01"], reason: "n01 is slower", action: "monitor" } as const;
-      const changed = { ...document, groups: groups.map((group) => ({ ...group, nodes, slowPart })) };
-      writeFileSync(file, JSON.stringify(changed, null, 2));
-      expect((await callCli(["fleet", "fleet.json"], { cwd })).exitCode).toBe(code);
-    },
-  );
+  it.each([2, 3])("ends with 1 if some of %i nodes are slower than the others", async (nodes) => {
+    const cwd = fleetFolder();
+    await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
+    const file = join(cwd, "fleet.json");
+    const { groups, ...document } = fleetSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+    const slowPart = { hosts: ["n01"], reason: "n01 is slower", action: "monitor" } as const;
+    const changed = { ...document, groups: groups.map((group) => ({ ...group, nodes, slowPart })) };
+    writeFileSync(file, JSON.stringify(changed, null, 2));
+    expect((await callCli(["fleet", "fleet.json"], { cwd })).exitCode).toBe(1);
+  });
 
   it("ends with 1 if one is, and names it first", async () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
