@@ -77,13 +77,13 @@ describe("a driver", () => {
     expect(stderr).toMatch(/is no CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
   });
 
-  it("that pins no memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
-    const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 });
+  it("that refuses to pin memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
+    const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 1 });
     const { exitCode, stdout, stderr } = await callCli(
       small("--memory", "pinned,registered", "--direction", "h2d", "--verbose"),
       { env: refused },
     );
-    const reason = /cuMemHostRegister_v2 failed with CUDA_ERROR_NOT_SUPPORTED \(operation not supported\)/;
+    const reason = /cuMemHostRegister_v2 failed with CUDA_ERROR_INVALID_VALUE \(invalid argument\)/;
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: 1 of 2 cells failed: /);
     expect(stderr).toMatch(reason);
