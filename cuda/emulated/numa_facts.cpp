@@ -5,8 +5,8 @@
 namespace pinbench::emulated {
 namespace {
 
-constexpr double kMostNodes = 1024;
-constexpr double kMostCpus = 8192;
+constexpr std::size_t kMostNodes = 1024;
+constexpr double kCpusOfNodes = 8192;
 constexpr double kSlowestGBps = 1e-6;
 constexpr double kFastestGBps = 1e6;
 constexpr double kMostCrossing = 1000;
@@ -53,7 +53,7 @@ void read_into(NumaFacts& facts, Members members, std::size_t devices) {
     NumaFacts::Node& added = facts.nodes.emplace_back();
     if (const Json* const cpus = node.take("cpus")) {
       for (const Json& cpu : array_in(cpus, "cpus"))
-        added.cpus.push_back(static_cast<int>(whole_number(cpu, "cpus", kMostCpus)));
+        added.cpus.push_back(static_cast<int>(whole_number(cpu, "cpus", kCpusOfNodes)));
     }
     added.is_full = node.take_truth("full").value_or(false);
     node.require_empty();

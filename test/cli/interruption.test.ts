@@ -233,9 +233,10 @@ it("SIGINT before the command is even loaded is answered too", async () => {
 it("a second SIGINT ends it at once, whatever the driver is doing, and a SIGHUP does not", async () => {
   const cwd = temporaryFolder();
   // 32 copies wait for one link: together far longer than this test.
-  const args = slowCopies("--workers", "32", "--output", "result.json");
+  const workers = 32;
+  const args = slowCopies("--workers", String(workers), "--output", "result.json");
   const { child, finished } = startCli(args, { cwd, env: slowLink });
-  await untilInSlowCopy(child.pid!);
+  await untilInSlowCopy(child.pid!, workers);
   child.kill("SIGINT");
   await sleep(500);
   child.kill("SIGHUP");

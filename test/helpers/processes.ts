@@ -16,14 +16,14 @@ export function isRunning(pid: number): boolean {
 const threadsOfNode = 12;
 
 /**
- * Waits until pinbench is within a slow copy of the emulated device: its threads exist, and none
- * has run for a while. Throws if the process ends first.
+ * Waits until pinbench is within a slow copy of the emulated device: its threads exist, one for each of `workers`, and
+ * none has run for a while. Throws if the process ends first.
  */
-export async function untilInSlowCopy(pid: number): Promise<void> {
+export async function untilInSlowCopy(pid: number, workers = 1): Promise<void> {
   for (let before = ""; ; ) {
     await sleep(300);
     const threads = activity(pid);
-    const isWaiting = threads.length > threadsOfNode && threads.every((thread) => thread.startsWith("S "));
+    const isWaiting = threads.length >= threadsOfNode + workers && threads.every((thread) => thread.startsWith("S "));
     const now = threads.join();
     if (isWaiting && now === before) return;
     before = now;
