@@ -23,7 +23,8 @@ export async function untilInSlowCopy(pid: number, workers = 1): Promise<void> {
   for (let before = ""; ; ) {
     await sleep(300);
     const threads = activity(pid);
-    const isWaiting = threads.length >= threadsOfNode + workers && threads.every((thread) => thread.startsWith("S "));
+    const isWaiting =
+      threads.length >= threadsOfNode + workers && threads.every((thread) => thread.startsWith("S "));
     const now = threads.join();
     if (isWaiting && now === before) return;
     before = now;

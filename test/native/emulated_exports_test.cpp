@@ -43,8 +43,11 @@ std::set<std::string> defined_symbols(const std::string& path) {
 }  // namespace
 
 TEST_CASE(
-    "the emulated library exports the driver API and NVML, its image and what it lacks, and nothing else") {
-  std::set<std::string> expected = {PINBENCH_EMULATED_IMAGE_SYMBOL, PINBENCH_EMULATED_LACKS_SYMBOL};
+    "the emulated library exports the driver API and NVML, its image, what it lacks and its calls of the "
+    "host, and "
+    "nothing else") {
+  std::set<std::string> expected = {PINBENCH_EMULATED_IMAGE_SYMBOL, PINBENCH_EMULATED_LACKS_SYMBOL,
+                                    PINBENCH_EMULATED_HOST_CALLS_SYMBOL};
 #define PINBENCH_NAME(member, symbol, parameters) expected.insert(symbol);
   PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME)
   PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)
