@@ -2,104 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { NativeDriver, NativeError } from "../../src/native/contract.js";
-import type { NativePool, PoolOptions } from "../../src/native/loader-contract.js";
-import { PoolMeasurement } from "../../src/pin/measure-pools.js";
+import type { NativeError } from "../../src/native/contract.js";
+import type { PoolOptions } from "../../src/native/loader-contract.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
-import type { Neighbour } from "../../src/pin/stalls.js";
-import { deviceFacts, FakeSession, nativeError, stopTheClock } from "../measure/support.js";
-
-const MiB = 1024 ** 2;
-const GiB = 1024 * MiB;
-
-/** Seconds that a GiB takes, about as on an H200 with 16 CPUs. */
-const usualCosts: Readonly<Record<string, number>> = {
-  "host-alloc 1 1": 0.49,
-  "host-alloc 16 16": 0.37,
-  "register 1 1": 0.46,
-  "register 1 16": 0.08,
-  "register 16 16": 0.08,
-  "register-huge 1 1": 0.16,
-  "register-huge 1 16": 0.0375,
-  "register-huge 16 16": 0.034,
-};
-
-/** A device whose pools take what a test says, by a clock that stands still but for them. */
-class FakeDevice extends FakeSession {
-  readonly asked: PoolOptions[] = [];
-  held = 0;
-  costs = usualCosts;
-  /** Called before each; throws where it is refused. */
-  beforeObtain: (options: PoolOptions) => void = () => undefined;
-  beforeCopy: () => void = () => undefined;
-
-  override async obtainPool(...[options]: unknown[]): Promise<never> {
-    const { way, pieces, threads, bytes } = options as PoolOptions;
-    this.asked.push(options as PoolOptions);
-    if (this.isAborted) throw nativeError("ABORTED");
-    this.beforeObtain(options as PoolOptions);
-    const ns = ((this.costs[`${way} ${pieces} ${threads}`] ?? 0.1) * 1e9 * bytes) / GiB;
-    vi.advanceTimersByTime(ns / 1e6);
-    ++this.held;
-    let isHeld = true;
-    const pool: NativePool = {
-      obtainNs: ns,
-      touchNs: ns / 2,
-      registerNs: ns / 2,
-      hugePageBytes: null,
-      pagesOfNode: [{ node: 0, pages: 16 }],
-      copy: async (direction, sizeBytes, copies) => {
-        this.beforeCopy();
-        return Float64Array.from({ length: copies }, () => sizeBytes / (direction === "h2d" ? 50 : 40));
-      },
-      release: async () => {
-        // A second release does nothing, as it does in the addon.
-        if (isHeld) --this.held;
-        isHeld = false;
-        return { releaseNs: ns / 4 };
-      },
-    };
-    return pool as never;
-  }
-
-  get driver(): NativeDriver {
-    return { openSession: async () => this } as unknown as NativeDriver;
-  }
-}
-
-const ways = ["host-alloc", "register", "register-huge"] as const;
-
-function measurement(
-  device: FakeDevice,
-  more: {
-    budgetMs?: number;
-    sizesBytes?: number[];
-    signal?: AbortSignal;
-    openNeighbour?: () => Promise<Neighbour>;
-    root?: string;
-  } = {},
-) {
-  const { budgetMs = 60_000, sizesBytes = [GiB], signal = new AbortController().signal } = more;
-  return new PoolMeasurement({
-    driver: device.driver,
-    device: deviceFacts,
-    placement: { numaNode: null, cpus: [0], threads: 16 },
-    resources: { cpusUsable: 16, hugetlbFreeBytes: 0 },
-    sizesBytes,
-    shapes: { ways, pieces: null, pieceSizesBytes: null, stalls: false, threads: null },
-    openNeighbour: more.openNeighbour ?? null,
-    root: more.root ?? "/nowhere-of-pinbench",
-    endMs: performance.now() + budgetMs,
-    signal,
-    onActivity: () => undefined,
-  });
-}
-
-const isWarmUp = ({ bytes }: PoolOptions) => bytes === 16 * MiB;
-const times = (found: PoolMeasurement, sizeBytes: number) =>
-  Object.fromEntries(
-    found.pools.filter((pool) => pool.sizeBytes === sizeBytes).map((pool) => [pool.id, pool.samples.length]),
-  );
+import { nativeError, stopTheClock } from "../measure/support.js";
+import { FakeDevice, GiB, isWarmUp, MiB, measurement, times } from "./fake-pools.js";
 
 beforeEach(stopTheClock);
 afterEach(() => vi.useRealTimers());
@@ -186,32 +93,6 @@ describe("what is measured in the time there is", () => {
   });
 });
 
-/** A process whose calls are answered each millisecond, but not while a pool of this device is obtained. */
-class FakeNeighbour implements Neighbour {
-  isClosed = false;
-  watches = 0;
-  beforeWatch: () => void = () => undefined;
-  #beganMs: number | null = null;
-
-  async watch() {
-    this.beforeWatch();
-    ++this.watches;
-    this.#beganMs = performance.now();
-  }
-
-  async endWatch() {
-    const waitedNs = (performance.now() - this.#beganMs!) * 1e6;
-    return {
-      "memory-info": Float64Array.of(0, 1e6, 1e6 + waitedNs),
-      "small-copy": Float64Array.of(0, 1e6, 2e6),
-    };
-  }
-
-  async close() {
-    this.isClosed = true;
-  }
-}
-
 it("copies have a rate for each direction, and memory is that of the process in bytes", async () => {
   const root = await mkdtemp(join(tmpdir(), "pinbench-"));
   await mkdir(join(root, "proc/self"), { recursive: true });
@@ -236,81 +117,6 @@ it("the times of touching and of registering are told of all pools but those of 
     const half = isOneCall ? null : obtainNs / 2;
     expect([pool.id, touchNs, registerNs]).toEqual([pool.id, half, half]);
   }
-});
-
-describe("another process", () => {
-  const opened = (neighbour: Neighbour) => ({ openNeighbour: async () => neighbour });
-
-  it("is watched once for each pool of the largest size, and its waits are reported by call", async () => {
-    const neighbour = new FakeNeighbour();
-    const device = new FakeDevice();
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB], ...opened(neighbour) });
-    await found.measure();
-    expect(found.pools.filter(({ stalls }) => stalls !== null).map(({ sizeBytes }) => sizeBytes)).toEqual(
-      Array(8).fill(2 * GiB),
-    );
-    const pool = found.pools.find(
-      ({ id, stalls }) => id === "host-alloc/pieces-1/threads-1" && stalls !== null,
-    );
-    expect(pool!.stalls).toEqual([
-      {
-        ...{ call: "memory-info", answers: 3, longestNs: expect.closeTo(0.98e9 - 1e6, -3) },
-        stalledShare: expect.closeTo(0.979 / 0.981, 3),
-      },
-      { call: "small-copy", answers: 3, longestNs: 0, stalledShare: 0 },
-    ]);
-    expect(found.quietStalls).toHaveLength(2);
-    // The figures of the pools are those of nobody else being there.
-    expect(Object.values(times(found, 2 * GiB))).toEqual(Array(8).fill(5));
-    expect({ watches: neighbour.watches, isClosed: neighbour.isClosed, held: device.held }).toEqual({
-      ...{ watches: 9, isClosed: true, held: 0 },
-    });
-  });
-
-  it("that does not start, or ends, costs its own figures alone, and that is said", async () => {
-    const refused = measurement(new FakeDevice(), {
-      openNeighbour: () => Promise.reject(nativeError("WORKER_PROCESS_ENDED")),
-    });
-    await refused.measure();
-    expect(refused.omitted).toEqual([
-      expect.stringMatching(/^how long another process waits: .*WORKER_PROCESS_ENDED/),
-    ]);
-    const neighbour = new FakeNeighbour();
-    neighbour.beforeWatch = () => {
-      if (neighbour.watches === 2) throw nativeError("WORKER_PROCESS_ENDED");
-    };
-    const ended = measurement(new FakeDevice(), opened(neighbour));
-    await ended.measure();
-    for (const { error, omitted, pools } of [refused, ended]) {
-      expect({ error, omitted: omitted.length, all: pools.every(({ isMeasured }) => isMeasured) }).toEqual({
-        ...{ error: null, omitted: 1, all: true },
-      });
-    }
-    expect(ended.pools.filter(({ stalls }) => stalls !== null)).toHaveLength(1);
-    expect(neighbour.isClosed).toBe(true);
-  });
-
-  it("is not watched for what would take longer than there is time", async () => {
-    const neighbour = new FakeNeighbour();
-    const found = measurement(new FakeDevice(), {
-      ...{ sizesBytes: [16 * GiB], budgetMs: 40_000, ...opened(neighbour) },
-    });
-    await found.measure();
-    const watched = found.pools.filter(({ stalls }) => stalls !== null).map(({ id }) => id);
-    expect(watched).toContain("register-huge/pieces-16/threads-16");
-    expect(watched).not.toContain("host-alloc/pieces-1/threads-1");
-    expect(found.omitted).toEqual([
-      "how long another process waits for some pools of 16 GiB: no time was left",
-    ]);
-  });
-
-  it("that nobody asks for is not started", async () => {
-    const found = measurement(new FakeDevice());
-    await found.measure();
-    expect({ quiet: found.quietStalls, stalls: found.pools.map(({ stalls }) => stalls) }).toEqual({
-      ...{ quiet: null, stalls: Array(8).fill(null) },
-    });
-  });
 });
 
 describe("what is refused", () => {
