@@ -240,6 +240,14 @@ describe("a folder of runs", () => {
     expect(shown[0]!.run.processes).toEqual(processes);
   });
 
+  it("of other machines each is shown run by run", async () => {
+    const unlike = runs.map((run, i) => ({
+      ...run,
+      fingerprint: { ...run.fingerprint, cpuModel: `CPU ${i}` },
+    }));
+    expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);
+  });
+
   it("of other cells each is shown run by run, in the order of measuring", async () => {
     const unlike = runs.map((run, i) => ({ ...run, cells: [buildCell({ workers: i + 1, GBps: 50 })] }));
     expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);

@@ -128,6 +128,12 @@ describe("why a setting does not fit", () => {
     expect(why(usualSetting(4, false), limits)).toBe(reason);
   });
 
+  it("is memory that all ranks of the machine need together", () => {
+    const limits = { memoryAvailableBytes: 640 * MiB };
+    expect(why(usualSetting(4, false), { ...limits, ranks: 2 })).toBeNull();
+    expect(why(usualSetting(4, false), { ...limits, ranks: 3 })).toMatch(/memory.* 640 MiB are available/);
+  });
+
   it("is memory that workers of an earlier trial were seen to hold", () => {
     const limits = { memoryAvailableBytes: 500 * MiB };
     expect(why(usualSetting(4, false), limits)).toBeNull();
