@@ -21,6 +21,7 @@ import {
 } from "../settings/choices.js";
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
+import { ascending } from "../stats/order-statistics.js";
 import {
   type BlockAxes,
   blockAxes,
@@ -165,10 +166,6 @@ function resolveWorkers(
   }
   notes.push(`Left out ${tooMany.join(", ")} workers: ${describeCpus(cpusUsable)}.`);
   return workers.filter((count) => !tooMany.includes(count));
-}
-
-function ascending(values: readonly number[]): number[] {
-  return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /** Throws a usage error for an invalid size or number of workers, and for an axis without a value. */

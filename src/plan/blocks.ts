@@ -12,6 +12,7 @@ import {
 import type { Preset } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
+import { ascending } from "../stats/order-statistics.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 
 /*
@@ -64,7 +65,7 @@ export function blockAxes(blocks: readonly Blocks[], { blockWays: ways, blockSms
   return {
     blocks,
     blockWays: inOrder(blockWays, ways ?? usualBlockWays),
-    blockSms: [...new Set(blockSms ?? [])].sort((a, b) => a - b),
+    blockSms: ascending(blockSms ?? []),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   timers,
 } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
+import { ascending } from "../stats/order-statistics.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
 import { skipReasonOfBlocks } from "./blocks.js";
 import { checkVariants, mostVariants, problemOfVariant, variantsOf } from "./cell-variants.js";
@@ -200,7 +201,7 @@ export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
   const cells = withCompanions(distinct);
   const devices = selectDevices(facts, devicesOf(cells));
   const byOrdinal = new Map(devices.map((device) => [device.ordinal, device]));
-  const workers = [...new Set(cells.map((cell) => cell.workers))].sort((a, b) => a - b);
+  const workers = ascending(cells.map((cell) => cell.workers));
   const tooMany = beyondCpus(workers, facts.cpusUsable);
   return {
     devices,
@@ -220,7 +221,7 @@ function withCompanions(cells: readonly Cell[]): Cell[] {
 /** The ordinals of all devices in these cells, ascending. */
 export function devicesOf(cells: readonly Cell[]): number[] {
   const ordinals = cells.flatMap(({ device, peer }) => (peer === undefined ? [device] : [device, peer]));
-  return [...new Set(ordinals)].sort((a, b) => a - b);
+  return ascending(ordinals);
 }
 
 /** Whether a cell uses several devices at the same time: all devices of the plan are then open at once. */

@@ -1,6 +1,7 @@
 import type { ArenaKind } from "../native/contract.js";
 import type { Verifying } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
+import { ascending } from "../stats/order-statistics.js";
 import { blocksOfCopy } from "./blocks.js";
 import type { PlanFacts } from "./facts.js";
 import {
@@ -240,8 +241,7 @@ export function pinningSizes(cells: readonly PlannedCell[], maxPinnedBytes: numb
   const measured = cells
     .filter(({ memory, sizeBytes }) => memory !== "device" && sizeBytes <= maxPinnedBytes)
     .map(({ sizeBytes }) => sizeBytes);
-  const ascending = [...new Set(measured)].sort((a, b) => a - b);
-  const sizes = ascending.filter((sizeBytes, i) => i === 0 || sizeBytes <= largestBytes);
+  const sizes = ascending(measured).filter((sizeBytes, i) => i === 0 || sizeBytes <= largestBytes);
   if (sizes.length <= mostSizes) return sizes;
   const step = (sizes.length - 1) / (mostSizes - 1);
   return Array.from({ length: mostSizes }, (_, i) => sizes[Math.round(i * step)]!);

@@ -1,5 +1,6 @@
 import { roundUp } from "../draw/numbers.js";
 import { PinbenchError } from "../errors.js";
+import { ascending } from "../stats/order-statistics.js";
 
 /** Bytes of the binary units (IEC 80000-13). */
 export const KiB = 1024;
@@ -219,7 +220,7 @@ export function readCounts(given: List<Quantity>, what: string): number[] {
       { hint: "Write for example 1,2,4." },
     );
   });
-  return [...new Set(counts)].sort((a, b) => a - b);
+  return ascending(counts);
 }
 
 /** More sizes than anyone reads; a range with more is probably a mistake. */

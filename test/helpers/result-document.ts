@@ -1,3 +1,4 @@
+import type { DeviceEntry } from "../../src/report/describe-devices.js";
 import { cellId, variantFields } from "../../src/results/cell-id.js";
 import type {
   Cell,
@@ -70,6 +71,23 @@ export function buildHost(part: Partial<HostRecord> = {}): HostRecord {
 
 export function buildDevice(part: Partial<DeviceRecord> = {}): DeviceRecord {
   return { ...deviceDefaults, ...part };
+}
+
+/** A device as `pinbench devices` lists it. */
+export function buildDeviceEntry(part: Partial<DeviceEntry> = {}): DeviceEntry {
+  const { numaNode, linkLimitGBps, ...facts } = buildDevice() as DeviceRecord & DeviceEntry;
+  return {
+    ...facts,
+    integrated: false,
+    canMapHostMemory: true,
+    canRegisterHostMemory: true,
+    readsPageable: false,
+    coherent: false,
+    numaNode,
+    upstreamPath: null,
+    linkLimitGBps,
+    ...part,
+  };
 }
 
 /** A distribution with an interval of `relativeHalfWidth` to both sides of its median; null for none. */

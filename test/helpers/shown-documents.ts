@@ -8,13 +8,12 @@ import type { Screen } from "../../src/draw/screen.js";
 import { explanationKind, renderQuestions } from "../../src/explain/explanation-report.js";
 import { questions } from "../../src/explain/questions.js";
 import { fleetKind } from "../../src/fleet/report/fleet-report.js";
-import type { DeviceEntry } from "../../src/report/describe-devices.js";
 import { devicesReport } from "../../src/report/devices-report.js";
 import { planReport } from "../../src/report/plan-report.js";
 import { resultKind } from "../../src/report/result-report.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { parseResult } from "../../src/results/parse.js";
-import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { tuningKind } from "../../src/tune/report/tuning-formats.js";
 import { h200, planOf } from "../plan/support.js";
 import { blockCells } from "./blocks.js";
@@ -23,7 +22,7 @@ import { drawn } from "./drawn.js";
 import { buildExplanation } from "./explanation.js";
 import { buildMixedFleet } from "./fleet.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
-import { buildDevice, buildDocument, buildHost } from "./result-document.js";
+import { buildDeviceEntry, buildDocument, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
 import { buildTried, buildTuning } from "./tuning.js";
 
@@ -93,24 +92,11 @@ export const tuning = buildTuning({
   ],
 });
 
-const { numaNode, linkLimitGBps, ...facts } = buildDevice() as DeviceRecord & DeviceEntry;
 const devices = {
   backend: "cuda",
   notice: null,
   driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
-  devices: [
-    {
-      ...facts,
-      integrated: false,
-      canMapHostMemory: true,
-      canRegisterHostMemory: true,
-      readsPageable: false,
-      coherent: false,
-      numaNode,
-      upstreamPath: null,
-      linkLimitGBps,
-    },
-  ],
+  devices: [buildDeviceEntry()],
   host: buildHost(),
   features: [
     { name: "event timer", on: true, reason: null },
@@ -139,5 +125,5 @@ export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>
   explain: (screen) => drawn(explanationKind, buildExplanation(), "table", screen),
   "explain-questions": (screen) => renderQuestions(questions, "table", screen),
   "doctor-slow": (screen) => drawn(diagnosisKind, buildSlowDiagnosis(), "table", screen),
-  plan: (screen) => planReport(plan, [{ ...facts, ...h200 } as never], 1, screen),
+  plan: (screen) => planReport(plan, [{ ...buildDeviceEntry(), ...h200 } as never], 1, screen),
 };

@@ -4,40 +4,15 @@ import { fileScreen } from "../../src/draw/screen.js";
 import type { DeviceEntry, DevicesReport } from "../../src/report/describe-devices.js";
 import { devicesReport } from "../../src/report/devices-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
-import type { DeviceRecord } from "../../src/results/schema.js";
-import { buildDevice, buildHost, GiB } from "../helpers/result-document.js";
-
-const { numaNode, linkLimitGBps, ...facts } = buildDevice() as DeviceRecord & DeviceEntry;
+import { buildDeviceEntry, buildHost, GiB } from "../helpers/result-document.js";
 
 const report: DevicesReport = {
   backend: "cuda",
   notice: null,
   driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
   devices: [
-    {
-      ...facts,
-      integrated: false,
-      canMapHostMemory: true,
-      canRegisterHostMemory: true,
-      readsPageable: false,
-      coherent: false,
-      numaNode,
-      upstreamPath: null,
-      linkLimitGBps,
-    },
-    {
-      ...facts,
-      ordinal: 1,
-      link: null,
-      integrated: false,
-      canMapHostMemory: true,
-      canRegisterHostMemory: true,
-      readsPageable: false,
-      coherent: false,
-      numaNode: null,
-      upstreamPath: null,
-      linkLimitGBps: null,
-    },
+    buildDeviceEntry(),
+    buildDeviceEntry({ ordinal: 1, link: null, numaNode: null, linkLimitGBps: null }),
   ],
   host: buildHost({ cgroupMemoryLimitBytes: 64 * GiB, cpuQuota: 8 }),
   features: [

@@ -1,5 +1,6 @@
 import { sysfsPciName } from "../../host/topology.js";
 import { describeOther } from "../../results/other-programs.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
 import { isVirtualGpu } from "../expectation.js";
 import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
@@ -222,7 +223,7 @@ export function xidErrors({ machine, devices }: Examination): Suspect[] {
     const errors = (machine.xidErrors ?? []).filter(
       ({ pciName, xid }) => pciName === sysfsPciName(facts.pciBusId) && !programsOwnXids.has(xid),
     );
-    const kinds = [...new Set(errors.map(({ xid }) => xid))].sort((a, b) => a - b);
+    const kinds = ascending(errors.map(({ xid }) => xid));
     if (kinds.length === 0) return [];
     return [
       {

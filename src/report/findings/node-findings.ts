@@ -13,6 +13,7 @@ import {
   verdictsOnNodes,
 } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { equalWidth } from "./finding-evidence.js";
 
 /** The sentences on NUMA nodes, without full stops; empty without `--numa all`. */
@@ -88,10 +89,10 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
 
 /** "0 and 1", or with many "0-127". */
 function nodeList(nodes: readonly number[]): string {
-  const ascending = [...new Set(nodes)].sort((a, b) => a - b);
-  if (ascending.length <= mostListed) return listed(ascending.map(String));
+  const distinct = ascending(nodes);
+  if (distinct.length <= mostListed) return listed(distinct.map(String));
   const runs: [first: number, last: number][] = [];
-  for (const node of ascending) {
+  for (const node of distinct) {
     const run = runs.at(-1);
     if (run !== undefined && run[1] === node - 1) run[1] = node;
     else runs.push([node, node]);
@@ -168,7 +169,7 @@ export function nodeNotes(document: ResultDocument): Note[] {
 
 /**
  * Commands to paste that bind programs to the nearest nodes; null if no node is nearer than another. Frameworks that choose
- * nodes themselves follow sysfs: where it is wrong, they are told the nodes.
+ * nodes themselves follow sysfs: where it is wrong, they get the nodes by name.
  */
 export function bindingCommands(document: ResultDocument): string | null {
   const verdicts = verdictsOnNodes(document, equalWidth(document));

@@ -19,6 +19,7 @@ import {
 import { directionName } from "../../results/naming/wording.js";
 import type { PlacedCell } from "../../results/nodes/node-rates.js";
 import { memories, peerPaths } from "../../settings/choices.js";
+import { ascending } from "../../stats/order-statistics.js";
 import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
 
 const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
@@ -134,7 +135,7 @@ const nodesNote =
 /** Rows by device, kind of memory and the CPUs' node, alone and at once; a column for the memory of each node. */
 export function nodeGrid({ direction, mode, rows }: CellGroup, { precision, devices }: GridContext): Grid {
   const members = rows.flatMap((row) => row.members) as PlacedCell[];
-  const nodes = [...new Set(members.map(({ memoryNode }) => memoryNode))].sort((a, b) => a - b);
+  const nodes = ascending(members.map(({ memoryNode }) => memoryNode));
   const columns = [
     numberColumn("device"),
     wordColumn("sysfs"),
