@@ -1,16 +1,17 @@
 // `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
-// [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
-// real trainings, against a grid of whole untouched runs, then in turns with the fastest of them. Each training takes
-// --deadline seconds. The folder --output has the measurements from the first run on: for each training a file of
-// figures and the programs' output.
+// [--folder FOLDER] [--output FOLDER] [--places 2] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in real
+// trainings, against a grid of whole untouched runs, then beside the fastest of them: in turns, or with two places (a GPU
+// and half of the CPUs each) at the same time. Each training takes --deadline seconds. The folder --output has the
+// measurements from the first run on: for each training a file of figures and the programs' output.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeSetting } from "../dist/results/loader-setting.js";
 import { fixed, printTable, ratioText } from "./lib/table.mjs";
 import { frameworkNames, makeFramework } from "./live/frameworks.mjs";
 import { measureFramework } from "./live/measure-framework.mjs";
+import { makePlaces } from "./live/places.mjs";
 import { gridRates, verdictRows } from "./live/verdicts.mjs";
 
 const { values } = parseArgs({
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     deadline: { type: "string", default: "290" },
     "tune-flags": { type: "string", default: "" },
     folder: { type: "string", default: join(tmpdir(), "pinbench-live-data") },
+    places: { type: "string", default: "1" },
     output: { type: "string", default: "live-results" },
     "no-grid": { type: "boolean", default: false },
     "no-search": { type: "boolean", default: false },
@@ -37,7 +39,9 @@ if (unknown.length > 0) {
 }
 mkdirSync(values.output, { recursive: true });
 
+const places = makePlaces(Number(values.places));
 const options = {
+  places,
   seconds: Number(values.seconds),
   tuneFlags: words(values["tune-flags"]),
   isGridRun: !values["no-grid"],
@@ -46,7 +50,7 @@ const options = {
   start: { numWorkers: 4, pinMemory: false, prefetchFactor: 2, persistentWorkers: false },
 };
 
-console.log(`${availableParallelism()} CPUs, trainings: ${names.join(", ")}`);
+console.log(`${places.length} places of ${places[0].cpus} CPUs, trainings: ${names.join(", ")}`);
 const startedMs = performance.now();
 const elapsedSeconds = () => (performance.now() - startedMs) / 1000;
 const rows = [];
@@ -54,7 +58,7 @@ for (const [index, name] of names.entries()) {
   const log = (text) => appendFileSync(join(values.output, `${name}.log`), text);
   const keep = (result) =>
     writeFileSync(join(values.output, `${name}.json`), `${JSON.stringify(result, null, 1)}\n`);
-  const framework = makeFramework(name, values);
+  const framework = makeFramework(name, values, places[0].cpus);
   const beganSeconds = elapsedSeconds();
   const deadlineSeconds = Number(values.deadline) * (index + 1) - beganSeconds;
   const result = await measureFramework(framework, { ...options, deadlineSeconds }, log, keep);

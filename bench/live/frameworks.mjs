@@ -1,7 +1,6 @@
 // The trainings: their commands, and the grid of settings to compare the pick with.
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 const scripts = import.meta.dirname;
@@ -59,8 +58,8 @@ const trainings = [
 
 export const frameworkNames = trainings.map(({ name }) => name);
 
-/** `python`, `folder` for data, and whether to be `tiny` (on a machine without a GPU). */
-export function makeFramework(name, { python, folder, tiny }) {
+/** `python`, `folder` for data, whether to be `tiny` (on a machine without a GPU), and the CPUs of a training. */
+export function makeFramework(name, { python, folder, tiny }, cpus) {
   const {
     script,
     data,
@@ -87,7 +86,7 @@ export function makeFramework(name, { python, folder, tiny }) {
       shortEpoch === null
         ? isAlike
         : (one, other) => isAlike(one, other) && persists(one) === persists(other),
-    settings: gridSettings(grid, Math.floor(availableParallelism() / ranks)),
+    settings: gridSettings(grid, Math.floor(cpus / ranks)),
     command: (flags) => [
       python,
       ...launcher,

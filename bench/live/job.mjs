@@ -24,22 +24,21 @@ const graceMs = 8000;
 const outstandingBatches = 64;
 
 /** The script's summary, and `startedNs`, `tookSeconds`. Throws if the script printed none. */
-export async function runUntouched(framework, setting, seconds, log) {
+export async function runUntouched(framework, setting, seconds, place, log) {
   const flags = [...settingFlags(setting), "--seconds", String(seconds)];
-  const ended = await runProcess(framework.command(flags), seconds + overheadSeconds, log);
+  const ended = await runProcess(framework.command(flags), seconds + overheadSeconds, place, log);
   if (ended.exitCode !== 0) throw new Error(`the script ended with ${describeEnd(ended)}`);
   return { setting, ...ended.account, tookSeconds: ended.tookSeconds };
 }
 
 /**
  * A run with the script's own `setting`: a search with the flags of `tune`, then `seconds` of training. Returns
- * the summary of these seconds, the document of `tune`, its recommendation, and leftover files.
+ * the summary of these seconds, the document of `tune`, and its recommendation.
  */
-export async function runTuned(framework, setting, { seconds, tuneFlags, limitSeconds }, log) {
+export async function runTuned(framework, setting, { seconds, tuneFlags, limitSeconds }, place, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
   const saved = join(folder, "tuning.json");
   const signal = join(folder, "measure");
-  const sharedMemoryBefore = sharedMemoryFiles();
   let recommendedNs = null;
   const look = setInterval(() => {
     const found = existsSync(saved) ? (JSON.parse(readFileSync(saved, "utf8")).recommendation ?? null) : null;
@@ -57,7 +56,7 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
     const tune = [process.execPath, program, "tune", "--go", "--output", saved, ...tuneFlags, "--"];
     const command = [...tune, ...framework.command(flags)];
     const limit = Math.min(limitSeconds, searchSeconds + seconds + overheadSeconds);
-    const ended = await runProcess(command, limit, log);
+    const ended = await runProcess(command, limit, place, log);
     const document = existsSync(saved) ? JSON.parse(readFileSync(saved, "utf8")) : null;
     const recommendation = document?.recommendation ?? null;
     if (recommendation === null)
@@ -69,7 +68,6 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
       setting: recommendation.setting,
       predicted: recommendation.score,
       searchSeconds: recommendedNs === null ? null : (recommendedNs - ended.account.firstBatchNs) / 1e9,
-      leftInSharedMemory: sharedMemoryFiles().filter((file) => !sharedMemoryBefore.includes(file)),
       document,
     };
   } finally {
@@ -78,16 +76,17 @@ export async function runTuned(framework, setting, { seconds, tuneFlags, limitSe
   }
 }
 
-const sharedMemoryFiles = () => (existsSync("/dev/shm") ? readdirSync("/dev/shm") : []);
+export const sharedMemoryFiles = () => (existsSync("/dev/shm") ? readdirSync("/dev/shm") : []);
 
 const describeEnd = ({ exitCode, signal, isLate }) =>
   isLate ? "nothing, as its time was up" : (signal ?? `exit code ${exitCode}`);
 
 /** Ends the whole process group after `limitSeconds`, and if this process is interrupted. */
-async function runProcess([file, ...args], limitSeconds, log) {
+async function runProcess(command, limitSeconds, place, log) {
+  const [file, ...args] = [...place.prefix, ...command];
   log(`$ ${[file, ...args].join(" ")}\n`);
   const startedMs = performance.now();
-  const env = { ...process.env, PYTHONUNBUFFERED: "1" };
+  const env = { ...process.env, ...place.env, PYTHONUNBUFFERED: "1" };
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], detached: true, env });
   let isLate = false;
   const kill = (name) => {

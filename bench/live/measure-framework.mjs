@@ -1,20 +1,28 @@
-// One training: searches in it, the grid of whole untouched runs, and the pick against the fastest other setting in turns.
-import { runTuned, runUntouched } from "./job.mjs";
+// One training: searches in it, the grid of whole untouched runs, and the pick against the fastest other setting.
+import { runTuned, runUntouched, sharedMemoryFiles } from "./job.mjs";
 import { gridRates } from "./verdicts.mjs";
 
 /** Assumed time of a run beyond its measured seconds, before the first run. */
 const guessedOverheadSeconds = 10;
 
 /**
- * Each setting once, then rounds until the time is up: a search, an untouched run of what it picked, and one of the fastest
- * setting beside it. A machine's rates move by more than settings differ, so only runs of one round are compared. Every run
- * has the `round` it was made in, 0 for the grid. Calls `keep` with all measurements whenever there are more, so that a
- * later failure loses nothing. Starts a run only if `deadlineSeconds` leave time for one as long as the longest so far.
+ * Each setting once, then rounds until the time is up: a search in each of the `places`, and for each search, untouched runs
+ * of its pick and of the fastest setting beside it. A machine's rates move by more than settings differ, so only runs of
+ * one `turn` are compared. With several places these run at the same time, and change places in the next turn. Calls `keep`
+ * with all measurements whenever there are more, so that a later failure loses nothing. Starts runs only if `deadlineSeconds`
+ * leave time for some as long as the longest so far.
  */
 export async function measureFramework(framework, options, log, keep) {
-  const { seconds, deadlineSeconds, tuneFlags, start } = options;
+  const { seconds, deadlineSeconds, tuneFlags, start, places } = options;
   const startedMs = performance.now();
-  const result = { name: framework.name, untouched: [], tuned: [], errors: [], leftOut: [] };
+  const result = {
+    name: framework.name,
+    untouched: [],
+    tuned: [],
+    errors: [],
+    leftOut: [],
+    leftInSharedMemory: [],
+  };
   const left = () => deadlineSeconds - (performance.now() - startedMs) / 1000;
   const longest = { untouched: seconds + guessedOverheadSeconds, tuned: 0 };
 
@@ -29,40 +37,66 @@ export async function measureFramework(framework, options, log, keep) {
       keep(result);
     }
   };
-  const untouched = (setting, round) =>
+  const untouched = (setting, place, turn) =>
     attempt("an untouched run", async () => {
-      const run = await runUntouched(framework, setting, seconds, log);
+      const run = await runUntouched(framework, setting, seconds, place, log);
       longest.untouched = Math.max(result.untouched.length === 0 ? 0 : longest.untouched, run.tookSeconds);
-      result.untouched.push({ ...run, round });
+      result.untouched.push({ ...run, place: places.indexOf(place), ...turn });
     });
-  const tuned = (round) =>
+  const tuned = (place) =>
     attempt("a run under tune", async () => {
-      const run = await runTuned(framework, start, { seconds, tuneFlags, limitSeconds: left() }, log);
+      const limits = { seconds, tuneFlags, limitSeconds: left() };
+      const run = await runTuned(framework, start, limits, place, log);
       longest.tuned = Math.max(longest.tuned, run.tookSeconds);
-      result.tuned.push({ ...run, round });
-      return run;
+      result.tuned.push({ ...run, place: places.indexOf(place), search: result.tuned.length });
+      return result.tuned.at(-1);
     });
+  const inTurns = places.length === 1 ? 1 : 2;
 
   result.expected = await attempt("making the data", async () => framework.prepare());
   if (result.expected === null) return result;
 
   // The first run reads files from storage once, above all cuDNN's kernels; that is not part of the search.
-  if (options.isSearched) await attempt("a first run", () => runUntouched(framework, start, 1, log));
+  if (options.isSearched)
+    await attempt("a first run", () => runUntouched(framework, start, 1, places[0], log));
   if (options.isGridRun) {
-    for (const setting of framework.settings) {
-      if (left() >= longest.untouched) await untouched(setting, 0);
-      else result.leftOut.push(setting);
+    const waiting = [...framework.settings];
+    while (waiting.length > 0 && left() >= longest.untouched) {
+      const now = waiting.splice(0, places.length);
+      await Promise.all(
+        now.map((setting, index) => untouched(setting, places[index], { search: null, turn: null })),
+      );
+    }
+    result.leftOut.push(...waiting);
+  }
+  const secondsOfPair = () => longest.untouched * (places.length === 1 ? 2 : 1);
+  const secondsOfRound = () =>
+    longest.tuned + (options.isGridRun ? places.length * inTurns : 0.5) * secondsOfPair();
+  while (options.isSearched && left() >= secondsOfRound()) {
+    const before = sharedMemoryFiles();
+    const searches = await Promise.all(places.map((place) => tuned(place)));
+    result.leftInSharedMemory.push(...sharedMemoryFiles().filter((file) => !before.includes(file)));
+    if (searches.includes(null)) break;
+    for (const { setting, search } of searches) {
+      for (let turn = 0; turn < inTurns && left() >= secondsOfPair(); turn++) {
+        const rival = nextRival(gridRates(result, framework.isAlike), setting, framework.isAlike);
+        const runs = rival === null ? [setting] : [setting, rival];
+        await atPlaces(runs, places, turn, (one, place) => untouched(one, place, { search, turn }));
+      }
     }
   }
-  const secondsOfRound = () => longest.tuned + (options.isGridRun ? 2 : 1) * longest.untouched;
-  for (let round = 1; options.isSearched && left() >= secondsOfRound(); round++) {
-    const search = await tuned(round);
-    if (search === null) break;
-    await untouched(search.setting, round);
-    const rival = nextRival(gridRates(result, framework.isAlike), search.setting, framework.isAlike);
-    if (rival !== null && left() >= longest.untouched) await untouched(rival, round);
-  }
   return result;
+}
+
+/** Runs `work` for each setting: at the same time in one place each, moved on by `turn`, or one after the other in the only one. */
+async function atPlaces(settings, places, turn, work) {
+  if (places.length > 1) {
+    await Promise.all(
+      settings.map((setting, index) => work(setting, places[(index + turn) % places.length])),
+    );
+    return;
+  }
+  for (const setting of settings) await work(setting, places[0]);
 }
 
 /** Settings that the pick is compared with in turns: which one is the fastest is partly luck where each ran once. */

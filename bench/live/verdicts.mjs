@@ -23,15 +23,16 @@ export function gridRates({ untouched }, isAlike) {
 
 /** Rows of [training, what, value, against, verdict]. */
 export function verdictRows(result, isAlike) {
-  const { name, untouched, tuned, expected, errors, leftOut } = result;
+  const { name, untouched, tuned, expected, errors, leftOut, leftInSharedMemory } = result;
   const rows = [];
   const row = (what, value, against, isReached) => {
     rows.push([name, what, value, against, isReached === null ? "" : verdict(isReached)]);
   };
   if (tuned.length > 0) {
-    const rounds = tuned.map((search) => roundOf(search, untouched, isAlike));
-    comparePicks(row, rounds, isAlike);
-    comparePredictions(row, rounds);
+    const turns = tuned.flatMap((search) => turnsOf(search, untouched, isAlike));
+    row("picks", tuned.map(({ setting }) => describeSetting(setting, true)).join("; "), "", null);
+    comparePicks(row, turns, isAlike);
+    comparePredictions(row, tuned, turns);
     const took = tuned.flatMap(({ searchSeconds }) => searchSeconds ?? []);
     row(
       "search, s",
@@ -39,7 +40,7 @@ export function verdictRows(result, isAlike) {
       `<= ${mostSearchSeconds}`,
       Math.max(...took) <= mostSearchSeconds,
     );
-    compareAfterwards(row, rounds);
+    compareAfterwards(row, turns);
     for (const search of tuned) compareEpoch(row, search.firstEpoch, expected);
     compareLosses(row, tuned[0].losses, untouched);
     const codes = tuned.map(({ exitCode }) => exitCode);
@@ -49,8 +50,7 @@ export function verdictRows(result, isAlike) {
       "0",
       codes.every((code) => code === 0),
     );
-    const leftovers = tuned.flatMap(({ leftInSharedMemory }) => leftInSharedMemory);
-    row("left in /dev/shm", leftovers.length, "0", leftovers.length === 0);
+    row("left in /dev/shm", leftInSharedMemory.length, "0", leftInSharedMemory.length === 0);
   }
   if (leftOut.length > 0)
     row("no time for", leftOut.map((one) => describeSetting(one, true)).join("; "), "", null);
@@ -58,40 +58,46 @@ export function verdictRows(result, isAlike) {
   return rows;
 }
 
-/** A search with the untouched runs of its round: of what it picked, and of its rival. Null for what did not run. */
-function roundOf(search, untouched, isAlike) {
-  const runs = untouched.filter((run) => run.round === search.round && run.batchesPerSecond !== null);
+/** The turns after a search: an untouched run of what it picked, and one of its rival, if there is one. */
+function turnsOf(search, untouched, isAlike) {
+  const runs = untouched.filter((run) => run.search === search.search && run.batchesPerSecond !== null);
   const isPick = (run) => isAlike(run.setting, search.setting);
-  return { search, atPick: runs.find(isPick) ?? null, rival: runs.find((run) => !isPick(run)) ?? null };
+  return runs.filter(isPick).map((atPick) => ({
+    search,
+    atPick,
+    rival: runs.find((run) => run.turn === atPick.turn && !isPick(run)) ?? null,
+  }));
 }
 
-/** The picks against each setting that ran in turns with them. */
-function comparePicks(row, rounds, isAlike) {
-  row("picks", rounds.map(({ search }) => describeSetting(search.setting, true)).join("; "), "", null);
+/** The picks against all settings that ran in turns with them, and against each. */
+function comparePicks(row, turns, isAlike) {
+  const compared = turns.filter(({ rival }) => rival !== null);
+  if (compared.length === 0) return;
+  const ratiosOf = (some) =>
+    some.map(({ atPick, rival }) => atPick.batchesPerSecond / rival.batchesPerSecond);
+  const ratios = ratiosOf(compared);
+  row(
+    "pick / the fastest beside it",
+    meanText(ratios),
+    `>= ${leastShareOfBest}`,
+    mean(ratios) >= leastShareOfBest,
+  );
   const settings = [];
-  for (const { rival } of rounds) {
-    if (rival !== null && !settings.some((one) => isAlike(one, rival.setting))) settings.push(rival.setting);
+  for (const { rival } of compared) {
+    if (!settings.some((one) => isAlike(one, rival.setting))) settings.push(rival.setting);
   }
   for (const setting of settings) {
-    const turns = rounds.filter(
-      ({ atPick, rival }) => atPick !== null && rival !== null && isAlike(rival.setting, setting),
-    );
-    if (turns.length === 0) continue;
-    const ratios = turns.map(({ atPick, rival }) => atPick.batchesPerSecond / rival.batchesPerSecond);
-    row(
-      `pick / ${describeSetting(setting, true)}`,
-      meanText(ratios),
-      `>= ${leastShareOfBest}`,
-      mean(ratios) >= leastShareOfBest,
-    );
+    const beside = ratiosOf(compared.filter(({ rival }) => isAlike(rival.setting, setting)));
+    row(`pick / ${describeSetting(setting, true)}`, meanText(beside), "", null);
   }
 }
 
-/** What a search predicts against an untouched run right after it. */
-function comparePredictions(row, rounds) {
-  const pairs = rounds.flatMap(({ search, atPick }) =>
-    atPick === null ? [] : [{ predicted: search.predicted.batchesPerSecond, rate: atPick.batchesPerSecond }],
-  );
+/** What each search predicts against the untouched runs of its pick right after it. */
+function comparePredictions(row, tuned, turns) {
+  const pairs = tuned.flatMap((search) => {
+    const rates = turns.filter((turn) => turn.search === search).map(({ atPick }) => atPick.batchesPerSecond);
+    return rates.length === 0 ? [] : [{ predicted: search.predicted.batchesPerSecond, rate: mean(rates) }];
+  });
   if (pairs.length === 0) return;
   const ratios = pairs.map(({ predicted, rate }) => predicted / rate);
   const texts = (key) => pairs.map((pair) => fixed(pair[key], 1)).join(" ");
@@ -101,8 +107,8 @@ function comparePredictions(row, rounds) {
 }
 
 /** The training after the search, against an untouched run of the same setting right after it. */
-function compareAfterwards(row, rounds) {
-  const both = rounds.filter(({ search, atPick }) => search.batchesPerSecond !== null && atPick !== null);
+function compareAfterwards(row, turns) {
+  const both = turns.filter(({ search }) => search.batchesPerSecond !== null);
   if (both.length === 0) return;
   const ratios = both.map(({ search, atPick }) => search.batchesPerSecond / atPick.batchesPerSecond);
   row(
