@@ -21,6 +21,7 @@ import {
   waitingShare,
 } from "./score.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./search/choice.js";
+import { mayCopyFaster, withCommonBody } from "./search/loop-body.js";
 import { supplySlack } from "./search/rate-bounds.js";
 import { enoughFor, type StoppingRule } from "./search/stopping.js";
 
@@ -88,9 +89,18 @@ export class Trials {
   get tried(): TriedSetting[] {
     const { spread } = this.rule;
     const { arePersistentRefused } = this;
-    return [...this.#tried.values()].map(({ setting, trials, scores }) => {
+    const all = [...this.#tried.values()].map(({ setting, trials, scores }) => {
       const isOut = (arePersistentRefused && setting.persistentWorkers) || trials.some(isBroken);
-      const steady = isOut ? null : pooledScore(scores, spread);
+      const score = isOut ? null : pooledScore(scores, spread);
+      return { setting, trials, score, count: comparable(scores).length };
+    });
+    const { kind, batch } = this.probe.facts;
+    const steadyScores =
+      kind === "live"
+        ? withCommonBody(all, spread, (score) => mayCopyFaster(batch.bytes, score, this.rule.tolerance))
+        : all.map(({ score }) => score);
+    return all.map(({ setting, trials }, index) => {
+      const steady = steadyScores[index]!;
       const cost = this.epochCost(setting);
       if (steady === null || cost === null) return { setting, score: steady, epochs: null, trials };
       const score = jobScore(steady, cost);
@@ -286,8 +296,8 @@ export function makeNsInProcess({ makeNsPerBatch, waitNsPerBatch }: TrialRecord)
   return makeNsPerBatch ?? waitNsPerBatch;
 }
 
-/** Smallest share of a running loop's time spent waiting that makes the loader its limit. */
-export const hardlyWaits = 0.01;
+/** Smallest share of a running loop's time spent waiting that makes the loader its limit: a pinned batch's hand-over. */
+export const hardlyWaits = 0.015;
 
 /** Batches a second that a running loop would process under this setting without waiting; null if unknown. */
 export function loopRate(trials: Trials, measured: Measured | null): number | null {

@@ -27,6 +27,8 @@ export interface SimulatedJob {
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
+  /** The machine's speed wanders by this relative standard deviation, and forgets it within so many batches. */
+  drift?: { relative: number; batches: number };
 }
 
 /** The loop's waits under a setting, and its time for each batch, without noise. */
@@ -99,6 +101,8 @@ export class SimulatedJobProbe implements Probe {
   readonly #random: () => number;
   /** Over all trials. */
   #batches = 0;
+  /** How much faster the machine is just now. */
+  #drift = 0;
 
   constructor(
     readonly job: SimulatedJob,
@@ -116,7 +120,8 @@ export class SimulatedJobProbe implements Probe {
     const { job } = this;
     const isFast = this.order.length <= (job.fastStart?.trials ?? 0);
     const speed = (1 + (job.trialNoise ?? 0) * this.#normal()) * (isFast ? job.fastStart!.factor : 1);
-    const ns = (ms: number) => (ms * 1e6 * Math.max(0.1, 1 + (job.noise ?? 0) * this.#normal())) / speed;
+    const ns = (ms: number) =>
+      (ms * 1e6 * Math.max(0.1, 1 + (job.noise ?? 0) * this.#normal())) / (speed * (1 + this.#drift));
     const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
     const epochBatches = job.epochs?.batches ?? Number.POSITIVE_INFINITY;
     const ofStart = droppedBatches(setting, job.epochs?.batches ?? null);
@@ -133,6 +138,7 @@ export class SimulatedJobProbe implements Probe {
         ofEpoch = 0;
         turns.push({ batches: epochBatches, betweenNs, firstBatchNs: 0, start: { batches: 1, ns: 0 } });
       }
+      this.#wander();
       epoch.take(ofEpoch, {
         bodyNs: ns(bodyMs),
         makeNs: ns(makeMs),
@@ -180,6 +186,14 @@ export class SimulatedJobProbe implements Probe {
 
   close(): Promise<void> {
     return Promise.resolve();
+  }
+
+  /** An autoregressive process of the first order. */
+  #wander(): void {
+    const { drift } = this.job;
+    if (drift === undefined) return;
+    const kept = Math.exp(-1 / drift.batches);
+    this.#drift = kept * this.#drift + Math.sqrt(1 - kept ** 2) * drift.relative * this.#normal();
   }
 
   #normal(): number {

@@ -2,6 +2,7 @@ import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, type ChoiceRule, cheapestWithin, compareCost, type Measured, shortfall } from "./choice.js";
+import { apartInTime, trialsOfClaim } from "./loop-body.js";
 
 /** Most repetitions of each setting. */
 const mostTurns = 4;
@@ -9,8 +10,6 @@ const mostTurns = 4;
 const mostOthers = 2;
 /** A trial that would end after this share of the budget is not repeated. */
 const lastShare = 0.9;
-/** Fewest trials of each compared setting, so that a disturbed one is outvoted. */
-export const trialsOfClaim = 3;
 
 /**
  * Repeats doubtful settings in turns: the fastest of many measurements is partly lucky, others were unlucky, and turns
@@ -59,12 +58,6 @@ export function inClaim(
   const afterTurns = uncertainty * Math.sqrt(fewest / (fewest + turnsLeft));
   return isClearAt(uncertainty) || !isClearAt(afterTurns) ? [] : pair.map(({ setting }) => setting);
 }
-
-/**
- * A running job's speed varies: trials of one setting, half a minute apart, differed by up to 17 % on an H200
- * (results/nvidia-h200/tune-live.txt), and its first seconds were the fastest. A close second may be the faster one.
- */
-const apartInTime = 0.17;
 
 /** The choice and the next best, while one of them was measured only once; none if nothing is close. */
 export function seenOnce(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {

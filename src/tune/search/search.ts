@@ -4,6 +4,7 @@ import { waitingShare } from "../score.js";
 import { hardlyWaits, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
+import { mayCopyFaster } from "./loop-body.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
 import { type RateCurve, supplySlack } from "./rate-bounds.js";
 
@@ -57,22 +58,16 @@ function isLoopSaturated(trials: Trials): boolean {
   return measured.some((one) => {
     const waiting = waitingShare(trials.find(one.setting)!);
     const isHeldUp = one.score.batchesPerSecond < (1 - rule.tolerance) * fastest;
-    return waiting !== null && waiting < hardlyWaits && !isHeldUp && !mayCopyFaster(trials, one);
+    return waiting !== null && waiting < hardlyWaits && !isHeldUp && !mayGainByPinning(trials, one);
   });
 }
 
-/**
- * Slowest rate, in bytes a second, at which a training loop copies pageable batches. This time is no wait for data:
- * pinning saved 12 ms of a batch of 38.5 MB (3.1e9 a second) in a training of ResNet-50 on an H200.
- */
-const leastCopyRate = 3e9;
-
 /** Whether pinning can save copying time of the loop; assumed until a pinned trial shows otherwise. */
-function mayCopyFaster(trials: Trials, { setting, score }: Measured): boolean {
+function mayGainByPinning(trials: Trials, { setting, score }: Measured): boolean {
   const { pinningOff, batch } = trials.probe.facts;
   if (setting.pinMemory || pinningOff !== null) return false;
   const { tolerance } = trials.rule;
-  if ((batch.bytes * score.batchesPerSecond) / leastCopyRate <= tolerance) return false;
+  if (!mayCopyFaster(batch.bytes, score, tolerance)) return false;
   const pinned = trials.tried.filter((one) => one.setting.pinMemory);
   const faster = (1 + tolerance) * score.batchesPerSecond;
   return pinned.length === 0 || pinned.some((one) => (one.score?.batchesPerSecond ?? 0) > faster);
