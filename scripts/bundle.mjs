@@ -6,25 +6,11 @@ import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { packTarball, writeHash } from "./lib/archives.mjs";
+import { bundledTests } from "./lib/bundled-tests.mjs";
 import { ownArch } from "./lib/platforms.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { checkedSizeMB, copyInto, stageProgram } from "./lib/staged-program.mjs";
-
-// Tests may import from src/; the bare loops' sources go along so that their figures can be checked anywhere.
-const tests = [
-  "src",
-  "test/gpu",
-  "test/helpers",
-  "vitest.gpu.config.ts",
-  "bench",
-  "cuda/driver/cuda_abi.hpp",
-  "cuda/kernels",
-  "build/Release/block_loop",
-  "build/Release/pin_loop",
-  "build/Release/copy_loop",
-  "build/Release/load_loop",
-];
 
 /** A program at the top of the bundle that works from any folder, through links and in paths with spaces. */
 function writeLauncher(path, command) {
@@ -34,7 +20,7 @@ function writeLauncher(path, command) {
 }
 
 function addTests(folder) {
-  copyInto(folder, tests);
+  copyInto(folder, bundledTests);
   for (const name of ["gpu", "check", "processes", "tune", "live"]) {
     const command = `exec "$here/runtime/node" "$here/bench/${name}.mjs" "$@"`;
     writeLauncher(join(folder, `bench-${name}`), command);

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+// @ts-expect-error Scripts are JavaScript without types.
+import { bundledTests } from "../scripts/lib/bundled-tests.mjs";
 
 const source = fileURLToPath(new URL("../src", import.meta.url));
 
@@ -181,4 +183,22 @@ it("the result's report and what draws all reports have 70 files at most", () =>
   const files = [...importsOf.keys()].filter((file) => /^(report|draw)\//.test(file));
   expect(files.length).toBeGreaterThan(40);
   expect(files.length).toBeLessThanOrEqual(70);
+});
+
+it("what the tests on a GPU import is in the bundle that takes them there", () => {
+  const root = dirname(source);
+  const gpu = join(root, "test", "gpu");
+  const reached = new Set([
+    join(root, "vitest.gpu.config.ts"),
+    ...readdirSync(gpu).map((file) => join(gpu, file)),
+  ]);
+  for (const file of reached) {
+    for (const [, path] of readFileSync(file, "utf8").matchAll(/\bfrom "(\.[^"]+)\.js"/g)) {
+      reached.add(resolve(dirname(file), `${path}.ts`));
+    }
+  }
+  expect(reached.size).toBeGreaterThan(50);
+  const isBundled = (file: string) =>
+    bundledTests.some((path: string) => `${file}${sep}`.startsWith(join(root, path) + sep));
+  expect([...reached].filter((file) => !isBundled(file))).toEqual([]);
 });

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
-import { fixtureRoot } from "../host/support.js";
 
 /*
  * Emulated devices that are ill in one way each. The link is slow, so that a busy machine keeps up with it; how large a

@@ -3,7 +3,7 @@ import { beginSubject } from "../../src/doctor/examined-device.js";
 import { Experiments } from "../../src/doctor/experiments.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
-import { fixtureRoot } from "../host/support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 import { deviceFacts, FakeSession, MiB, plannedCell, stopTheClock } from "../measure/support.js";
 
 beforeEach(stopTheClock);

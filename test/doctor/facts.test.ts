@@ -10,6 +10,7 @@ import {
 } from "../../src/doctor/facts/machine-facts.js";
 import { correctedBetween, parsePciConfig, readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { examinationOf } from "../helpers/examination.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 import { expectNoPollution, hostileText, runs } from "../helpers/hostile.js";
 import {
   errorCounts,
@@ -22,7 +23,6 @@ import {
   switchDownstream,
   switchUpstream,
 } from "../helpers/machine-tree.js";
-import { fixtureRoot } from "../host/support.js";
 import { foundIn } from "./cause-case.js";
 
 const [gpu, secondGpu] = gpuNames;

@@ -1,4 +1,4 @@
-import { fixtureRoot } from "../host/support.js";
+import { fixtureRoot } from "./fixture-root.js";
 
 /** An emulated machine of several NUMA nodes: how it is, and what sysfs says. */
 interface EmulatedNodes {

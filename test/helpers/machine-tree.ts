@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fixtureRoot } from "../host/support.js";
+import { fixtureRoot } from "./fixture-root.js";
 
 /**
  * /proc, /sys, /dev and /var/log of a healthy machine, in a folder that replaces "/": two processors with

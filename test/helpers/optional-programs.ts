@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { removeFixtureRoots } from "../host/support.js";
+import { removeFixtureRoots } from "./fixture-root.js";
 import { startWarmPython } from "./warm-python.js";
 
 declare module "vitest" {

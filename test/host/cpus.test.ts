@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { allowedCpus, cpuQuota, parseCpuList, usableCpuCount } from "../../src/host/cpus.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const status = (list: string) => ({
   "proc/self/status": `Name:\tnode\nCpus_allowed:\tff\nCpus_allowed_list:\t${list}`,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HeldName, listTickets, putUpTicket, takeTurn } from "../../src/host/device-tickets.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const held: HeldName[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoadReading, loadBetween, readLoad } from "../../src/host/machine-load.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const stat = [
   "cpu  100 20 30 4000 50 6 7 80 9 1",

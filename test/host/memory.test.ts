@@ -7,7 +7,7 @@ import {
   pageEventsSince,
   readPageEvents,
 } from "../../src/host/memory.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;

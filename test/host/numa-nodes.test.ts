@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { numaPlaces, placementAt, readNumaNodes } from "../../src/host/numa-nodes.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 interface Tree {
   /** The CPUs of each node, as in sysfs. */

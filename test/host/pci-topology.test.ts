@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { upstreamPath } from "../../src/host/topology.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 /** A tree of devices as sysfs has it: each is a folder below its bridge, and a link in the list of all devices. */
 function rootWith(...devices: string[]): string {

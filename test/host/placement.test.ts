@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { choosePlacement } from "../../src/host/topology.js";
-import { fixtureRoot } from "../host/support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const twoNodes = {
   "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-7",

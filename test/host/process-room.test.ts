@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasRoomForProcesses } from "../../src/host/processes.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 /** A machine on which user 1000 has two processes, of 11 threads and of 1, and another user has many threads. */
 function machineWith({ limit = "40", capabilities = "0000000000000000", user = 1000 } = {}): string {

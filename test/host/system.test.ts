@@ -9,7 +9,7 @@ import {
   virtualization,
 } from "../../src/host/system.js";
 import { resultSchema } from "../../src/results/schema.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const cpuInfo = (flags: string) => ({
   "proc/cpuinfo": `processor\t: 0\nmodel name\t: Intel(R) Xeon(R)  Platinum 8480C\nflags\t\t: fpu ${flags}`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cpusOfNode, lastLevelCache, numaNodeOfPciDevice, numaNodes } from "../../src/host/topology.js";
-import { fixtureRoot } from "./support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const MiB = 1024 * 1024;
 

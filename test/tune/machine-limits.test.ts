@@ -12,9 +12,9 @@ import {
   needOf,
 } from "../../src/tune/machine-limits.js";
 import { settingThatFits } from "../../src/tune/search/search.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { limitsOf, trialsOf } from "../helpers/tune.js";
-import { fixtureRoot } from "../host/support.js";
 
 const machine = (files: Record<string, string> = {}) =>
   fixtureRoot({

@@ -1,0 +1,17 @@
+/**
+ * What a bundle with tests has beside the program, as paths from the top. Tests may import from src/; the bare loops'
+ * sources go along so that their figures can be checked anywhere.
+ */
+export const bundledTests = [
+  "src",
+  "test/gpu",
+  "test/helpers",
+  "vitest.gpu.config.ts",
+  "bench",
+  "cuda/driver/cuda_abi.hpp",
+  "cuda/kernels",
+  "build/Release/block_loop",
+  "build/Release/pin_loop",
+  "build/Release/copy_loop",
+  "build/Release/load_loop",
+];
