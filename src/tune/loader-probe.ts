@@ -71,4 +71,6 @@ export interface ProbeFacts extends ProbeRecord {
    * unknown.
    */
   processBytes?: number | null;
+  /** Whether a running loop also waits for other ranks, which hides their waits for data in its own time. */
+  waitsForRanks?: boolean;
 }

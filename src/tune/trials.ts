@@ -94,9 +94,9 @@ export class Trials {
       const score = isOut ? null : pooledScore(scores, spread);
       return { setting, trials, score, count: comparable(scores).length };
     });
-    const { kind, batch } = this.probe.facts;
+    const { kind, batch, waitsForRanks = false } = this.probe.facts;
     const steadyScores =
-      kind === "live"
+      kind === "live" && !waitsForRanks
         ? withCommonBody(all, spread, (score) => mayCopyFaster(batch.bytes, score, this.rule.tolerance))
         : all.map(({ score }) => score);
     return all.map(({ setting, trials }, index) => {

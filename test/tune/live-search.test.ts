@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { ProbeFacts } from "../../src/tune/loader-probe.js";
-import { waitingShare } from "../../src/tune/score.js";
+import { scoreOf, waitingShare } from "../../src/tune/score.js";
 import { recommend } from "../../src/tune/search/recommend.js";
 import { search } from "../../src/tune/search/search.js";
 import { liveStopping } from "../../src/tune/search/stopping.js";
@@ -202,6 +202,21 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
       expect(good).toBeGreaterThanOrEqual(36);
     },
   );
+
+  it("the rates of a job of several ranks are as measured, as one rank's wait for data is in the others' steps", async () => {
+    const areAsMeasured = async (waitsForRanks: boolean) => {
+      const facts = { batch: { ...simulatedFacts.batch, bytes: bytes.tokens }, waitsForRanks };
+      const probe = new SimulatedJobProbe({ ...kinds.tokens, ...unsteady }, script(4, false), 1, facts);
+      const trials = trialsOf(probe, { stopping: { ...liveStopping, mostNs: 9e9, epochBatches: null } });
+      for (const pinMemory of [false, true]) await trials.run(script(4, pinMemory));
+      return trials.tried.map(({ setting, score, trials: [first] }) => {
+        const alone = scoreOf(first!.arrivalsNs, setting, null, true, first!.droppedBatches);
+        return alone!.batchesPerSecond === score!.batchesPerSecond;
+      });
+    };
+    expect(await areAsMeasured(true)).toEqual([true, true]);
+    expect(await areAsMeasured(false)).toEqual([false, false]);
+  });
 });
 
 describe("in a job of short epochs", () => {

@@ -124,6 +124,7 @@ class LiveOpening {
     const record = readyLoader(member, loader)!;
     const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);
     const facts = factsOf(member, record);
+    facts.waitsForRanks = Math.max(worldSize ?? 1, ranksOfNode) > 1;
     facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize ?? 1));
     const setting = { ...record.told.setting, nonBlocking: false };
     return { job, facts, setting, loader, ranks, ranksOfNode, budgetNs };

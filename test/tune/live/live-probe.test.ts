@@ -89,6 +89,7 @@ describe.concurrent("a trial in a running job", () => {
     const { expect } = test;
     const probe = await openFor(test, { ranks: [0, 1], worldSize: 2, localWorldSize: 2 });
     expect(probe.ranksOfNode).toBe(2);
+    expect(probe.facts.waitsForRanks).toBe(true);
     const trial = await probe.measure(oneWorker, until(10));
     expect(trial).toMatchObject({ failure: null, aborted: false });
     expect(probe.facts.notes).toEqual([]);
@@ -199,6 +200,7 @@ describe.concurrent("a trial in a running job", () => {
   it("says which ranks it does not reach", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { ranks: [0], worldSize: 4, localWorldSize: 2 });
+    expect(probe.facts.waitsForRanks).toBe(true);
     expect(probe.facts.notes).toEqual([
       "1 of 2 ranks on this node take no batches from this loader",
       "2 ranks on other nodes are out of reach and keep their own settings",
