@@ -11,7 +11,7 @@ from unittest import mock
 
 import support
 import torch
-from hook_test import Heard, setting
+from hook_test import Heard
 from torch.utils.data import DataLoader
 
 from pinbench_live import aside, comparison, deaths, facts, session
@@ -64,12 +64,12 @@ class AsideTest(unittest.TestCase):
 
         def obey():
             if next(looks) == asked_after:
-                watched.asked = {"setting": setting(1), "change": 8, "atBatch": 0}
+                watched.asked = {"setting": support.setting(1), "change": 8, "atBatch": 0}
 
         session.obey = obey
         began = time.monotonic()
         with mock.patch.object(aside, "_MOST_SECONDS", 0.5):
-            failed = Aside(loader, watched, Reporting(watched)).run({"setting": setting(0), "change": 7, "atBatch": 0}, [])
+            failed = Aside(loader, watched, Reporting(watched)).run({"setting": support.setting(0), "change": 7, "atBatch": 0}, [])
         self.assertIsNone(failed)
         return session, time.monotonic() - began
 
@@ -209,7 +209,7 @@ class IteratorTest(unittest.TestCase):
     def test_after_the_search_the_loop_is_not_held_for_batches_that_are_discarded(self):
         self.watched.verdict = Verdict(DISCARDED, "a reason")
         iterator = LiveIterator(self.loader, self.watched)
-        self.watched.asked = {"setting": setting(2), "change": 7, "atBatch": 0}
+        self.watched.asked = {"setting": support.setting(2), "change": 7, "atBatch": 0}
         with mock.patch("pinbench_live.live_iterator.Aside") as held:
             next(iterator)
         held.assert_not_called()
@@ -222,7 +222,7 @@ class IteratorTest(unittest.TestCase):
         iterator = LiveIterator(loader, watched)
         got = [next(iterator)]
         for change, workers in ((1, 2), (2, 1)):
-            watched.asked = {"setting": setting(workers), "change": change, "atBatch": 0}
+            watched.asked = {"setting": support.setting(workers), "change": change, "atBatch": 0}
             got.append(next(iterator))
         tried = list(iterator._inners)
         workers = [worker for inner in tried for worker in inner.workers()]
@@ -251,7 +251,7 @@ class IteratorTest(unittest.TestCase):
         watched.verdict = Verdict(HANDED)
         iterator = LiveIterator(loader, watched)
         self.addCleanup(lambda: [deaths.end(inner) for inner in iterator._inners])
-        watched.asked = {"setting": setting(2), "change": 1, "atBatch": 0}
+        watched.asked = {"setting": support.setting(2), "change": 1, "atBatch": 0}
         next(iterator)
         left = iterator._inners[-1]
         self.assertEqual(len(left.worker_pids()), 2)
@@ -292,7 +292,7 @@ class InnerTest(unittest.TestCase):
                 ended.append(self)
 
         loader = Own(support.Numbers(4))
-        Inner(loader, setting(0), 1)
+        Inner(loader, support.setting(0), 1)
         self.assertEqual(ended, [])
 
     def test_a_loader_that_has_ended_has_not_begun_when_it_starts_anew(self):
@@ -303,7 +303,7 @@ class InnerTest(unittest.TestCase):
         self.assertFalse(inner.has_begun)
 
     def begun(self, loader, folder=None):
-        inner = Inner(loader, setting(1), 1, folder)
+        inner = Inner(loader, support.setting(1), 1, folder)
         self.addCleanup(deaths.end, inner)
         inner.start(Feed(iter(loader._index_sampler)))
         inner.open()

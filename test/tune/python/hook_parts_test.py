@@ -7,7 +7,6 @@ import unittest
 from unittest import mock
 
 import support
-from hook_test import setting
 from torch.utils.data import DataLoader
 
 from pinbench_live import line, open_files
@@ -80,18 +79,18 @@ class VerdictTest(unittest.TestCase):
         return [way_of(each, loader, own, verdict) for each in settings]
 
     def test_a_loader_runs_without_its_workers_only_if_that_leaves_the_training_process_as_it_is(self):
-        own = setting(2)
+        own = support.setting(2)
         for alone, way in ((True, HANDED), (False, REFUSED)):
             verdict = Verdict(HANDED, without_workers=alone)
-            self.assertEqual(self.ways(own, verdict, setting(0), setting(3), own), [way, HANDED, HANDED])
-        self.assertEqual(self.ways(own, None, setting(0), setting(3), own), [None, None, HANDED])
+            self.assertEqual(self.ways(own, verdict, support.setting(0), support.setting(3), own), [way, HANDED, HANDED])
+        self.assertEqual(self.ways(own, None, support.setting(0), support.setting(3), own), [None, None, HANDED])
 
     def test_another_prefetch_makes_other_batches_only_if_these_depend_on_what_is_drawn_ahead(self):
-        own = setting(2)
-        persistent = setting(2, persistent=True)
+        own = support.setting(2)
+        persistent = support.setting(2, persistent=True)
         for matters, way in ((True, DISCARDED), (False, HANDED)):
             verdict = Verdict(DISCARDED, "a reason", ahead_matters=matters)
-            ways = self.ways(own, verdict, setting(2, prefetch=4), persistent, setting(3))
+            ways = self.ways(own, verdict, support.setting(2, prefetch=4), persistent, support.setting(3))
             self.assertEqual(ways, [way, HANDED, DISCARDED])
 
 

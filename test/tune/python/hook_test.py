@@ -1,10 +1,8 @@
 """The hook in a training script, module by module: over several epochs, changes, loaders and workers."""
 
 import os
-import signal
 import socket
 import tempfile
-import time
 import types
 import unittest
 from unittest import mock
@@ -24,15 +22,6 @@ from pinbench_live.session import Session
 from pinbench_live.watched import Watched
 
 making = probe_module("making")
-
-
-def setting(workers, prefetch=2, persistent=False):
-    return {
-        "numWorkers": workers,
-        "pinMemory": False,
-        "prefetchFactor": prefetch if workers > 0 else None,
-        "persistentWorkers": persistent,
-    }
 
 
 class Heard:
@@ -61,7 +50,7 @@ class Heard:
 class InnerTest(unittest.TestCase):
     def inner(self, workers, change=1, loader=None, **more):
         self.loader = loader or DataLoader(support.Numbers(12), batch_size=2, num_workers=1, timeout=30)
-        inner = Inner(self.loader, setting(workers, **more), change)
+        inner = Inner(self.loader, support.setting(workers, **more), change)
         self.addCleanup(deaths.end, inner)
         return inner
 
@@ -199,58 +188,16 @@ class WatchedTest(unittest.TestCase):
         ended = []
         user = type("User", (), {"is_under_way": False})()
         for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
-            inner = types.SimpleNamespace(setting=setting(workers, persistent=persistent), change=1, is_own=False)
+            inner = types.SimpleNamespace(setting=support.setting(workers, persistent=persistent), change=1, is_own=False)
             inner.end = lambda of=workers: ended.append(of)
             watched.put_in_force(inner, user)
             for _epoch in range(2):
                 self.assertIs(watched.persisting(user), inner if persists else None)
         self.assertEqual(ended, [])
-        watched.setting = setting(3)
+        watched.setting = support.setting(3)
         self.assertIsNone(watched.persisting(user))
         self.assertIsNone(watched.persisting(user))
         self.assertEqual(ended, [2])
-
-
-class DeathsTest(unittest.TestCase):
-    """torch raises an error about a dead worker out of whatever the main thread does when it dies."""
-
-    def begin(self, change):
-        loader = DataLoader(support.Numbers(100), batch_size=2, num_workers=2)
-        inner = Inner(loader, setting(2), change)
-        self.addCleanup(deaths.end, inner)
-        inner.start(Feed(iter(loader._index_sampler)))
-        if change != 0:
-            deaths.watch(inner)
-        inner.open()
-        return inner
-
-    def kill_one(self, inner):
-        os.kill(inner.worker_pids()[1], signal.SIGKILL)
-        while deaths.exit_code(inner) is None:
-            time.sleep(0.01)
-        time.sleep(0.01)
-
-    def test_a_tried_worker_that_dies_between_two_batches_is_an_error_when_the_next_is_asked_for(self):
-        # The second setting that is tried is watched as the first one.
-        for change in (1, 2):
-            inner = self.begin(change)
-            for _ in range(3):
-                deaths.next_of(inner)
-            self.kill_one(inner)
-            self.assertEqual(deaths.exit_code(inner), -signal.SIGKILL)
-            self.assertRaises(deaths.WorkerDied, deaths.next_of, inner)
-            deaths.end(inner)
-
-    def test_a_worker_of_the_script_s_own_setting_that_dies_is_an_error_at_once_also_after_trials(self):
-        tried = self.begin(1)
-        deaths.next_of(tried)
-        self.kill_one(tried)
-        deaths.end(tried)
-        own, other = self.begin(0), self.begin(2)
-        deaths.next_of(own)
-        deaths.next_of(other)
-        with self.assertRaisesRegex(RuntimeError, "DataLoader worker .* is killed by signal"):
-            self.kill_one(own)
 
 
 class LiveIteratorTest(unittest.TestCase):

@@ -26,3 +26,12 @@ class Numbers(Dataset):
 
 def numbers_of(batches):
     return [batch.flatten().tolist() for batch in batches]
+
+
+def setting(workers, prefetch=2, persistent=False):
+    return {
+        "numWorkers": workers,
+        "pinMemory": False,
+        "prefetchFactor": prefetch if workers > 0 else None,
+        "persistentWorkers": persistent,
+    }

@@ -12,6 +12,8 @@ import weakref
 _tried = weakref.WeakSet()
 _is_waiting = False
 _is_ending = False
+# Whether a child may have ended since all tried workers were found alive.
+_has_news = True
 
 
 class WorkerDied(RuntimeError):
@@ -28,7 +30,9 @@ def watch(inner):
     """torch raises an error about a dead worker anywhere in the main thread. For workers of `inner` it is postponed
     until a batch is waited for.
     """
+    global _has_news
     _tried.add(inner)
+    _has_news = True
     if threading.current_thread() is not threading.main_thread():
         return
     before = signal.getsignal(signal.SIGCHLD)
@@ -36,6 +40,8 @@ def watch(inner):
         return
 
     def handle(number, frame):
+        global _has_news
+        _has_news = True
         if not _is_ending and (_is_waiting or not any(map(_has_died, _tried))):
             before(number, frame)
 
@@ -83,7 +89,7 @@ def next_of(inner, seconds=None):
         return next(inner.iterator)
     if inner.has_lost_files():
         raise OSError("the script has closed the descriptors of the workers that pinbench has started")
-    if _has_died(inner):
+    if _is_lost(inner):
         raise WorkerDied("a worker exited unexpectedly")
     _is_waiting = True
     try:
@@ -113,6 +119,19 @@ def dead_worker(inner):
     """Its process id and exit code."""
     codes = ((pid, _exit_code(pid)) for pid in inner.worker_pids())
     return next(((pid, code) for pid, code in codes if code), (None, None))
+
+
+def _is_lost(inner):
+    """Like _has_died(), without a question for each worker at each batch: the kernel tells when a child has ended."""
+    global _has_news
+    handler = signal.getsignal(signal.SIGCHLD)
+    is_told = getattr(handler, "is_put_off", False) and threading.current_thread() is threading.main_thread()
+    if is_told and not _has_news:
+        return False
+    # Before looking, because another child may end meanwhile.
+    _has_news = False
+    _has_news = any(map(_has_died, _tried)) or _has_news
+    return _has_died(inner)
 
 
 def _has_died(inner):

@@ -4,8 +4,12 @@ to its own files: these are neither read, written nor closed.
 
 import os
 import signal
+import time
 
 from torch.utils.data._utils import signal_handling
+
+# Time between two looks at all descriptors, of which each worker has three.
+_LOOK_SECONDS = 0.25
 
 
 class Handles:
@@ -17,10 +21,22 @@ class Handles:
         connections = [_own(each) for queue in self._queues for each in (queue._reader, queue._writer)]
         self._connections = [(each, _identity(each.fileno())) for each in connections]
         self._sentinels = [(each, _identity(each.sentinel)) for each in iterator._workers]
+        # The lowest and the highest number: a script closes a range.
+        by_number = sorted((each.fileno(), known) for each, known in self._connections)
+        self._ends = (by_number[0], by_number[-1])
+        self._looked = time.monotonic()
 
     def are_lost(self):
         # torch itself closed them at the end of an epoch.
         return not self._iterator._shutdown and self._have_changed()
+
+    def seem_lost(self):
+        """The same for each batch: mostly looks at two of them."""
+        now = time.monotonic()
+        if now - self._looked >= _LOOK_SECONDS:
+            self._looked = now
+            return self.are_lost()
+        return not self._iterator._shutdown and any(_identity(number) != known for number, known in self._ends)
 
     def _have_changed(self):
         return any(_identity_of(each) != known for each, known in self._connections) or any(

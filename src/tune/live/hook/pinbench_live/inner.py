@@ -118,7 +118,7 @@ class Inner:
 
     def has_lost_files(self):
         """Whether the script has closed the descriptors of its workers."""
-        return self._handles is not None and self._handles.are_lost()
+        return self._handles is not None and self._handles.seem_lost()
 
     def workers(self):
         return list(getattr(self.iterator, "_workers", ()))
