@@ -75,12 +75,13 @@ function mayGainByPinning(trials: Trials, { setting, score }: Measured): boolean
 
 /**
  * Measures the script's setting again if it got no rate or a rough one, because all others are compared with it: a
- * job's first batches may wait while kernels are compiled or chosen.
+ * job's first batches may wait while kernels are compiled or chosen. Also if nothing else will be tried, because a
+ * machine is often faster in a job's first seconds than later.
  */
 async function repeatWarmUp(trials: Trials): Promise<void> {
   const { startingPoint } = trials;
   const start = trials.find(startingPoint);
-  if (trials.isOver || start === null || start.score?.isSettled) return;
+  if (trials.isOver || start === null || (start.score?.isSettled && !isLoopSaturated(trials))) return;
   if (start.trials.some(({ failure }) => failure !== null)) return;
   await trials.run(startingPoint);
 }
