@@ -232,20 +232,23 @@ describe.concurrent("what cannot be tuned", () => {
   );
 });
 
-it("ranks that are not equally far change at one batch, which none of them has taken yet", () => {
+it("ranks that are not equally far change, and end, at one batch, which none of them has taken yet", async () => {
   const sent: object[][] = [[], []];
   const ranks = [9, 14].map((delivered, rank) => ({
     ...{ rank, loader: { delivered, change: () => undefined } },
     member: { connection: { send: (command: object) => sent[rank]!.push(command) } },
   }));
-  const job = { over: new AbortController().signal };
+  const job = { over: new AbortController().signal, process: { exit: Promise.resolve() } };
   const probe = new LiveProbe({ job, ranks, loader: 1, facts: {}, setting: torchDefault } as never);
   probe.rest(oneWorker);
+  await probe.endJob();
   const { nonBlocking: _, ...setting } = oneWorker;
   // A quarter of a second ahead, which is one batch as long as nothing is known, and two more.
-  const change = { type: "change", loader: 1, change: 1, setting, atBatch: 14 + 3 };
-  expect(sent).toEqual([
-    [change, { type: "rest" }],
-    [change, { type: "rest" }],
-  ]);
+  const atBatch = 14 + 3;
+  const toEach = [
+    { type: "change", loader: 1, change: 1, setting, atBatch },
+    { type: "rest" },
+    { type: "end", loader: 1, atBatch },
+  ];
+  expect(sent).toEqual([toEach, toEach]);
 });
