@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import {
+  doctorAdvice,
   expectationOf,
   payloadLimitGBps,
   readSiteReference,
   referenceSchema,
 } from "../../src/doctor/expectation.js";
 import { parseResult } from "../../src/results/parse.js";
+import { buildCell, buildDevice, buildDocument, MiB } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -180,5 +182,33 @@ describe("a site's own reference", () => {
     const named = { name: h200.gpu, emulated: false };
     expect(expectationOf(named, gen5, site)!.tolerance).toBe(0.02);
     expect(expectationOf(a100, gen4, site)).toEqual(expectationOf(a100, gen4));
+  });
+});
+
+describe("the advice to run pinbench doctor", () => {
+  const devices = [buildDevice({ ordinal: 0, link: null }), buildDevice({ ordinal: 1 })];
+  const advice = (GBps: number, part: Parameters<typeof buildCell>[0] = {}) => {
+    const cells = [
+      buildCell({ sizeBytes: 64 * MiB, device: 0, GBps: 5 }),
+      buildCell({ sizeBytes: 64 * MiB, device: 1, GBps, ...part }),
+    ];
+    return doctorAdvice(buildDocument({ devices, cells }));
+  };
+
+  it("is given for the slow one of two devices, though nothing is expected of the other", () => {
+    expect(advice(20)).toBe(
+      "H2D pinned copies reach 20.0 GB/s on device 1, and those of healthy machines 55.2 GB/s: pinbench doctor says why.",
+    );
+    expect(advice(20, { direction: "d2h" })).toMatch(/^D2H pinned copies reach 20\.0 GB\/s on device 1, /);
+  });
+
+  it.each([
+    ["as fast as they should be", { GBps: 55 }],
+    ["of pageable memory", { memory: "pageable" }],
+    ["of several workers", { workers: 2 }],
+    ["of less than 32 MiB", { sizeBytes: 16 * MiB }],
+    ["with a load", { beside: "host" }],
+  ] as const)("is not given for copies %s", (_, part) => {
+    expect(advice(20, part)).toBeNull();
   });
 });

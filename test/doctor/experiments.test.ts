@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { beginSubject } from "../../src/doctor/examined-device.js";
+import { beginSubject, type Subject } from "../../src/doctor/examined-device.js";
 import { Experiments } from "../../src/doctor/experiments.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { deviceFacts, FakeSession, MiB, plannedCell, stopTheClock } from "../measure/support.js";
+import { deviceFacts, FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
 
 beforeEach(stopTheClock);
 afterEach(() => {
@@ -25,11 +25,14 @@ const arenas = {
 
 type OpenSession = NativeDriver["openSession"];
 
-/** What an examination measures of a device in the machine of this folder. */
-async function examined(openSession: OpenSession, root: string, isQuick: boolean) {
+/** The experiments on as many devices in the machine of this folder, which are over. */
+async function examinedAll(openSession: OpenSession, root: string, isQuick: boolean, count: number) {
   const driver = { openSession, readHealth: async () => healthyHealth, readActivity: async () => null };
-  const subject = await beginSubject(deviceFacts, null, driver as never, root);
-  const experiments = new Experiments([subject], {
+  const subjects: Subject[] = [];
+  for (let ordinal = 0; ordinal < count; ++ordinal) {
+    subjects.push(await beginSubject({ ...deviceFacts, ordinal }, null, driver as never, root));
+  }
+  const experiments = new Experiments(subjects, {
     prepared: {
       ...{ plan: { cells: [cell], arenas }, backend: { driver, facts: { emulated: false } } },
       build: { kernels: true },
@@ -38,6 +41,12 @@ async function examined(openSession: OpenSession, root: string, isQuick: boolean
     ...{ signal: new AbortController().signal, onActivity: () => undefined },
   });
   await experiments.measureAll();
+  return { subjects, experiments };
+}
+
+/** What an examination measures of a device in the machine of this folder. */
+async function examined(openSession: OpenSession, root: string, isQuick: boolean) {
+  const [subject] = (await examinedAll(openSession, root, isQuick, 1)).subjects as [Subject];
   expect(subject.failure).toBeNull();
   return subject.measured;
 }
@@ -114,4 +123,29 @@ it("copies of a slow device are measured from the CPUs of each NUMA node", async
   // For the device itself, and for a first and a second look at each node.
   const each = ["node 0, CPUs 0,1", "node 1, CPUs 2,3"];
   expect(opened.filter((where) => each.includes(where))).toEqual([each[0], ...each, ...each]);
+});
+
+describe("an error of a device", () => {
+  /** Of three devices, the second of which cannot be opened. */
+  async function examinedThree(isSticky: boolean) {
+    const opened: number[] = [];
+    const openSession: OpenSession = async ({ device }) => {
+      opened.push(device);
+      if (device === 1) throw nativeError("CUDA_ERROR_UNKNOWN", isSticky);
+      return new FakeSession(() => usualNs);
+    };
+    const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(), true, 3);
+    return { opened, failures: subjects.map(({ failure }) => failure), lost: experiments.lost };
+  }
+  const failure = "it failed with CUDA_ERROR_UNKNOWN";
+
+  it("is its own, and the others are examined", async () => {
+    const found = await examinedThree(false);
+    expect(found).toEqual({ opened: [0, 1, 2], failures: [null, failure, null], lost: null });
+  });
+
+  it("that ends all contexts is no failure of those that are left, which nobody opens any more", async () => {
+    const lost = `not measured, as the process lost its contexts: ${failure}`;
+    expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
+  });
 });

@@ -27,12 +27,15 @@ async function startNode(nodeDeadlineNs: number) {
     else end();
     writeFileSync(${JSON.stringify(begun)}, "");`,
   );
-  const { signal } = new AbortController();
+  const controller = new AbortController();
+  const { signal } = controller;
   const env = { PINBENCH_NODE_NAME: "n01" };
   const measuring = measureAsNode(folder, { entry, render: JSON.stringify, signal, env });
   await vi.waitUntil(() => existsSync(begun), { timeout: 30_000 });
-  return { results, folder, measuring };
+  return { results, folder, measuring, interrupt: () => controller.abort() };
 }
+
+const endIn = (folder: string) => JSON.parse(readFileSync(join(folder, "n01.ended"), "utf8"));
 
 test("a node stops if nobody waits for it any more, and leaves no result", async () => {
   const { results, folder, measuring } = await startNode(3600e9);
@@ -45,6 +48,15 @@ test("a node that is late says so, and its result, which was cut off, does not c
   const { results, folder, measuring } = await startNode(1e9);
   await measuring;
   expect(readdirSync(results)).toEqual([".fleet-run"]);
-  const ended = JSON.parse(readFileSync(join(folder, "n01.ended"), "utf8"));
-  expect(ended).toMatchObject({ state: "late", file: null });
+  expect(endIn(folder)).toMatchObject({ state: "late", file: null });
+});
+
+test("a node that is interrupted says so, and its result, which was cut off, does not count", async () => {
+  const { results, folder, measuring, interrupt } = await startNode(3600e9);
+  interrupt();
+  await measuring;
+  expect(readdirSync(results)).toEqual([".fleet-run"]);
+  expect(endIn(folder)).toMatchObject({
+    ...{ state: "failed", reason: "it was interrupted by a signal", file: null },
+  });
 });

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "beside/call_load.hpp"
 #include "engine_session.hpp"
+#include "kernels/kernel_abi.hpp"
 
 namespace pinbench::test {
 namespace {
@@ -89,6 +91,45 @@ TEST_CASE("a piece of the host's load is bytes read and written, in no more memo
   CHECK(session.start_load({LoadKind::kHost, 2, 4 * kMiB})->completions().units_each == 2 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->completions().units_each == 8 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->device_bytes() == 0);
+}
+
+TEST_CASE("a piece of the device's loads is two operations a multiply-add, or bytes read and written") {
+  static cu::Function compute_load = nullptr;
+  static cu::Function memory_load = nullptr;
+  // What their last launches do.
+  static std::uint64_t multiply_adds = 0;
+  static std::uint64_t bytes_of_passes = 0;
+  const auto driver = emulated_driver();
+  static const CudaDriver original = *driver;
+  driver->moduleGetFunction.function = [](cu::Function* function, cu::Module module, const char* name) {
+    const auto result = original.moduleGetFunction.function(function, module, name);
+    if (std::string_view(name) == kernels::kComputeLoad) compute_load = *function;
+    if (std::string_view(name) == kernels::kMemoryLoad) memory_load = *function;
+    return result;
+  };
+  driver->launchKernel.function = [](cu::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                     unsigned block_x, unsigned block_y, unsigned block_z,
+                                     unsigned shared_bytes, cu::Stream stream, void** parameters,
+                                     void** extra) {
+    const auto word = [&](std::size_t i) { return *static_cast<std::uint64_t*>(parameters[i]); };
+    if (function == compute_load) multiply_adds = word(0);
+    if (function == memory_load) bytes_of_passes = word(2) * word(3);
+    return original.launchKernel.function(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                          shared_bytes, stream, parameters, extra);
+  };
+  TestSession session(driver);
+  const auto units_of = [&](LoadKind kind) {
+    const auto load = session.start_load({kind, 0, 0});
+    const auto units = load->completions().units_each;
+    load->stop();
+    return units;
+  };
+  const auto operations = units_of(LoadKind::kCompute);
+  REQUIRE(multiply_adds > 0);
+  CHECK(operations == 2 * static_cast<double>(multiply_adds));
+  const auto bytes = units_of(LoadKind::kMemory);
+  REQUIRE(bytes_of_passes > 0);
+  CHECK(bytes == 2 * static_cast<double>(bytes_of_passes));
 }
 
 TEST_CASE("watched calls are a millisecond apart, and those missed during a late one are not made up for") {

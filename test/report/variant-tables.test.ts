@@ -282,4 +282,16 @@ describe("the pipeline", () => {
       "gain | 1.60×",
     ]);
   });
+
+  it("has no gain without a batch in one chunk", () => {
+    const [copy, , inSixteen] = cells;
+    const table = tableOf(
+      render({ cells: [copy!, chunked("pinned", 4, 6), inSixteen!] }),
+      "Host to device (H2D), in chunks with a kernel behind each, ms a batch",
+    );
+    expect(bodyOf(table).slice(0, 2)).toEqual([
+      "256 MiB | pinned | ms | 4.80 | 3.30 | 6.00 | 5.00",
+      "gain | - | -",
+    ]);
+  });
 });

@@ -285,6 +285,17 @@ describe("a trial that met files on storage", () => {
     expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
   });
 
+  it("leaves those from the page cache to count together", async () => {
+    const gaps = [100, 10, 8];
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) =>
+        time === 1 ? fromStorage(setting, gaps.shift()!) : steady(setting, gaps.shift()!),
+      ),
+    );
+    await trials.run(four);
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
+  });
+
   it("does not count if one from the page cache came before", async () => {
     const trials = trialsOf(
       new ScriptedProbe((setting, time) => (time === 2 ? fromStorage(setting, 100) : steady(setting, 10))),

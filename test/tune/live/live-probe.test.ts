@@ -5,7 +5,7 @@ import { torchDefault, usualSetting } from "../../../src/results/loader-setting.
 import { defaultsOf } from "../../../src/settings/settings.js";
 import { type TuneSettings, tuneSettings } from "../../../src/settings/tune-settings.js";
 import type { LiveJob } from "../../../src/tune/live/live-job.js";
-import type { LiveProbe } from "../../../src/tune/live/live-probe.js";
+import { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 import { openLive } from "../../../src/tune/live/open-live.js";
 import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
@@ -232,4 +232,25 @@ describe.concurrent("what cannot be tuned", () => {
       await test.expect(opening).rejects.toThrow(message);
     },
   );
+});
+
+it("ranks that are not equally far change, and end, at one batch, which none of them has taken yet", async () => {
+  const sent: object[][] = [[], []];
+  const ranks = [9, 14].map((delivered, rank) => ({
+    ...{ rank, loader: { delivered, change: () => undefined } },
+    member: { connection: { send: (command: object) => sent[rank]!.push(command) } },
+  }));
+  const job = { over: new AbortController().signal, process: { exit: Promise.resolve() } };
+  const probe = new LiveProbe({ job, ranks, loader: 1, facts: {}, setting: torchDefault } as never);
+  probe.rest(oneWorker);
+  await probe.endJob();
+  const { nonBlocking: _, ...setting } = oneWorker;
+  // A quarter of a second ahead, which is one batch as long as nothing is known, and two more.
+  const atBatch = 14 + 3;
+  const toEach = [
+    { type: "change", loader: 1, change: 1, setting, atBatch },
+    { type: "rest" },
+    { type: "end", loader: 1, atBatch },
+  ];
+  expect(sent).toEqual([toEach, toEach]);
 });

@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import os
+import random
 import tempfile
 import time
 import types
@@ -53,9 +54,9 @@ class AsideTest(unittest.TestCase):
         self.assertEqual(list(itertools.islice(lists, 5)), [[2], [3], [2], [3], [2]])
         self.assertEqual(list(Aside(loader, None, None)._lists([])), [])
 
-    def trial(self, steps=(), asked_after=None):
-        """What is told of a trial whose batches are discarded; pinbench asks for the next after so many looks."""
-        loader = DataLoader(support.Numbers(4), batch_size=2)
+    def trial(self, loader=None, steps=(), after=None, then=None):
+        """What is told of a trial whose batches are discarded; `then` happens to the loader after so many looks."""
+        loader = loader or DataLoader(support.Numbers(4), batch_size=2)
         session = Heard()
         watched = Watched(loader, session, None)
         watched.is_target = True
@@ -63,8 +64,8 @@ class AsideTest(unittest.TestCase):
         looks = itertools.count(1)
 
         def obey():
-            if next(looks) == asked_after:
-                watched.asked = {"setting": support.setting(1), "change": 8, "atBatch": 0}
+            if next(looks) == after:
+                vars(watched).update(then)
 
         session.obey = obey
         began = time.monotonic()
@@ -80,8 +81,33 @@ class AsideTest(unittest.TestCase):
         self.assertGreater(seconds, 0.5)
 
     def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_pinbench_asks_for_something_else(self):
-        _, seconds = self.trial(steps=[60], asked_after=3)
+        asked = {"setting": support.setting(1), "change": 8, "atBatch": 0}
+        _, seconds = self.trial(steps=[60], after=3, then={"asked": asked})
         self.assertLess(seconds, 30)
+
+    def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_the_search_is_over(self):
+        _, seconds = self.trial(steps=[60], after=3, then={"is_target": False})
+        self.assertLess(seconds, 30)
+
+
+    def test_a_trial_aside_leaves_the_random_numbers_that_the_loop_draws_next(self):
+        own = torch.Generator().manual_seed(3)
+
+        def states():
+            return torch.get_rng_state().tolist(), random.getstate(), own.get_state().tolist()
+
+        before = states()
+        self.trial(DataLoader(Random(4), batch_size=2, shuffle=True, generator=own))
+        self.assertEqual(states(), before)
+
+
+class Random(support.Numbers):
+    """Draws from each generator of the process."""
+
+    def __getitem__(self, index):
+        torch.rand(1)
+        random.random()
+        return super().__getitem__(index)
 
 
 class FactsTest(unittest.TestCase):
@@ -228,6 +254,8 @@ class IteratorTest(unittest.TestCase):
         workers = [worker for inner in tried for worker in inner.workers()]
         self.assertEqual((len(tried), len(workers)), (2, 3))
         iterator._take_back()
+        # Later epochs begin with it too.
+        self.assertEqual((watched.setting, watched.change), (watched.own, 0))
         self.assertEqual(support.numbers_of(got + list(iterator)), [[n, n + 1] for n in range(0, 40, 2)])
         self.assertEqual([inner.worker_pids() for inner in tried], [[], []])
 

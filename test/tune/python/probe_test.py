@@ -349,6 +349,21 @@ class TrialTest(unittest.TestCase):
 
 
 class WorkersTest(unittest.TestCase):
+    def fault_of(self, *exit_codes):
+        """The fault that torch's error about a worker has if its workers have ended so; None for one that runs."""
+        workers = Workers(types.SimpleNamespace(oom_killed=lambda: True), None)
+        processes = [types.SimpleNamespace(pid=100 + i, exitcode=code) for i, code in enumerate(exit_codes)]
+        workers.watch(types.SimpleNamespace(_workers=processes))
+        found = workers.fault(RuntimeError("DataLoader worker (pid 1) exited unexpectedly"))
+        return found["message"]
+
+    def test_of_several_workers_that_have_ended_one_that_failed_is_blamed(self):
+        segfault = "A worker crashed in native code (SIGSEGV)."
+        self.assertEqual(self.fault_of(0, -11), segfault)
+        self.assertEqual(self.fault_of(None, 0, -11, 0), segfault)
+        self.assertEqual(self.fault_of(0, 3), "A worker ended by itself, with exit code 3.")
+        self.assertEqual(self.fault_of(None, 0), "A worker ended by itself, with exit code 0.")
+
     def test_a_signal_s_handler_is_put_back_after_each_trial(self):
         before = signal.getsignal(signal.SIGCHLD)
         self.addCleanup(signal.signal, signal.SIGCHLD, before)

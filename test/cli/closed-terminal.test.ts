@@ -1,0 +1,36 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { writeStdout } from "../../src/cli/output/terminal.js";
+import { writeToStream } from "../../src/results/files/output-stream.js";
+
+vi.mock("../../src/results/files/output-stream.js", { spy: true });
+
+const usual = Object.getOwnPropertyDescriptor(process.stdout, "isTTY");
+afterEach(() => {
+  if (usual === undefined) Reflect.deleteProperty(process.stdout, "isTTY");
+  else Object.defineProperty(process.stdout, "isTTY", usual);
+  vi.resetAllMocks();
+});
+
+/** Writes to a stdout that fails so. */
+function written(code: string, isTerminal: boolean): Promise<void> {
+  Object.defineProperty(process.stdout, "isTTY", { value: isTerminal, configurable: true });
+  const failure = Object.assign(new Error(`write ${code}`), { code });
+  vi.mocked(writeToStream).mockRejectedValueOnce(failure);
+  return writeStdout("some text");
+}
+
+it("a terminal that has closed is no failure: its reader has gone", async () => {
+  await expect(written("EIO", true)).resolves.toBeUndefined();
+  expect(writeToStream).toHaveBeenCalledExactlyOnceWith("/dev/stdout", "some text");
+});
+
+it.each([
+  ["EIO", false, "cannot write stdout: its disk or its network has failed (EIO)"],
+  ["ENOSPC", true, "cannot write stdout: the disk is full"],
+])("%s of a stdout is a failure (of a terminal: %j)", async (code, isTerminal, message) => {
+  await expect(written(code, isTerminal)).rejects.toMatchObject({
+    kind: "output",
+    message: expect.stringContaining(message),
+    hint: "Redirect it to another place.",
+  });
+});

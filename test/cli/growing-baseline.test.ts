@@ -1,0 +1,37 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { GrowingBaseline } from "../../src/cli/baseline-session.js";
+import { runFigures } from "../../src/compare/result-set.js";
+import { noConfiguration } from "../../src/settings/configuration.js";
+import { buildRuns } from "../helpers/runs.js";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What `pinbench baseline` reports of runs that began at these times, in the order of the folder. */
+function reportAt(now: string, ...starts: readonly string[]) {
+  vi.useFakeTimers({ now: new Date(now), toFake: ["Date"] });
+  const runs = starts.flatMap((startedAt, i) =>
+    buildRuns({ count: 1, seed: i + 1, document: { run: { id: `run-${i}`, startedAt } } }),
+  );
+  const baseline = new GrowingBaseline(
+    "main",
+    runs.map((document) => runFigures(document, null)),
+  );
+  return baseline.report({ cells: ["one", "two"] }, noConfiguration);
+}
+
+it("a baseline spans the time since its first run, wherever that is in its folder", () => {
+  const [first, second, last] = [1, 2, 4].map((day) => `2026-11-0${day}T12:00:00.000Z`) as [
+    string,
+    string,
+    string,
+  ];
+  const report = reportAt("2026-11-04T18:00:00.000Z", second, first, last);
+  expect(report).toMatchObject({ path: "main", runs: 3, cells: 2, occasions: 3, notice: null, checkRuns: 5 });
+  expect(report.spanNs).toBe((3 * 24 + 6) * 3600e9);
+});
+
+it("a baseline spans no time below zero if the clock has been set back", () => {
+  expect(reportAt("2026-11-01T12:00:00.000Z", "2026-11-02T12:00:00.000Z").spanNs).toBe(0);
+});

@@ -1,0 +1,47 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import { runMeasuringCommand } from "../../src/cli/measuring-command.js";
+import { ExitCode } from "../../src/errors.js";
+
+/** A command that can be interrupted no longer lets the channel to the process's starter keep it running. */
+function keepRunning(): void {
+  const isRunning = setInterval(() => undefined, 1000);
+  onTestFinished(() => {
+    process.channel?.ref();
+    clearInterval(isRunning);
+  });
+}
+
+/** What a command is given that was started a minute ago, and begins to measure now. */
+async function turnOf(flags: { wait?: boolean; waitAtMostNs?: number }) {
+  keepRunning();
+  const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  const call = { startedAt: new Date(), startedMs: performance.now() - 60_000 };
+  const measure = vi.fn(async () => null);
+  const usual = {
+    ...{ wait: false, waitAtMostNs: null, quiet: true, progress: false, color: false, ascii: true },
+    ...{ backend: "emulated", json: false, format: null, output: [], debug: false },
+  };
+  const code = await runMeasuringCommand({ ...usual, ...flags } as never, { call, given: [] } as never, {
+    ...{ kind: "pinning", name: "pin", notes: () => [], measure, exitCode: () => ExitCode.ok },
+    prepare: async () => ({ backend: { facts: { emulated: true } }, devices: [] }) as never,
+  });
+  said.mockRestore();
+  // Nothing was measured.
+  expect(code).toBe(ExitCode.interrupted);
+  return { call, turn: measure.mock.lastCall as unknown as [{ countedFromMs: number; startedMs: number }] };
+}
+
+it("a budget counts from the start of the program", async () => {
+  const { call, turn } = await turnOf({});
+  expect(turn[0]).toMatchObject({ startedMs: call.startedMs, countedFromMs: call.startedMs });
+});
+
+it.each([{ wait: true }, { waitAtMostNs: 3600e9 }])(
+  "a budget counts from the turn of a program that waits for it, as with %j",
+  async (flags) => {
+    const beforeMs = performance.now();
+    const { call, turn } = await turnOf(flags);
+    expect(turn[0].startedMs).toBe(call.startedMs);
+    expect(turn[0].countedFromMs).toBeGreaterThanOrEqual(beforeMs);
+  },
+);

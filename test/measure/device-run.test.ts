@@ -1,0 +1,94 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { DeviceRun } from "../../src/measure/device-run.js";
+import { WorkerPool } from "../../src/measure/worker-pool.js";
+import type { NativeDriver } from "../../src/native/contract.js";
+import type { Plan } from "../../src/plan/plan.js";
+import type { NumaChoice } from "../../src/settings/choices.js";
+import { fixtureRoot } from "../host/support.js";
+import { deviceFacts, FakeSession, MiB, nativeError, plannedCell } from "./support.js";
+
+vi.mock("../../src/measure/worker-pool.js", () => ({
+  WorkerPool: vi.fn(
+    class {
+      readonly open = async () => undefined;
+    },
+  ),
+}));
+afterEach(() => {
+  vi.clearAllMocks();
+});
+
+const device = { ...deviceFacts, ordinal: 1 };
+const arena = { chunksOfWorker: [1], chunkBytes: 2 * MiB };
+const arenas = {
+  ...{ host: { pinned: arena }, device: arena, deviceCopies: 1, staging: null, gatherBytes: 0 },
+  blocks: { listed: 0, all: 0 },
+} as const;
+
+/** Two nodes, and the device at the second of them. */
+const root = fixtureRoot({
+  "proc/self/status": "Cpus_allowed_list:\t0-3",
+  "sys/devices/system/node/online": "0-1",
+  "sys/devices/system/node/node0/cpulist": "0-1",
+  "sys/devices/system/node/node1/cpulist": "2-3",
+  [`sys/bus/pci/devices/${device.pciBusId}/numa_node`]: "1",
+});
+
+/** Opens the second device for cells of processes; resolves with its run and what its sessions were opened with. */
+async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice = "local") {
+  const cells = [1, 2].map((workers) => plannedCell({ device: 1, workers, workerKind: "process" }));
+  const plan = {
+    ...{ cells, arenas, processArenas: [arenas, arenas, arenas], pinningSizesBytes: [] },
+    ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa, seed: 77 } },
+    estimate: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1 },
+  } as unknown as Plan;
+  const run = new DeviceRun(device, plan, { place: null, root, isFirst: false });
+  const activities: string[] = [];
+  const options = {
+    ...{ plan, createRendezvous: () => ({ path: "a rendezvous" }) as never },
+    backend: { name: "emulated", driver: { openSession } } as never,
+    signal: new AbortController().signal,
+  };
+  for await (const event of run.open(options)) if (event.kind === "activity") activities.push(event.activity);
+  return { run, activities };
+}
+
+it("worker processes copy for the device, on the CPUs and the node and with the seed of its run", async () => {
+  const session = new FakeSession();
+  Object.assign(session.opening, { openedAtNs: 1234 });
+  const { activities } = await opened(async () => session);
+  expect(activities).toContain("starting 2 worker processes");
+  expect(WorkerPool).toHaveBeenCalledExactlyOnceWith({
+    entry: expect.stringMatching(/pinbench\.js$/),
+    backend: "emulated",
+    session: { device: 1, cpus: [2, 3], threads: expect.any(Number), numaNode: 1, seed: 77 },
+    arenas: [arenas, arenas],
+    rendezvous: { path: "a rendezvous" },
+    openedAtNs: 1234,
+    freeBytes: expect.any(Function),
+  });
+});
+
+/** A driver whose system refuses to choose a node. */
+const refusing: NativeDriver["openSession"] = async ({ numaNode }) => {
+  if (numaNode === null) return new FakeSession();
+  throw Object.assign(nativeError("PLACEMENT_REFUSED"), { message: `node ${numaNode} cannot be chosen` });
+};
+
+it("if the system refuses the device's node, neither its run nor its worker processes claim that one", async () => {
+  const { run } = await opened(refusing);
+  expect(run.placement).toMatchObject({ numaNode: null, cpus: [2, 3] });
+  expect(run.cells.map(({ warnings }) => warnings)).toEqual([
+    ["node 1 cannot be chosen"],
+    ["node 1 cannot be chosen"],
+  ]);
+  const [{ session }] = vi.mocked(WorkerPool).mock.lastCall!;
+  expect(session).toMatchObject({ numaNode: null, cpus: [2, 3] });
+});
+
+it("if the system refuses a node that was asked for, the run ends and says which", async () => {
+  await expect(opened(refusing, 0)).rejects.toMatchObject({
+    message: "--numa cannot be followed: node 0 cannot be chosen.",
+    hint: expect.stringContaining("SYS_NICE"),
+  });
+});
