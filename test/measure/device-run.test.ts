@@ -4,7 +4,7 @@ import { WorkerPool } from "../../src/measure/worker-pool.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { NumaChoice } from "../../src/settings/choices.js";
-import { fixtureRoot } from "../host/support.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 import { deviceFacts, FakeSession, MiB, nativeError, plannedCell } from "./support.js";
 
 vi.mock("../../src/measure/worker-pool.js", () => ({
