@@ -1,12 +1,11 @@
 import { PinbenchError } from "../errors.js";
-import { prepareRun } from "../measure/prepare.js";
+import { announced, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import type { ResultDocument } from "../results/schema.js";
 import { readSection } from "../settings/configuration.js";
 import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
 import { runSettings, saidByCellIds } from "../settings/table.js";
-import { announced } from "./announced.js";
 
 /** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
 export const gpuAlone = { backend: "cuda" } as const;

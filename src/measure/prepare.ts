@@ -74,7 +74,7 @@ export function shareDevices(
   return shared.length === 0 ? null : new DeviceSharing(shared, options);
 }
 
-/** The same for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
+/** shareDevices() for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
 export async function shareDevicesOfCells(
   { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
   options: SharingOptions,
@@ -152,4 +152,21 @@ export function batchCopiesOff({ facts }: Backend): string | null {
   return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"
     : null;
+}
+
+/**
+ * Announces what the library measures to other programs on its devices, from before the first call until it settles;
+ * `sharing` is null if no other program can use them. The library never waits for others.
+ */
+export async function announced<Measured>(
+  prepared: Parameters<typeof shareDevices>[0],
+  measure: (sharing: ReturnType<typeof shareDevices>) => Promise<Measured>,
+): Promise<Measured> {
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await measure(sharing);
+  } finally {
+    await sharing?.release();
+  }
 }
