@@ -28,7 +28,7 @@ export interface DocumentKind<Document> {
   /** Formats for other programs, by name. They get a document with printable texts. */
   exports?: Readonly<Record<string, (document: Document, show: Show) => string>>;
   /**
-   * The same with unchanged texts: for JSON, which escapes them, and for formats that make their lines printable
+   * Like `exports`, with unchanged texts: for JSON, which escapes them, and for formats that make their lines printable
    * themselves.
    */
   rawExports?: Readonly<Record<string, (document: Document) => string>>;

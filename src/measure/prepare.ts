@@ -36,7 +36,7 @@ export interface PreparedRun {
   root: string;
 }
 
-/** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
+/** Does everything that comes before measuring, so that wrong settings fail early. Throws PinbenchError. */
 export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   // A malformed id is wrong on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
@@ -56,8 +56,8 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
 }
 
 /**
- * The same for somebody who reads how long it takes: the memory of a host that plays the device is measured, for 40 ms. A
- * GPU's run takes most of its time on the GPU.
+ * prepareRun() with a better estimate of the time, for those who are shown it. Copies of the emulated device take as
+ * long as the host's memory needs, whose speed is measured for 40 ms; those of a GPU do not depend on it.
  */
 export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRun> {
   const prepared = await prepareRun(settings);
@@ -99,7 +99,10 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
-/** A cold pool sized by a wrong cache is either not cold or needlessly large. */
+/**
+ * The size of the last-level cache if the user gave it: machines may report a wrong one, and a cold pool of the wrong
+ * size is either not cold or needlessly large.
+ */
 function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<HostRecord> {
   if (lastLevelCacheBytes === null) return {};
   const isConfigured = origins.lastLevelCacheBytes === "configuration";

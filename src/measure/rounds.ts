@@ -73,16 +73,16 @@ export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
   { plan, budgetNs, signal, givesUp = false }: RoundOptions,
-  course: RoundsSoFar = { round: 0, rotation: new Rotation() },
+  soFar: RoundsSoFar = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const parties = partiesOf(cells);
-  // A lack of device memory has already ended some cells.
+  // Cells whose device memory was refused have already failed.
   for (const party of parties) endParty(party);
-  for (; ; ++course.round) {
-    const { round, rotation } = course;
+  for (; ; ++soFar.round) {
+    const { round, rotation } = soFar;
     let visits = 0;
     const order = round === 0 ? mainFirst(parties) : parties;
     for (const party of byLoad(orderOfVisits(order, precision))) {
@@ -229,12 +229,12 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
  */
 function mainFirst(parties: readonly CellParty[]): CellParty[] {
   const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
-  const isOther = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
+  const isUnusual = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
   return parties.toSorted(
     (a, b) =>
       isOfSeveral(a) - isOfSeveral(b) ||
       b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes ||
-      isOther(a) - isOther(b),
+      isUnusual(a) - isUnusual(b),
   );
 }
 
@@ -289,7 +289,7 @@ function calibrationOf(progress: CellProgress): Visit {
   return { progress, request, isCalibration: true };
 }
 
-/** False without a result. */
+/** Stores the duration of a copy, and the number of copies per sample that follows from it. False without a result. */
 function takeCalibration(
   { progress, request }: Visit,
   settled: PromiseSettledResult<MeasureResult>,

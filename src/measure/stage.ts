@@ -28,7 +28,7 @@ import {
 
 /** The parts of a run that a stage needs. */
 export interface StageOptions extends DeviceRunOptions {
-  /** This stage's share of the plan's. */
+  /** This stage's share of the plan's budget. */
   budgetNs: number;
   /** Finds other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
@@ -82,7 +82,7 @@ export class Stage {
     }
   }
 
-  /** Of several devices at places, one that cannot be opened leaves the others their own cells. */
+  /** With places on NUMA nodes, a device that cannot be opened fails only its own cells. */
   async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
     try {
       yield* device.open(options);
@@ -249,12 +249,12 @@ export async function* searchBlocks(
   const budgetEndMs = startedMs + budgetNs / 1e6;
   const endMs = startedMs + Math.max(budgetNs, mostSearchNs) / 1e6;
   const candidates = new Map(plan.candidates.map((cell) => [cell.id, cell]));
-  const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
+  const soFar: RoundsSoFar = { round: 0, rotation: new Rotation() };
   let asked = devices.flatMap(({ cells }) => cells);
   for (let isLast = false; ; ) {
     const leftNs = Math.max(0, (budgetEndMs - performance.now()) * 1e6);
     const options = { plan, signal, budgetNs: leftNs * (isLast ? 1 : shareOfStep) };
-    yield* measureInRounds(measure, asked, options, course);
+    yield* measureInRounds(measure, asked, options, soFar);
     const isLost = asked.some(({ error }) => error?.sticky);
     if (signal.aborted || isLost || performance.now() >= endMs) return;
     asked = devices.flatMap((device) => device.addCells(nextCells(device, candidates)));
