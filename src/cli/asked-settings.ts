@@ -1,10 +1,10 @@
 import { PinbenchError } from "../errors.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { type Configuration, loadConfiguration } from "../settings/configuration.js";
-import { chosenFormat } from "../settings/document-formats.js";
 import type { Values } from "../settings/setting.js";
 import { type Call, fillRunSettings } from "../settings/settings.js";
 import { type RunSettings, runSettings } from "../settings/table.js";
+import { chosenFormat } from "./output/document-output.js";
 
 /** How a command was called, without its settings. */
 export interface Invocation {

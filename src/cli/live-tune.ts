@@ -3,7 +3,7 @@ import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
 import { describeSetting } from "../results/loader-setting.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
-import { chosenFormat, documentFormats } from "../settings/document-formats.js";
+import { documentFormats } from "../settings/document-formats.js";
 import type { Call } from "../settings/settings.js";
 import { describeJobExit, shellExitCode } from "../tune/live/job-process.js";
 import type { LiveJob } from "../tune/live/live-job.js";
@@ -16,7 +16,13 @@ import { droppedBatches, scoreOf } from "../tune/score.js";
 import { toDocument } from "../tune/search/recommend.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver, destinationsOf, documentDrawer, outputFiles } from "./output/document-output.js";
+import {
+  chosenFormat,
+  deliver,
+  destinationsOf,
+  documentDrawer,
+  outputFiles,
+} from "./output/document-output.js";
 import { stderrScreen } from "./output/screens.js";
 import { noter, reportError } from "./output/terminal.js";
 

@@ -117,19 +117,3 @@ export function formatOfPath<Some extends Formats>(formats: Some, path: string):
       : `${path || '""'} ${found}, which names no format.`;
   throw new PinbenchError("usage", why, { hint: `Use one of ${extensionsOf(formats).join(", ")}.` });
 }
-
-/** The format chosen by `--json` and `--format`. Throws a usage error if they contradict each other. */
-export function chosenFormat<Format extends string>({
-  json,
-  format,
-}: {
-  json: boolean;
-  format: Format | null;
-}): Format | "json" | "table" {
-  if (json && format !== null && format !== "json") {
-    throw new PinbenchError("usage", `--json and --format ${format} contradict each other.`, {
-      hint: "Leave one of them out.",
-    });
-  }
-  return json ? "json" : (format ?? "table");
-}

@@ -5,11 +5,10 @@ import type { Question } from "../../explain/question.js";
 import { questions, questionsNamed } from "../../explain/questions.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { chosenFormat } from "../../settings/document-formats.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
 import { killAfterPatience } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
-import { destinationsOf } from "../output/document-output.js";
+import { chosenFormat, destinationsOf } from "../output/document-output.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 

@@ -7,15 +7,11 @@ import type { FoundDocument, KnownDocument } from "../../kinds/document-kinds.js
 import { readDocuments } from "../../kinds/read-documents.js";
 import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import {
-  chosenFormat,
-  documentFormats,
-  formatNames,
-  pictureFormats,
-} from "../../settings/document-formats.js";
+import { documentFormats, formatNames, pictureFormats } from "../../settings/document-formats.js";
 import { inheritedDescriptor, readTextFile } from "../../text-file.js";
 import type { Invocation } from "../asked-settings.js";
 import {
+  chosenFormat,
   deliver,
   deliverDocument,
   drawPictures,

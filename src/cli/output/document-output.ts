@@ -9,7 +9,6 @@ import type { ResultDocument } from "../../results/schema.js";
 import {
   chartChoices,
   checkChartName,
-  chosenFormat,
   type DocumentName,
   documentFormats,
   type FormatOf,
@@ -55,6 +54,22 @@ export async function destinationsOf<Name extends DocumentName>(
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files, flags };
+}
+
+/** The format chosen by `--json` and `--format`. Throws a usage error if they contradict each other. */
+export function chosenFormat<Format extends string>({
+  json,
+  format,
+}: {
+  json: boolean;
+  format: Format | null;
+}): Format | "json" | "table" {
+  if (json && format !== null && format !== "json") {
+    throw new PinbenchError("usage", `--json and --format ${format} contradict each other.`, {
+      hint: "Leave one of them out.",
+    });
+  }
+  return json ? "json" : (format ?? "table");
 }
 
 /**
