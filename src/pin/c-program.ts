@@ -1,4 +1,4 @@
-import { lines, numactl, type ProgrammedPool, summary } from "./pool-shapes.js";
+import { lines, numactl, type ProgrammedPool, summary } from "./programmed-pool.js";
 
 /** A program for the CUDA runtime that obtains a pool, and gives it back. */
 export function cProgram(pool: ProgrammedPool): string {

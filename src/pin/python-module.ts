@@ -1,4 +1,4 @@
-import { lines, numactl, type ProgrammedPool, summary } from "./pool-shapes.js";
+import { lines, numactl, type ProgrammedPool, summary } from "./programmed-pool.js";
 
 /** A module for torch that obtains a pool, and gives it back. */
 export function pythonModule(pool: ProgrammedPool): string {

@@ -1,7 +1,8 @@
 import { formatMeasuredTime } from "../settings/units.js";
 import { cProgram } from "./c-program.js";
 import type { PinnedPool, Pinning, PinningRecommendation, PoolShape } from "./pinning-document.js";
-import { type PoolPlace, shapeId } from "./pool-shapes.js";
+import { shapeId } from "./pool-shapes.js";
+import type { PoolPlace } from "./programmed-pool.js";
 import { pythonModule } from "./python-module.js";
 
 /**
