@@ -73,7 +73,7 @@ export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
   { plan, budgetNs, signal, givesUp = false }: RoundOptions,
-  soFar: RoundsSoFar = { round: 0, rotation: new Rotation() },
+  course: RoundsSoFar = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
@@ -81,8 +81,8 @@ export async function* measureInRounds(
   const parties = partiesOf(cells);
   // Cells whose device memory was refused have already failed.
   for (const party of parties) endParty(party);
-  for (; ; ++soFar.round) {
-    const { round, rotation } = soFar;
+  for (; ; ++course.round) {
+    const { round, rotation } = course;
     let visits = 0;
     const order = round === 0 ? mainFirst(parties) : parties;
     for (const party of byLoad(orderOfVisits(order, precision))) {

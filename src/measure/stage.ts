@@ -249,12 +249,12 @@ export async function* searchBlocks(
   const budgetEndMs = startedMs + budgetNs / 1e6;
   const endMs = startedMs + Math.max(budgetNs, mostSearchNs) / 1e6;
   const candidates = new Map(plan.candidates.map((cell) => [cell.id, cell]));
-  const soFar: RoundsSoFar = { round: 0, rotation: new Rotation() };
+  const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
   let asked = devices.flatMap(({ cells }) => cells);
   for (let isLast = false; ; ) {
     const leftNs = Math.max(0, (budgetEndMs - performance.now()) * 1e6);
     const options = { plan, signal, budgetNs: leftNs * (isLast ? 1 : shareOfStep) };
-    yield* measureInRounds(measure, asked, options, soFar);
+    yield* measureInRounds(measure, asked, options, course);
     const isLost = asked.some(({ error }) => error?.sticky);
     if (signal.aborted || isLost || performance.now() >= endMs) return;
     asked = devices.flatMap((device) => device.addCells(nextCells(device, candidates)));
