@@ -10,33 +10,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { verdicts } from "../src/compare/comparison.js";
+import { blocksOf, documents, linesOf, root, textOf } from "./helpers/documents.js";
 import { callCli, callCliAlone } from "./helpers/in-process.js";
 import { writeNodes } from "./helpers/recorded-nodes.js";
 import { pinbench, start, temporaryFolder } from "./helpers/run-cli.js";
 import { setUpCommands } from "./helpers/set-up-commands.js";
 import { torchMissing, warmPython } from "./helpers/test-python.js";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
-const documents = [
-  "README.md",
-  "CONTRIBUTING.md",
-  "CHANGELOG.md",
-  "SECURITY.md",
-  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
-];
-const textOf = (document: string) => readFileSync(join(root, document), "utf8");
-
-function blocksOf(document: string, language: string): string[] {
-  const fences = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
-  return [...textOf(document).matchAll(fences)].map(([, block]) => block ?? "");
-}
-
-const linesOf = (text: string) => text.split("\n").filter((line) => line !== "");
 
 interface Step {
   run?: string;
@@ -314,124 +296,5 @@ describe("the workflows", () => {
 
   it.each(workflows)("install pinbench before they run it (%#)", (workflow) => {
     for (const [first] of jobsOf(workflow).map(scriptsOf)) expect(first).toBe("npm ci");
-  });
-});
-
-describe("the documents", () => {
-  it("show the picture that `npm run pictures` draws", async () => {
-    const result = join(root, "results/nvidia-h200/default.json");
-    const args = ["report", result, "--output", "drawn.svg", "--chart", "h2d-by-size"];
-    const cwd = temporaryFolder();
-    expect(await callCli(args, { cwd })).toMatchObject({ exitCode: 0 });
-    expect(textOf("docs/bandwidth.svg")).toBe(readFileSync(join(cwd, "drawn.svg"), "utf8"));
-    expect(textOf("README.md")).toContain("](docs/bandwidth.svg)");
-  });
-
-  it("are short: README has 1 200 words, README and docs together 18 000", () => {
-    // Code aside; signs such as a table's are no words.
-    const wordsIn = (document: string) =>
-      textOf(document)
-        .replaceAll(/^```[\s\S]*?^```$/gm, "")
-        .split(/\s+/)
-        .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
-    const pages = documents.filter((document) => document.startsWith("docs/") && document.endsWith(".md"));
-    const all = ["README.md", ...pages].reduce((sum, document) => sum + wordsIn(document), 0);
-    expect(wordsIn("README.md")).toBeLessThanOrEqual(1200);
-    expect(all).toBeLessThanOrEqual(18_000);
-    expect(all).toBeGreaterThan(9000);
-  });
-
-  it.each(documents.filter((document) => /^docs\/.*\.md$/.test(document)))(
-    "%s opens with a sentence, not with code, a table or a list",
-    (document) => {
-      const [title, , first = ""] = textOf(document).split("\n");
-      expect(title).toMatch(/^# /);
-      expect(first).toMatch(/^[`\p{L}]/u);
-      expect(first).not.toMatch(/^```/);
-    },
-  );
-
-  it.each(documents)("%s leads to files that there are", (document) => {
-    const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path!);
-    for (const path of links) {
-      expect(existsSync(resolve(root, dirname(document), path)), path).toBe(true);
-    }
-  });
-
-  const { files } = JSON.parse(textOf("package.json")) as { files: string[] };
-  const carried = ["README.md", "LICENSE", ...files];
-
-  it.each(documents.filter((document) => carried.includes(document.split("/")[0]!)))(
-    "%s leads to files that the package carries",
-    (document) => {
-      for (const [, path] of textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-        const top = join(dirname(document), path!).split("/")[0];
-        expect(carried, path).toContain(top);
-      }
-    },
-  );
-
-  it("show in README what a recorded run prints", async () => {
-    const { stdout } = await callCli(["show", join(root, "results/nvidia-h200/default.json")]);
-    const shown = blocksOf("README.md", "text").flatMap(linesOf);
-    expect(shown.length).toBeGreaterThan(10);
-    for (const line of shown.filter((text) => text !== "…")) expect(linesOf(stdout)).toContain(line);
-  });
-
-  it.each(documents)("%s leads to headings that there are", (document) => {
-    const links = [...textOf(document).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
-    for (const [, path, anchor] of links) {
-      const target = path === "" ? document : join(dirname(document), path!);
-      const headings = [...textOf(target).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
-        heading!
-          .toLowerCase()
-          .replaceAll(/[^\w\- ]/g, "")
-          .replaceAll(" ", "-"),
-      );
-      expect(headings, `${target}#${anchor}`).toContain(anchor);
-    }
-  });
-
-  it.each([
-    ["run", 20],
-    ["baseline", 20],
-    ["check", 20],
-    ["compare", 10],
-    ["history", 4],
-    ["report", 4],
-    ["show", 6],
-    ["doctor", 15],
-    ["pin", 18],
-    ["explain", 15],
-    ["import nvbandwidth", 2],
-  ])("name every flag of the help of %s", async (command, least) => {
-    const { stdout } = await callCli(["help", ...command.split(" "), "--all"]);
-    const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag!);
-    expect(flags.length).toBeGreaterThan(least);
-    const pages = ["reference", "at-once", command].map((name) => `docs/${name}.md`);
-    const text = pages
-      .filter((page) => documents.includes(page))
-      .map(textOf)
-      .join("\n");
-    for (const flag of flags) expect(text).toMatch(new RegExp(`\`${flag}\``));
-  });
-
-  it("name every verdict and every format of a comparison in docs/reference.md", async () => {
-    const { stdout } = await callCli(["compare", "--help"]);
-    const choices = /--format.*?choices: ([^)]*)\)/s.exec(stdout)?.[1] ?? "";
-    const formats = [...choices.matchAll(/"([\w-]+)"/g)].map(([, format]) => format);
-    expect(formats.length).toBeGreaterThan(5);
-    for (const format of formats) expect(textOf("docs/reference.md")).toContain(`\`${format}\``);
-    const table = textOf("docs/reference.md").split("| verdict |")[1]?.split("\n\n")[0] ?? "";
-    for (const verdict of verdicts) expect(table).toMatch(new RegExp(`^\\| (.*, )?${verdict}\\b`, "m"));
-  });
-
-  it("name every exit code of the help in docs/reference.md", async () => {
-    const { stdout } = await callCli(["help", "exit-codes"]);
-    const codes = [...stdout.slice(stdout.indexOf("Exit codes:")).matchAll(/\b(\d+)\b/g)].map(
-      ([, code]) => code,
-    );
-    const table = textOf("docs/reference.md").split("## Exit codes")[1]?.split("##")[0] ?? "";
-    for (const code of codes) expect(table).toMatch(new RegExp(`^\\| .*\\b${code}\\b`, "m"));
   });
 });

@@ -15,13 +15,13 @@ namespace pinbench {
 struct StagingShape {
   std::size_t slots = 0;
   std::size_t chunk_bytes = 0;
-  // Those that host cells use, in the same memory; as the ring's own where they are 0. They are timed alike
-  // whatever ring staged copies go through.
+  // The slots of host cells, in the same memory; 0 means those of the ring. So host cells are the same for
+  // every ring of staged copies.
   std::size_t host_slots = 0;
   std::size_t host_chunk_bytes = 0;
 };
 
-// One worker's pinned slots, each with the event that tells when its last DMA is complete. The workers of a
+// One worker's pinned slots, each with an event for the end of its last DMA. The workers of a
 // direction share one stream for these DMAs, the only work that does not go to a worker's own: a copy engine
 // that changes streams after every slot loses about 6 us each time (an H200 moves 2 MiB in 38), and nothing
 // is won by keeping apart what the link carries one after the other anyway.
@@ -35,13 +35,13 @@ struct StagingRing {
   std::size_t host_chunk_bytes = 0;
 };
 
-// What host cells copy to or from a slot at once: whole buffers' alignments, so that the pattern of any piece
-// begins with one of its words.
+// Bytes that host cells copy to or from a slot at once: a multiple of the buffers' alignment, so that the
+// pattern of any piece begins with a whole word.
 inline std::size_t host_chunk_bytes(const StagingRing& ring) {
   return ring.host_chunk_bytes / kBufferAlignment * kBufferAlignment;
 }
 
-// What copies in blocks need of one worker, besides their ends.
+// A worker's memory for copies of scattered blocks, besides their sources and destinations.
 struct BlockMemory {
   std::optional<HostBlock> lists;  // pinned: those of all copies of a call, one after the other
   DeviceMemory tables;             // lists of one copy each
@@ -51,7 +51,7 @@ struct BlockMemory {
   std::vector<Event> kernel_done;  // of the last kernel that worked on a slot's scratch memory
 };
 
-// What a worker thread owns on the device: a stream of its own and the events of its timing.
+// A worker thread's stream on the device, and the events that time it.
 struct Lane {
   explicit Lane(const CudaDriver& cuda);
 

@@ -1,4 +1,4 @@
-// Session::measure: what is asked for is checked, its buffers are found, and the timed part is run.
+// Session::measure(): checks the request, finds its buffers, and runs the timed part.
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
 #include "engine/session_arenas.hpp"
@@ -23,7 +23,7 @@ HostMemoryKind arena_kind(CopyMemory memory) {
   }
 }
 
-// Kernels of the device take addresses of memory that is not pinned.
+// Whether kernels of the device can read host memory that is not pinned.
 bool reads_pageable(const CudaDriver& cuda, int ordinal) {
   cu::Device device = 0;
   int value = 0;
@@ -32,7 +32,7 @@ bool reads_pageable(const CudaDriver& cuda, int ordinal) {
   return value != 0;
 }
 
-// Beyond what anybody asks for; a record of more samples might not fit into memory.
+// More than any request needs; a record of more samples might not fit into memory.
 constexpr std::size_t kMostSamples = std::size_t{1} << 20;
 constexpr std::size_t kMostCopies = std::size_t{1} << 30;
 
@@ -162,7 +162,7 @@ LinkState Session::read_link() const {
   return nvml_device_ != nullptr ? nvml_->read_link(nvml_device_) : LinkState{};
 }
 
-// The two sessions of a copy between devices, which are not at work otherwise meanwhile.
+// Checks a copy between two devices, whose sessions do nothing else meanwhile.
 void Session::validate_peer(const MeasureRequest& request) const {
   const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
   if (request.peer.has_value() != (request.direction == Direction::kPeerToPeer))
@@ -177,8 +177,8 @@ void Session::validate_peer(const MeasureRequest& request) const {
     throw Error("NO_PEER_COPIES", "the driver lacks the calls for copies between two devices");
 }
 
-// Access is given, or taken, in both directions: which of the two contexts a driver goes by is its own
-// affair.
+// Enables or disables peer access in both directions, because it is not specified which of the two contexts a
+// driver checks.
 std::optional<PeerPath> Session::prepare_peer(const MeasureRequest& request) {
   if (!request.peer) return std::nullopt;
   const auto& [session, route, reads] = *request.peer;
@@ -194,7 +194,7 @@ bool Session::is_aborted(const MeasureRequest& request) const {
   return context_.abort().is_set() || (request.peer && request.peer->session->context_.abort().is_set());
 }
 
-// Whoever does not come, for whatever reason, lets the others of the company go: they would wait for it.
+// A session that does not arrive at the rendezvous cancels it, because the others would wait for it.
 MeasureResult Session::measure(const MeasureRequest& request) {
   const auto let_others_go = [&] {
     if (request.company) request.company->rendezvous->cancel();

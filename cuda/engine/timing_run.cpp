@@ -92,7 +92,7 @@ void TimingRun::take_samples(std::size_t first, std::size_t count) {
   }
 }
 
-// Whoever fails, a worker or the thread that watches over them, makes the others end.
+// If a worker or the supervising thread fails, all others end.
 void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
                             const std::function<void()>& meanwhile) {
   const auto work = [&](std::size_t index) {
@@ -116,7 +116,7 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
   context_.team().run(request_.threads(), work, supervise);
 }
 
-// Of as many bytes; in blocks, of as many whole ones.
+// A transfer of this many bytes; of scattered blocks, as many whole ones as these hold.
 std::unique_ptr<Transfer> TimingRun::transfer_of(std::size_t index, std::size_t size_bytes) const {
   if (request_.blocks) {
     return make_block_transfer(cuda_, lanes_[index], direction_of(index), request_.memory, *request_.blocks,

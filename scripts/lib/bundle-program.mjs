@@ -25,7 +25,7 @@ export async function bundleProgram(dist) {
   const bundle = await rolldown({
     input: entries.map((entry) => join(dist, entry)),
     platform: "node",
-    plugins: [placesOf(dist)],
+    plugins: [placesOf(dist), withoutUnused],
     onLog: (_level, { message }) => {
       throw new Error(message);
     },
@@ -56,6 +56,22 @@ function placesOf(dist) {
     },
   };
 }
+
+/**
+ * Parts of packages that the program never calls, though their packages name them: zod's writing of JSON Schema, which
+ * only `npm run schema` needs, and the colours of cli-table3, which are off.
+ */
+const unused = /\/(zod\/v4\/core\/(json-schema-processors|to-json-schema)|@colors\/colors\/safe)\.js$/;
+
+/** Puts functions that do nothing in their place. */
+const withoutUnused = {
+  name: "without-unused",
+  transform(code, id) {
+    if (!unused.test(id)) return null;
+    const names = [...code.matchAll(/^export (?:const|class|function) (\w+)/gm)].map(([, name]) => name);
+    return { code: names.map((name) => `export const ${name} = () => undefined;\n`).join(""), map: null };
+  },
+};
 
 /** Copies a file of declarations, and all its imports, to the same paths below `target`. */
 function copyTypes(dist, file, target, copied = new Set()) {

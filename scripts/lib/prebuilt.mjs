@@ -33,7 +33,7 @@ export function hashesOf(folder) {
 }
 
 /** GPU generations with machine code; the first one's PTX serves all others. */
-const architectures = [75, 80, 86, 89, 90, 100, 120];
+const architectures = [75, 80, 86, 90, 100, 120];
 
 /** Local settings must not be shipped: no instructions of this CPU alone, no sanitizer. */
 function checkSettings(build) {

@@ -15,7 +15,7 @@ export const ignorers = [
 /** All files of a folder. */
 const all = null;
 
-const pools = ["recommend-pool", "pool-shapes", "refusal-reason", "largest-amount", "pool-observations"];
+const pools = ["recommend-pool", "pool-shapes", "refusal-reason", "pool-observations"];
 
 /**
  * By folder, which of its files, without their endings, and whether each file of tests has to have a process of its own.

@@ -7,14 +7,7 @@ import { optionName, type SettingTable } from "../settings/setting.js";
 import { callNow, defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
 import { endBy, isWatched } from "./deadline.js";
-import {
-  groupOf as headingOf,
-  helpOf,
-  optionsOf,
-  overview,
-  refuseFlagsAbove,
-  tooMany,
-} from "./help-layout.js";
+import { headingOf, helpOf, optionsOf, overview, refuseFlagsAbove, tooMany } from "./help-layout.js";
 import { columnsOf, writeHelp } from "./output/terminal.js";
 
 /** A command: its help, its settings, and the function that runs it. */

@@ -67,7 +67,7 @@ const groupTitles = [
 ] as const;
 
 /** The heading for a setting in the help. */
-export function groupOf(key: string): string {
+export function headingOf(key: string): string {
   if (Object.hasOwn(cellSettings, key)) return groupTitles[0];
   if (Object.hasOwn(measuringSettings, key) || key === "processes") return groupTitles[1];
   return Object.hasOwn(judgingSettings, key) ? groupTitles[2] : groupTitles[3];

@@ -19,15 +19,16 @@ import { cellNames, type NameOfCell } from "../results/naming/wording.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { FormatOf } from "../settings/document-formats.js";
 import type { Output } from "./output/document-output.js";
-import { nowNs, ProgressLine } from "./output/progress-line.js";
+import { nowNs, type ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** The files that keep a running run, its progress and notes, and its abort signal. */
+/** The files that keep a running run, its progress line, and its abort signal. */
 export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
   /** The screen for the files. */
   screen: Screen;
-  progress: boolean;
+  line: ProgressLine;
+  /** Without notes. */
   quiet: boolean;
   signal: AbortSignal;
 }
@@ -36,9 +37,8 @@ export interface ShowRunOptions {
 export async function showRun(
   run: Run,
   plan: Plan,
-  { outputs, screen, quiet, progress, signal }: ShowRunOptions,
+  { outputs, screen, line, quiet, signal }: ShowRunOptions,
 ): Promise<void> {
-  const line = new ProgressLine({ quiet, progress });
   const partials = new Partials(outputs, screen, (text) => {
     line.clear();
     noter({ quiet })(text);
@@ -63,9 +63,8 @@ export async function showRun(
 export async function showProcesses(
   series: ProcessSeries,
   { plan, processes }: { plan: Plan; processes: number },
-  { outputs, screen, quiet, progress, signal }: ShowRunOptions,
+  { outputs, screen, line, quiet, signal }: ShowRunOptions,
 ): Promise<void> {
-  const line = new ProgressLine({ quiet, progress });
   const partials = new Partials(outputs, screen, (text) => {
     line.clear();
     noter({ quiet })(text);

@@ -196,5 +196,5 @@ async function deliverTuning(tuning: Tuning, flags: TuneFlags): Promise<void> {
   const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
   const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
-  await deliver(render, { format: null, files: filesOf(flags) }, flags);
+  await deliver(render, { format: null, files: filesOf(flags), flags });
 }

@@ -3,14 +3,12 @@ import type { DeviceSharing, MeasuringTurn } from "../host/device-sharing.js";
 import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
 import { shareDevices } from "../measure/prepare.js";
 import { progressLine } from "../report/progress.js";
-import type { BackendChoice } from "../settings/choices.js";
 import type { DocumentName, FormatOf } from "../settings/document-formats.js";
-import { backendFor, type Invocation } from "./asked-settings.js";
+import type { Call } from "../settings/settings.js";
 import { beginOnDevices, type TurnFlags } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
-import { deliver, destinationsOf, documentDrawer } from "./output/document-output.js";
+import { type Destinations, deliverDocument } from "./output/document-output.js";
 import { ProgressLine } from "./output/progress-line.js";
-import type { DisplayFlags } from "./output/screens.js";
 import { noter } from "./output/terminal.js";
 
 /** The result of measuring. */
@@ -25,58 +23,53 @@ interface MeasuredDocument<Document> {
 /** A command that measures in its own process and delivers one document. */
 export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
-  name: "doctor" | "explain" | "pin";
-  prepare(backend: BackendChoice): Promise<Prepared>;
+  name: "run" | "doctor" | "explain" | "pin";
+  prepare(): Promise<Prepared>;
   /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
   /** Resolves with null after an abort if there is nothing to deliver. */
   measure(
-    turn: MeasuringTurn<Prepared> & { interruption: Interruption },
+    turn: MeasuringTurn<Prepared> & { interruption: Interruption; line: ProgressLine },
   ): Promise<MeasuredDocument<DocumentOf[Name]> | null>;
   exitCode(document: DocumentOf[Name]): ExitCode;
 }
 
-type MeasuringFlags<Name extends DocumentName> = TurnFlags &
-  DisplayFlags & {
-    backend: BackendChoice;
-    json: boolean;
-    format: FormatOf<Name> | null;
-    output: readonly string[];
-    plot?: boolean;
-    debug: boolean;
-  };
+/** What such a command was asked, besides what to measure. */
+interface MeasuringRequest<Name extends DocumentName> {
+  destinations: Destinations<FormatOf<Name>>;
+  turn: TurnFlags;
+  call: Call;
+}
 
 /**
- * Runs such a command: checks its files first, opens the devices and waits for them, measures, and frees the devices
- * before it delivers the document. Returns the exit code; throws PinbenchError.
+ * Runs such a command, whose flags have been checked: opens the devices and waits for them, measures, and frees the
+ * devices before it delivers the document. Returns the exit code; throws PinbenchError.
  */
 export async function runMeasuringCommand<
   Name extends DocumentName,
   Prepared extends Parameters<typeof shareDevices>[0],
 >(
-  flags: MeasuringFlags<Name>,
-  invocation: Invocation,
+  { destinations, turn, call }: MeasuringRequest<Name>,
   command: MeasuringCommand<Name, Prepared>,
 ): Promise<ExitCode> {
-  const { call } = invocation;
-  const { format, files } = await destinationsOf(command.kind, flags);
+  const { format, files } = destinations;
   const interruption = new Interruption();
   const { signal } = interruption;
   const ended = () => {
-    sayNothingMeasured(flags.output);
+    sayNothingMeasured(files.map(({ path }) => path));
     return interruption.exitCode ?? ExitCode.interrupted;
   };
-  const line = new ProgressLine(flags);
+  const line = new ProgressLine(turn);
   let sharing: DeviceSharing | null = null;
   try {
-    const prepared = await interruption.unlessAborted(command.prepare(backendFor(flags, invocation)));
+    const prepared = await interruption.unlessAborted(command.prepare());
     if (prepared === null) return ended();
-    for (const text of command.notes(prepared)) noter(flags)(text);
+    for (const text of command.notes(prepared)) noter(turn)(text);
     sharing = shareDevices(prepared, { command: command.name, ownerPid: null });
-    if (!(await beginOnDevices(sharing, flags, signal))) return ended();
-    const mayWait = flags.wait || flags.waitAtMostNs !== null;
+    if (!(await beginOnDevices(sharing, turn, signal))) return ended();
+    const mayWait = turn.wait || turn.waitAtMostNs !== null;
     const measured = await command.measure({
-      ...{ prepared, sharing, interruption, signal },
+      ...{ prepared, sharing, interruption, signal, line },
       startedAt: call.startedAt,
       startedMs: call.startedMs,
       countedFromMs: mayWait ? performance.now() : call.startedMs,
@@ -94,11 +87,9 @@ export async function runMeasuringCommand<
     if (measured === null) return ended();
     const { document, saysSomething, finish } = measured;
     // A program on stdout gets JSON even if there is nothing to show.
-    const destinations = saysSomething
-      ? { format, files }
-      : { format: format === "json" ? format : null, files: [] };
+    const ofEmpty = { ...destinations, format: format === "json" ? format : null, files: [] };
     const known = { kind: command.kind, document } as unknown as KnownDocument;
-    await deliver(await documentDrawer(known, flags), destinations, flags).finally(finish);
+    await deliverDocument(known, saysSomething ? destinations : ofEmpty).finally(finish);
     return saysSomething ? (interruption.exitCode ?? command.exitCode(document)) : ended();
   } finally {
     line.clear();

@@ -1,4 +1,4 @@
-import { type GaugeFamily, openMetricsText } from "../draw/open-metrics.js";
+import { type GaugeFamily, openMetricsText } from "../draw/document-kind.js";
 import type { Screen } from "../draw/screen.js";
 import { shownText } from "../draw/terminal/terminal-text.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";

@@ -17,7 +17,7 @@ import type { BackendChoice } from "../settings/choices.js";
 import { fillRunSettings } from "../settings/settings.js";
 import type { RunSettings } from "../settings/table.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import { usualPython } from "../tune/training-python.js";
+import { usualPython } from "../tune/python-programs.js";
 import type { ExplainedAnswer, Explanation } from "./explanation.js";
 import { commandOf, explainCommand, type Question, type RunRequest, type Tools } from "./question.js";
 import { TorchBench } from "./torch/torch-bench.js";

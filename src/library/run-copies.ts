@@ -1,12 +1,11 @@
 import { PinbenchError } from "../errors.js";
-import { prepareRun } from "../measure/prepare.js";
+import { announced, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import type { ResultDocument } from "../results/schema.js";
 import { readSection } from "../settings/configuration.js";
 import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
-import { runSettings, saidByCellIds } from "../settings/table.js";
-import { announced } from "./announced.js";
+import { runSettings, settingsInCellIds } from "../settings/table.js";
 
 /** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
 export const gpuAlone = { backend: "cuda" } as const;
@@ -44,7 +43,7 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
   const call = callNow();
   const given = await readSection("plan", plan);
   if (cells !== undefined) {
-    const both = saidByCellIds.find((key) => given[key] !== undefined);
+    const both = settingsInCellIds.find((key) => given[key] !== undefined);
     if (both !== undefined) {
       const name = optionName(runSettings[both].flag);
       throw new PinbenchError(

@@ -59,7 +59,10 @@ export class CellProgress {
     return this.outcome === null;
   }
 
-  /** The widest interval over all directions, because all must be narrow enough. Infinity without an interval. */
+  /**
+   * Half-width of the median's interval relative to the median: the largest of all directions, because all must be
+   * narrow enough. Infinity without an interval.
+   */
   get halfWidth(): number {
     if (this.stats.length === 0) return Number.POSITIVE_INFINITY;
     return Math.max(...this.stats.map((stats) => stats.relativeHalfWidth ?? Number.POSITIVE_INFINITY));

@@ -93,7 +93,7 @@ export class DeviceRun {
     if (signal.aborted) session.abort();
     this.opening = session.opening;
     if (this.isFirst) checkFreeMemory(this.device, session, plan);
-    this.#skipWhatIsOff(session.opening);
+    this.#skipUnavailable(session.opening);
     yield* this.#prepare(session, options);
   }
 
@@ -118,7 +118,7 @@ export class DeviceRun {
     return this.#loads!;
   }
 
-  /** Measures this cell of the device, which must be open. */
+  /** The threads or the worker processes that measure such a cell of the device, which must be open. */
   measurerOf({ workerKind }: Cell): Measurer {
     return workerKind === "process" ? this.#workers! : this.session;
   }
@@ -160,7 +160,7 @@ export class DeviceRun {
     return openPlacedSession(driver, request, (refusal) => {
       const { place } = this;
       if (place !== null && place.cpuNode !== place.memoryNode) {
-        // First touch, which is what is left, takes memory of the CPUs' node.
+        // Without a policy, memory comes from the node of the CPUs that touch it first.
         for (const progress of this.cells)
           progress.markSkipped("the system refuses to choose the node of memory (set_mempolicy)");
       } else if (place === null && settings.numa !== "local") {
@@ -170,13 +170,13 @@ export class DeviceRun {
         });
       }
       this.placement = { ...this.placement, numaNode: null };
-      // The report says once that all places lack their choice.
+      // For places on nodes the report says it once.
       if (place === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
     });
   }
 
   /** Only an open context shows whether the driver loads the kernels. */
-  #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
+  #skipUnavailable({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
       const { cell } = progress;
       // If this device's memory is read, the kernel runs on the other one.
@@ -261,16 +261,18 @@ export class DeviceRun {
     await this.#workers.open();
   }
 
-  /** Reserves memory for cells of this device, or for `others`. A refusal fails the cells, and is returned. */
+  /**
+   * Reserves memory for cells of this device, or only for a peer's copies. A refusal fails the cells, and is returned.
+   */
   async #reserve(
     usesIt: (progress: CellProgress) => boolean,
     reserve: () => Promise<unknown>,
-    others = false,
+    isForPeer = false,
   ): Promise<NativeError | null> {
     const cells = this.cells.filter(
       (progress) => progress.isOpen && progress.cell.workerKind !== "process" && usesIt(progress),
     );
-    if (cells.length === 0 && !others) return null;
+    if (cells.length === 0 && !isForPeer) return null;
     try {
       await reserve();
       return null;

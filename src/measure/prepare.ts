@@ -36,7 +36,7 @@ export interface PreparedRun {
   root: string;
 }
 
-/** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
+/** Does everything that comes before measuring, so that wrong settings fail early. Throws PinbenchError. */
 export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   // A malformed id is wrong on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
@@ -56,8 +56,8 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
 }
 
 /**
- * The same for somebody who reads how long it takes: the memory of a host that plays the device is measured, for 40 ms. A
- * GPU's run takes most of its time on the GPU.
+ * prepareRun() with a better estimate of the time, for those who are shown it. Copies of the emulated device take as
+ * long as the host's memory needs, whose speed is measured for 40 ms; those of a GPU do not depend on it.
  */
 export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRun> {
   const prepared = await prepareRun(settings);
@@ -74,7 +74,7 @@ export function shareDevices(
   return shared.length === 0 ? null : new DeviceSharing(shared, options);
 }
 
-/** The same for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
+/** shareDevices() for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
 export async function shareDevicesOfCells(
   { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
   options: SharingOptions,
@@ -99,7 +99,10 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
-/** A cold pool sized by a wrong cache is either not cold or needlessly large. */
+/**
+ * The size of the last-level cache if the user gave it: machines may report a wrong one, and a cold pool of the wrong
+ * size is either not cold or needlessly large.
+ */
 function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<HostRecord> {
   if (lastLevelCacheBytes === null) return {};
   const isConfigured = origins.lastLevelCacheBytes === "configuration";
@@ -152,4 +155,21 @@ export function batchCopiesOff({ facts }: Backend): string | null {
   return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"
     : null;
+}
+
+/**
+ * Announces what the library measures to other programs on its devices, from before the first call until it settles;
+ * `sharing` is null if no other program can use them. The library never waits for others.
+ */
+export async function announced<Measured>(
+  prepared: Parameters<typeof shareDevices>[0],
+  measure: (sharing: ReturnType<typeof shareDevices>) => Promise<Measured>,
+): Promise<Measured> {
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await measure(sharing);
+  } finally {
+    await sharing?.release();
+  }
 }

@@ -79,7 +79,7 @@ export async function* measureInRounds(
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const parties = partiesOf(cells);
-  // A lack of device memory has already ended some cells.
+  // Cells whose device memory was refused have already failed.
   for (const party of parties) endParty(party);
   for (; ; ++course.round) {
     const { round, rotation } = course;
@@ -229,12 +229,12 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
  */
 function mainFirst(parties: readonly CellParty[]): CellParty[] {
   const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
-  const isOther = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
+  const isUnusual = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
   return parties.toSorted(
     (a, b) =>
       isOfSeveral(a) - isOfSeveral(b) ||
       b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes ||
-      isOther(a) - isOther(b),
+      isUnusual(a) - isUnusual(b),
   );
 }
 
@@ -289,7 +289,7 @@ function calibrationOf(progress: CellProgress): Visit {
   return { progress, request, isCalibration: true };
 }
 
-/** False without a result. */
+/** Stores the duration of a copy, and the number of copies per sample that follows from it. False without a result. */
 function takeCalibration(
   { progress, request }: Visit,
   settled: PromiseSettledResult<MeasureResult>,

@@ -28,7 +28,7 @@ import {
 
 /** The parts of a run that a stage needs. */
 export interface StageOptions extends DeviceRunOptions {
-  /** This stage's share of the plan's. */
+  /** This stage's share of the plan's budget. */
   budgetNs: number;
   /** Finds other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
@@ -82,7 +82,7 @@ export class Stage {
     }
   }
 
-  /** Of several devices at places, one that cannot be opened leaves the others their own cells. */
+  /** With places on NUMA nodes, a device that cannot be opened fails only its own cells. */
   async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
     try {
       yield* device.open(options);

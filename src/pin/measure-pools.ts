@@ -4,11 +4,11 @@ import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
-import { largestAmount } from "./largest-amount.js";
 import type { PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
 import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
+import { largestAmount } from "./refusal-reason.js";
 import { type Neighbour, stallsOf } from "./stalls.js";
 
 /** What to measure, and the time limit. */

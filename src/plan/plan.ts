@@ -162,7 +162,7 @@ interface Choice {
 /** A list is planned completely or not at all. */
 function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFacts): Choice {
   const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
-  const draft = draftOf(cells, devices, settings, facts);
+  const draft = draftWithControls(cells, devices, settings, facts);
   if (draft.excess !== null) throw doesNotFit(draft.excess);
   return { preset: null, notes: [...notes, ...draft.notes], draft };
 }
@@ -187,7 +187,7 @@ function firstThatFits(
   notes: string[],
 ): Draft {
   const draftWith = (sizesBytes: readonly number[], workers: readonly number[]) =>
-    draftOf(combine({ ...axes, sizesBytes, workers }, facts), axes.devices, settings, facts);
+    draftWithControls(combine({ ...axes, sizesBytes, workers }, facts), axes.devices, settings, facts);
   const whole = draftWith(axes.sizesBytes, axes.workers);
   if (whole.excess === null) return whole;
   let lastExcess = whole.excess;
@@ -228,20 +228,20 @@ function workerNames(workers: readonly number[]): string {
 }
 
 /** A draft with the controls of host memory; without them if they do not fit, because nobody requested them. */
-function draftOf(
+function draftWithControls(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],
   settings: RunSettings,
   facts: PlanFacts,
 ): Draft {
-  const controlled = draftOfExactly(withHostControls(cells, facts), devices, settings, facts);
+  const controlled = draftOf(withHostControls(cells, facts), devices, settings, facts);
   if (controlled.excess === null || controlled.cells.length === cells.length) return controlled;
   const { reason } = controlled.excess;
   const note = `Left out the control of host memory, because otherwise the plan does not fit: ${reason}.`;
-  return { ...draftOfExactly(cells, devices, settings, facts), notes: [note] };
+  return { ...draftOf(cells, devices, settings, facts), notes: [note] };
 }
 
-function draftOfExactly(
+function draftOf(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],
   settings: RunSettings,

@@ -33,7 +33,7 @@ const maxCopiesPerSample = 4096;
 const minCopiesOfSeveralWorkers = 4;
 
 /** Latency samples are single copies, which are cheap, and their tail needs many: this many replace one sample. */
-const latencyCopiesPerSample = 50;
+const latencySamplesInPlaceOfOne = 50;
 
 /** Duration of a visit's warm-up, and its largest copy: the path is warmed up, not the buffer. */
 const warmupNs = 300e3;
@@ -79,7 +79,7 @@ export function calibrationCopies(cell: { mode: Mode; sizeBytes: number }): numb
 
 /** Samples that every cell gets whatever the budget: the requested number, or enough for an interval. */
 export function leastSamples(mode: Mode, fixed: number | null): number {
-  return fixed ?? minSamplesPerCell * copiesPerVisitUnit(mode);
+  return fixed ?? minSamplesPerCell * samplesInPlaceOfOne(mode);
 }
 
 /** Samples of one round while `missing` of the `least` are still to be taken. */
@@ -89,9 +89,10 @@ export function samplesOfRound(least: number, missing: number): number {
 
 /** Samples of one later visit; 0 with a fixed number. */
 export function extraSamples(mode: Mode, fixed: number | null): number {
-  return fixed === null ? samplesPerExtraRound * copiesPerVisitUnit(mode) : 0;
+  return fixed === null ? samplesPerExtraRound * samplesInPlaceOfOne(mode) : 0;
 }
 
-function copiesPerVisitUnit(mode: Mode): number {
-  return mode === "latency" ? latencyCopiesPerSample : 1;
+/** Number of samples in place of one throughput sample. */
+function samplesInPlaceOfOne(mode: Mode): number {
+  return mode === "latency" ? latencySamplesInPlaceOfOne : 1;
 }

@@ -30,7 +30,7 @@ interface Part {
   form: string;
   read(text: string): unknown;
   place(value: unknown): number;
-  /** Whether the part may be left out where those before it in its group are there. */
+  /** Whether it may be missing although the parts before it in its group are there. */
   isOptional: boolean;
 }
 

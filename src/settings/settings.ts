@@ -10,7 +10,7 @@ import {
   type SettingTable,
   type Values,
 } from "./setting.js";
-import { blockKeys, type Origin, type RunSettings, runSettings, saidByCellIds } from "./table.js";
+import { blockKeys, type Origin, type RunSettings, runSettings, settingsInCellIds } from "./table.js";
 
 /** Time and arguments of a call of a command or a function, for its document. */
 export interface Call {
@@ -45,11 +45,11 @@ export function defaultsOf<Table extends SettingTable>(table: Table): Values<Tab
  */
 export function fillRunSettings(...sources: readonly Source[]): RunSettings {
   const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
-  for (const source of sources) put(settings, source);
+  for (const source of sources) override(settings, source);
   if (settings.cells !== null) {
-    forget(
+    reset(
       settings,
-      saidByCellIds.filter((key) => key !== "devices"),
+      settingsInCellIds.filter((key) => key !== "devices"),
     );
   }
   checkBounds(runSettings, settings);
@@ -66,23 +66,23 @@ export function overrideSettings(earlier: RunSettings, source: Source): RunSetti
   const samplesPerCell = isStoppingGiven ? null : earlier.samplesPerCell;
   const settings = { ...earlier, samplesPerCell, origins: { ...earlier.origins } };
   if (isStoppingGiven) delete settings.origins.samplesPerCell;
-  put(settings, source);
+  override(settings, source);
   checkBounds(runSettings, settings);
   return settings;
 }
 
-function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)[]): void {
+function reset(settings: RunSettings, keys: readonly (keyof typeof runSettings)[]): void {
   for (const key of keys) {
     Object.assign(settings, { [key]: runSettings[key].default });
     delete settings.origins[key];
   }
 }
 
-/** Copies the given settings of a run from a source, which may have others too. */
-function put(settings: RunSettings, { origin, given }: Source): void {
-  // Blocks say what sizes are: whichever came later holds, and both of one source are for the plan to refuse.
-  if (given.blockSizesBytes != null) forget(settings, ["sizesBytes"]);
-  if (given.sizesBytes != null) forget(settings, blockKeys);
+/** Overrides the settings of a run by those of a source, which may also have other keys. */
+function override(settings: RunSettings, { origin, given }: Source): void {
+  // --blocks and --sizes exclude each other: the later source wins. If one source has both, plan() refuses them.
+  if (given.blockSizesBytes != null) reset(settings, ["sizesBytes"]);
+  if (given.sizesBytes != null) reset(settings, blockKeys);
   for (const key of Object.keys(given).filter((key) => key in runSettings)) {
     Object.assign(settings, { [key]: given[key as keyof typeof given] });
     settings.origins[key as keyof typeof runSettings] = origin;

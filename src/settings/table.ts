@@ -43,13 +43,13 @@ const blockSettings = {
     "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
     kind.blockSizes,
   ),
-  /** Null is for the plan to say. */
+  /** Null: the plan chooses. */
   blockCounts: setting(
     "--block-count <list>",
     "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
     kind.counts("blocks"),
   ),
-  /** Null takes the usual ones. */
+  /** Null: the usual ones. */
   blockWays: setting(
     "--block-ways <list>",
     `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
@@ -66,7 +66,7 @@ const blockSettings = {
 export const blockKeys = Object.keys(blockSettings) as (keyof typeof blockSettings)[];
 
 /** Settings that the ids of `cells` contain, so they exclude `cells`. */
-export const saidByCellIds = [
+export const settingsInCellIds = [
   "devices",
   "preset",
   "sizesBytes",
@@ -144,7 +144,7 @@ export const cellSettings = {
     "--cells <ids>",
     "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/wall/cold,…), or - for stdin",
     kind.cellIds,
-    { excludes: saidByCellIds },
+    { excludes: settingsInCellIds },
   ),
 } as const;
 

@@ -10,10 +10,10 @@ import type { Probe } from "./loader-probe.js";
 import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
+import { usualPython } from "./python-programs.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { storageRate } from "./storage-rate.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
-import { usualPython } from "./training-python.js";
 
 /** Announces that this process uses devices, and may wait for them; false if interrupted before. */
 export type BeginSharing = (sharing: DeviceSharing) => Promise<boolean>;

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { showRun } from "../../src/cli/live-run.js";
+import { ProgressLine } from "../../src/cli/output/progress-line.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import type { Run } from "../../src/measure/run.js";
 import type { Plan } from "../../src/plan/plan.js";
@@ -87,7 +88,7 @@ describe("a FILE.partial that cannot be written", () => {
       {
         outputs,
         screen: fileScreen(),
-        progress: true,
+        line: new ProgressLine({ progress: true, ...options }),
         signal,
         ...options,
       },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openMetricsText } from "../../src/draw/open-metrics.js";
+import { openMetricsText } from "../../src/draw/document-kind.js";
 
 it("a label's value has each backslash, quote and line break escaped once", () => {
   const samples = [{ labels: { host: 'a "b" c:\\d\ne' }, value: 1 }];

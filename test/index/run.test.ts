@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
 import { PinbenchError, type PlanOptions, type RunOptions, type RunProgress, run } from "../../src/index.js";
-import { announced } from "../../src/library/announced.js";
+import { announced } from "../../src/measure/prepare.js";
 import { parseResult } from "../../src/results/parse.js";
 import { knownKeys } from "../../src/settings/configuration-schema.js";
 import { sharedDevice } from "../helpers/shared-device.js";

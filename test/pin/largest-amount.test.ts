@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BisectionOptions, largestAmount } from "../../src/pin/largest-amount.js";
+import { type BisectionOptions, largestAmount } from "../../src/pin/refusal-reason.js";
 import { trialSeed } from "../helpers/trials.js";
 
 const MiB = 1024 ** 2;

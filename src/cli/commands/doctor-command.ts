@@ -6,8 +6,9 @@ import { ExitCode, PinbenchError } from "../../errors.js";
 import { notesOn } from "../../report/plan-report.js";
 import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import type { Invocation } from "../asked-settings.js";
+import { backendFor, type Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
+import { destinationsOf } from "../output/document-output.js";
 import { noter, reportError, writeStdout } from "../output/terminal.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
@@ -30,10 +31,13 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
   const { labels, quick: isQuick, bundle } = flags;
   if (bundle !== null) await checkWritable(bundle);
   const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
-  return runMeasuringCommand(flags, invocation, {
+  const destinations = await destinationsOf("diagnosis", flags);
+  const backend = backendFor(flags, invocation);
+  const asked = { destinations, turn: flags, call: invocation.call };
+  return runMeasuringCommand(asked, {
     kind: "diagnosis",
     name: "doctor",
-    prepare: (backend) => prepareExamination({ ...flags, backend, isQuick }),
+    prepare: () => prepareExamination({ ...flags, backend, isQuick }),
     notes: (prepared) => notesOn({ ...prepared, plan: { ...prepared.plan, notes: [] } }),
     async measure(turn) {
       const { interruption, signal } = turn;

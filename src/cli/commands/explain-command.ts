@@ -5,10 +5,10 @@ import type { Question } from "../../explain/question.js";
 import { questions, questionsNamed } from "../../explain/questions.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import type { Invocation } from "../asked-settings.js";
+import { backendFor, type Invocation } from "../asked-settings.js";
 import { killAfterPatience } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
-import { chosenFormat } from "../output/document-output.js";
+import { chosenFormat, destinationsOf } from "../output/document-output.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
@@ -17,19 +17,22 @@ export async function explainCommand(
   flags: CommandSettings<"explain">,
   invocation: Invocation,
 ): Promise<ExitCode> {
-  const asked = askedQuestions(invocation.operands, flags.all);
-  if (asked === null) {
+  const chosen = askedQuestions(invocation.operands, flags.all);
+  if (chosen === null) {
     if (flags.output.length > 0) throw nothingToWrite(flags.output);
     await writeStdout(renderQuestions(questions, chosenFormat(flags), stdoutScreen(flags)));
     return ExitCode.ok;
   }
-  return runMeasuringCommand(flags, invocation, {
+  const destinations = await destinationsOf("explanation", flags);
+  const backend = backendFor(flags, invocation);
+  const asked = { destinations, turn: flags, call: invocation.call };
+  return runMeasuringCommand(asked, {
     kind: "explanation",
     name: "explain",
-    prepare: (backend) => openDevices({ ...flags, backend }),
+    prepare: () => openDevices({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ countedFromMs, ...turn }) {
-      const document = await explainMachine({ ...turn, questions: asked, settings: flags });
+      const document = await explainMachine({ ...turn, questions: chosen, settings: flags });
       const hasFailed = document.answers.some(({ failure }) => failure !== null);
       // A driver call that does not return would keep the process alive.
       const finish = () => {

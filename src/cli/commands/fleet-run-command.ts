@@ -56,8 +56,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   const note = noter(flags);
   const { folder, nodes } = requiredFlags(flags);
   refuseNodeLabel(flags.labels);
-  const report = { ...flags, output: [], chart: null };
-  const outputs = await destinationsOf("fleet", report);
+  const outputs = await destinationsOf("fleet", { ...flags, output: [], chart: null });
   if (flags.reference !== null) await readSiteReference(flags.reference);
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");
@@ -87,7 +86,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
     if (flags.confirm && fleet.suspects.length > 0) {
       fleet = await confirmed(fleet, { folder, planFor, order, untilMs }, flags, watched);
     }
-    const code = await deliverFleet(fleet, outputs, report);
+    const code = await deliverFleet(fleet, outputs, flags);
     return interruption.exitCode ?? code;
   } finally {
     watched.line.clear();

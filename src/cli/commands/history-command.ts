@@ -4,7 +4,7 @@ import { packageVersion } from "../../package-facts.js";
 import { historyPath, readHistory } from "../../results/files/history-file.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Invocation } from "../asked-settings.js";
-import { deliver, destinationsOf, documentDrawer } from "../output/document-output.js";
+import { deliverDocument, destinationsOf } from "../output/document-output.js";
 
 /** `pinbench history`: returns the exit code; throws PinbenchError. */
 export async function historyCommand(
@@ -14,7 +14,6 @@ export async function historyCommand(
   const outputs = await destinationsOf("history", flags, [historyPath(folder)]);
   const history = await readHistory(folder);
   const document = describeHistory({ version: packageVersion(), path: folder, history, cells: flags.cells });
-  const draw = await documentDrawer({ kind: "history", document }, flags);
-  await deliver(draw, outputs, flags);
+  await deliverDocument({ kind: "history", document }, outputs);
   return ExitCode.ok;
 }

@@ -5,9 +5,10 @@ import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import type { Invocation } from "../asked-settings.js";
+import { backendFor, type Invocation } from "../asked-settings.js";
 import { aborted } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
+import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
 
 /** How long an interrupted command waits for the driver call in flight before it reports its results. */
@@ -15,10 +16,13 @@ const patienceMs = 1000;
 
 /** `pinbench pin`: returns the exit code; throws PinbenchError. */
 export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
-  return runMeasuringCommand(flags, invocation, {
+  const destinations = await destinationsOf("pinning", flags);
+  const backend = backendFor(flags, invocation);
+  const asked = { destinations, turn: flags, call: invocation.call };
+  return runMeasuringCommand(asked, {
     kind: "pinning",
     name: "pin",
-    prepare: (backend) => preparePools({ ...flags, backend }),
+    prepare: () => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
       const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ExitCode, errorCode, PinbenchError } from "../../errors.js";
-import type { FoundDocument } from "../../kinds/document-kinds.js";
+import type { FoundDocument, KnownDocument } from "../../kinds/document-kinds.js";
 import { readDocuments } from "../../kinds/read-documents.js";
 import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
@@ -13,7 +13,7 @@ import type { Invocation } from "../asked-settings.js";
 import {
   chosenFormat,
   deliver,
-  documentDrawer,
+  deliverDocument,
   drawPictures,
   type Output,
   outputFiles,
@@ -45,7 +45,7 @@ export async function reportCommand(
   const difference =
     documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
   const draw = (format: string) => drawPictures(documents, format, flags.chart, difference);
-  await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
+  await deliver(draw, { format: null, files, flags: { color: false, ascii: false, debug: flags.debug } });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // A document on stdout must not be followed by a line of ours.
   if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));
@@ -111,11 +111,8 @@ export async function showCommand(
         });
       }
       const { showsAll } = flags;
-      await deliver(
-        await documentDrawer({ kind, document } as Parameters<typeof documentDrawer>[0], {}, { showsAll }),
-        { format, files: [] },
-        flags,
-      );
+      const known = { kind, document } as KnownDocument;
+      await deliverDocument(known, { format, files: [], flags }, { showsAll });
     }
   }
   return ExitCode.ok;

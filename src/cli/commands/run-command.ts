@@ -2,7 +2,6 @@ import { text as textOf } from "node:stream/consumers";
 import { jsonReport } from "../../draw/json.js";
 import { fileScreen, type Screen } from "../../draw/screen.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
-import type { DeviceSharing } from "../../host/device-sharing.js";
 import { shortageHint } from "../../machine-shortage.js";
 import { prepareRun, prepareTimedRun, shareDevices } from "../../measure/prepare.js";
 import { ProcessSeries } from "../../measure/process-series.js";
@@ -16,88 +15,59 @@ import type { FormatOf } from "../../settings/document-formats.js";
 import type { RunSettings } from "../../settings/table.js";
 import { parseJson } from "../../text-file.js";
 import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
-import { beginOnDevices } from "../device-turn.js";
-import { Interruption, sayNothingMeasured } from "../interruption.js";
+import { Interruption } from "../interruption.js";
 import { type ShowRunOptions, showProcesses, showRun } from "../live-run.js";
-import {
-  adviseDoctor,
-  deliver,
-  destinationsOf,
-  documentDrawer,
-  isPicture,
-} from "../output/document-output.js";
+import { runMeasuringCommand } from "../measuring-command.js";
+import { adviseDoctor, type Destinations, destinationsOf, isPicture } from "../output/document-output.js";
+import { ProgressLine } from "../output/progress-line.js";
 import { outputScreen, stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
-  const note = noter(flags);
+  const { dryRun, processes, labels, quiet } = flags;
+  const { call } = invocation;
   const destinations = await destinationsOf("result", flags);
-  const { format } = destinations;
-  const isForPrograms = format === "json" && !flags.dryRun;
+  const { format, files } = destinations;
+  if (dryRun) refuseForDryRun(flags, format);
+  const isForPrograms = format === "json" && !dryRun;
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms });
-  const { processes } = flags;
   if (processes > 1) refuseSearch(settings, "--processes");
   const notes = configuration.path === null ? [] : [configurationNote(configuration.path)];
-  const say = (texts: readonly string[]) => {
-    for (const text of [...notes, ...texts]) note(text);
-  };
-  if (flags.dryRun) {
-    refuseForDryRun(flags, format);
-    return showPlan(settings, format, say, flags);
-  }
-  const interruption = new Interruption();
-  const { signal } = interruption;
-  const sayNothing = () => sayNothingMeasured(flags.output);
-  let sharing: DeviceSharing | null = null;
-  try {
+  if (dryRun) return showPlan(settings, destinations, { notes, processes, quiet });
+  const asked = { destinations, turn: flags, call };
+  return runMeasuringCommand(asked, {
+    kind: "result",
+    name: "run",
     // Only with a budget is the whole time estimated: otherwise the run itself soon shows the time left.
-    const preparing = settings.budgetNs === null ? prepareRun(settings) : prepareTimedRun(settings);
-    const prepared = await interruption.unlessAborted(preparing);
-    if (prepared !== null) {
-      say(notesOn(prepared));
-      sharing = shareDevices(prepared, { command: "run", ownerPid: null });
-    }
-    if (prepared === null || !(await beginOnDevices(sharing, flags, signal))) {
-      sayNothing();
-      return interruption.exitCode ?? ExitCode.interrupted;
-    }
-    const { quiet, progress, labels } = flags;
-    const screen = outputScreen(flags);
-    // Pages and pictures are drawn only at the end: nobody looks at them during the run.
-    const outputs = destinations.files.filter(({ format }) => !isPicture(format));
-    const run = { ...invocation.call, ...prepared, sharing, labels };
-    const document = await measured(run, processes, { outputs, screen, quiet, progress, signal });
-    // Others must not wait until the result has been read.
-    await sharing?.release();
-    const draw = await documentDrawer({ kind: "result", document }, flags);
-    const isEmpty = document.run.status === "aborted" && !hasFindings(document);
-    if (isEmpty) sayNothing();
-    // A program on stdout gets JSON; an empty table for people would say nothing.
-    const ofEmpty = { format: format === "json" ? format : null, files: [] };
-    await deliver(draw, isEmpty ? ofEmpty : destinations, flags).finally(() =>
-      reportFailures(document, screen),
-    );
-    if (!quiet) await adviseDoctor(document);
-    return interruption.exitCode ?? exitCodeOf(document);
-  } finally {
-    await sharing?.release();
-    interruption.dispose();
-  }
+    prepare: () => (settings.budgetNs === null ? prepareRun(settings) : prepareTimedRun(settings)),
+    notes: (prepared) => [...notes, ...notesOn(prepared)],
+    async measure({ prepared, sharing, line, signal }) {
+      const screen = outputScreen(destinations.flags);
+      // Pages and pictures are drawn only at the end: nobody looks at them during the run.
+      const outputs = files.filter(({ format }) => !isPicture(format));
+      const run = { ...call, ...prepared, sharing, labels };
+      const document = await measured(run, processes, { outputs, screen, line, quiet, signal });
+      const finish = async () => {
+        reportFailures(document, screen);
+        if (!quiet) await adviseDoctor(document);
+      };
+      return { document, saysSomething: document.run.status !== "aborted" || hasFindings(document), finish };
+    },
+    exitCode: exitCodeOf,
+  });
 }
 
 /** `pinbench run --dry-run`: what would be measured, and how long that would take. */
 async function showPlan(
   settings: RunSettings,
-  format: FormatOf<"result">,
-  say: (texts: readonly string[]) => void,
-  flags: CommandSettings<"run">,
+  { format, flags }: Destinations<FormatOf<"result">>,
+  { notes, processes, quiet }: { notes: readonly string[]; processes: number; quiet: boolean },
 ): Promise<ExitCode> {
   // Checks all settings before the first note, so that an error is the only line on stderr.
   const prepared = await prepareTimedRun(settings);
-  say(notesOn(prepared, "planning for"));
+  for (const text of [...notes, ...notesOn(prepared, "planning for")]) noter({ quiet })(text);
   const { plan, devices } = prepared;
-  const { processes } = flags;
   const text =
     format === "json"
       ? jsonReport(planDocument(plan, processes))
@@ -120,7 +90,8 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   try {
     await sharing?.begin();
     const { signal } = interruption;
-    const shown = { outputs: [], screen, quiet: true, progress: false, signal };
+    const line = new ProgressLine({ quiet: true, progress: false });
+    const shown = { outputs: [], screen, line, quiet: true, signal };
     const document = await measured({ ...call, ...prepared, sharing }, 1, shown);
     await writeStdout(jsonReport(document)).finally(() => reportFailures(document, screen));
     return interruption.exitCode ?? exitCodeOf(document);

@@ -15,7 +15,7 @@ import { hasScore, tuneLoader, tuningExitCode } from "../../tune/tune-loader.js"
 import { backendFor, type Invocation } from "../asked-settings.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../interruption.js";
-import { deliver, destinationsOf, documentDrawer } from "../output/document-output.js";
+import { deliverDocument, destinationsOf } from "../output/document-output.js";
 import { nowNs, ProgressLine } from "../output/progress-line.js";
 import { noter } from "../output/terminal.js";
 
@@ -43,7 +43,8 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
     return (await import("../live-tune.js")).tuneLive(flags, operands, call);
   }
   if (flags.torch !== null) refuseWaiting(flags, "with --torch");
-  const { format, files } = await destinationsOf("tuning", flags);
+  const destinations = await destinationsOf("tuning", flags);
+  const { format } = destinations;
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
   let probe: Probe | null = null;
@@ -82,13 +83,13 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
+  const known = { kind: "tuning", document: tuning } as const;
   if (interruption.exitCode !== null && !hasScore(tuning)) {
     sayNothingMeasured(flags.output);
-    await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
+    await deliverDocument(known, { ...destinations, format: format === "json" ? format : null, files: [] });
     return interruption.exitCode;
   }
-  await deliver(render, { format, files }, flags);
+  await deliverDocument(known, destinations);
   if (interruption.exitCode !== null) return interruption.exitCode;
   return tuningExitCode(tuning);
 }

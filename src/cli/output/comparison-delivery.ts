@@ -56,13 +56,13 @@ export function checkThresholdPatterns(
 /** Prints and writes a comparison; returns its exit code. */
 export async function deliverComparison(
   comparison: Comparison,
-  { format, files }: Destinations<FormatOf<"comparison">>,
-  flags: JudgingFlags,
+  destinations: Destinations<FormatOf<"comparison">>,
+  { showsAll }: Pick<JudgingFlags, "showsAll">,
 ): Promise<ExitCode> {
-  const { showsAll } = flags;
+  const { format, flags } = destinations;
   const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags, { showsAll });
   const besides = format === "github" ? [() => writeStepSummary(draw, flags)] : [];
-  await deliver(draw, { format, files, besides }, flags);
+  await deliver(draw, { ...destinations, besides });
   return exitCodes[comparison.outcome];
 }
 

@@ -22,10 +22,17 @@ import { noter, reportError, writeStdout } from "./terminal.js";
 /** The flags for output files. */
 interface OutputFlags {
   output: readonly string[];
+  chart?: DrawingFlags["chart"];
+}
+
+/** The flags for drawing a document. */
+interface DrawingFlags extends DisplayFlags {
   /** The chart of an .svg file; null if none is named. Absent from commands whose documents have no charts. */
   chart?: string | null;
   /** Whether plots are drawn below the tables. */
   plot?: boolean;
+  /** Whether errors come with their stack. */
+  debug: boolean;
 }
 
 /**
@@ -34,7 +41,7 @@ interface OutputFlags {
  */
 export async function destinationsOf<Name extends DocumentName>(
   name: Name,
-  flags: OutputFlags & { json: boolean; format: FormatOf<Name> | null },
+  flags: OutputFlags & DrawingFlags & { json: boolean; format: FormatOf<Name> | null },
   inputs: readonly string[] = [],
 ): Promise<Destinations<FormatOf<Name>> & { format: FormatOf<Name> }> {
   const files = outputFiles(documentFormats[name], flags) as Output<FormatOf<Name>>[];
@@ -46,7 +53,7 @@ export async function destinationsOf<Name extends DocumentName>(
   }
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
-  return { format, files };
+  return { format, files, flags };
 }
 
 /** The format chosen by `--json` and `--format`. Throws a usage error if they contradict each other. */
@@ -104,7 +111,7 @@ interface ShowOptions<Document> {
 /** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
-  { chart = null, plot = false }: Partial<OutputFlags>,
+  { chart = null, plot = false }: Pick<DrawingFlags, "chart" | "plot">,
   { showsAll = false, kind: given }: ShowOptions<Known["document"]> = {},
 ): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
@@ -156,11 +163,12 @@ export interface Output<Format> {
   format: Format;
 }
 
-/** Where a command's document goes. */
+/** Where a command's document goes, and how it is drawn. */
 export interface Destinations<Format> {
   /** The format on stdout; null for nothing. */
   format: Format | null;
   files: readonly Output<Format>[];
+  flags: DrawingFlags;
   /** Further outputs, written in their own way. */
   besides?: readonly (() => Promise<void>)[];
 }
@@ -171,8 +179,7 @@ export interface Destinations<Format> {
  */
 export async function deliver<Format>(
   render: (format: Format, screen: Screen) => string | Promise<string>,
-  { format, files, besides = [] }: Destinations<Format>,
-  flags: DisplayFlags & { debug: boolean },
+  { format, files, flags, besides = [] }: Destinations<Format>,
 ): Promise<void> {
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
@@ -189,6 +196,16 @@ export async function deliver<Format>(
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];
+}
+
+/** Draws a document and delivers it. */
+export async function deliverDocument<Known extends KnownDocument>(
+  known: Known,
+  destinations: Destinations<string>,
+  options: ShowOptions<Known["document"]> = {},
+): Promise<void> {
+  const draw = await documentDrawer(known, destinations.flags, options);
+  await deliver(draw, destinations);
 }
 
 const longMs = 2000;

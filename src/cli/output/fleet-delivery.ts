@@ -6,18 +6,12 @@ import { unlistedHosts } from "../../fleet/report/drain-lines.js";
 import { fleetKindFor } from "../../fleet/report/fleet-report.js";
 import { isLacking } from "../../fleet/report/fleet-text.js";
 import { readDocuments } from "../../kinds/read-documents.js";
-import { type CommandSettings, commandSettings } from "../../settings/command-settings.js";
+import { commandSettings } from "../../settings/command-settings.js";
 import type { FormatOf } from "../../settings/document-formats.js";
 import { fleetSettings } from "../../settings/table.js";
 import { readTextFile } from "../../text-file.js";
-import { type Destinations, deliver, documentDrawer } from "./document-output.js";
+import { type Destinations, deliverDocument } from "./document-output.js";
 import { noter } from "./terminal.js";
-
-/** The common output flags of all commands that end with a fleet's report. */
-type FleetReportFlags = Pick<
-  CommandSettings<"fleet">,
-  "format" | "json" | "output" | "chart" | "quiet" | "ids" | "plain" | "ascii" | "color" | "debug"
->;
 
 /** `"kind": "fleet"` near the beginning, where pinbench writes it: with this, results need not be parsed twice. */
 const beginsAsFleet = /^[^[]{0,200}"kind":\s*"fleet"/;
@@ -48,13 +42,12 @@ export async function savedFleet(
 export async function deliverFleet(
   document: FleetDocument,
   outputs: Destinations<FormatOf<"fleet">>,
-  flags: FleetReportFlags,
+  flags: { quiet: boolean },
 ): Promise<ExitCode> {
   const formats = [outputs.format, ...outputs.files.map(({ format }) => format)];
   const isForSlurm = formats.includes("nodelist") || formats.includes("drain");
   const known = isForSlurm ? await slurmNodes() : null;
-  const draw = await documentDrawer({ kind: "fleet", document }, flags, { kind: fleetKindFor(known) });
-  await deliver(draw, outputs, flags);
+  await deliverDocument({ kind: "fleet", document }, outputs, { kind: fleetKindFor(known) });
   // A list of nodes has no room for comments, so a missing node is reported on stderr.
   const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
   for (const { host, reason } of unlisted)

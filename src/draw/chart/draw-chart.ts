@@ -5,9 +5,8 @@ import { chartWidth, textPixels } from "./chart-frame.js";
 import type { Drawing } from "./chart-marks.js";
 import { drawCurves } from "./curve-chart.js";
 import { chartStyleSheet } from "./curve-styles.js";
-import { drawForest } from "./forest-chart.js";
 import { element, Markup } from "./markup.js";
-import { drawStrips } from "./strip-chart.js";
+import { drawForest, drawStrips } from "./row-charts.js";
 
 /** The picture for a page, which has the style sheet of all charts and shows the title itself. */
 export function chartPicture(chart: Chart): Markup {

@@ -1,12 +1,15 @@
-import tableUtilities from "cli-table3/src/utils.js";
+import stringWidth from "string-width";
 import { asciiText } from "../printable-text.js";
 import type { Fact, Tone } from "../report.js";
 import { type Screen, textColumns } from "../screen.js";
 import { splitWords } from "../words.js";
 
-/** Width in columns of a terminal: wide characters count twice, colours and combining marks not at all. */
+/**
+ * Width of the widest line in columns of a terminal: wide characters count twice, colours and combining marks not at
+ * all. cli-table3 counts with the same package.
+ */
 export function visibleWidth(text: string): number {
-  return tableUtilities.strlen(text);
+  return Math.max(...text.split("\n").map((line) => stringWidth(line)));
 }
 
 /** The text as a screen can show it. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { count } from "../../results/schema-parts.js";
-import { readLine } from "../../tune/message-shape.js";
+import { readLine } from "../../tune/python-programs.js";
 
 /** Commands to the Python program in `program/`, one JSON object per line: "open" first, and once. */
 export type ProgramCommand =

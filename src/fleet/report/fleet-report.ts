@@ -1,5 +1,10 @@
-import type { CsvValue, DocumentKind, Show } from "../../draw/document-kind.js";
-import { type GaugeFamily, openMetricsText } from "../../draw/open-metrics.js";
+import {
+  type CsvValue,
+  type DocumentKind,
+  type GaugeFamily,
+  openMetricsText,
+  type Show,
+} from "../../draw/document-kind.js";
 import { environment, type Report, tables, texts } from "../../draw/report.js";
 import { counted, timeText } from "../../draw/words.js";
 import { labelsLine } from "../../results/naming/wording.js";

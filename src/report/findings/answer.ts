@@ -41,8 +41,10 @@ export function answer(
   ];
   const prefixes = sentences.map(({ devices }) => circumstances(document, devices));
   // A prefix is printed once, and holds until the next one.
-  const told = sentences.map(({ text }, i) => (prefixes[i] === prefixes[i - 1] ? "" : prefixes[i]) + text);
-  const texts = told.length === 0 ? [nothingToTell(document)] : told;
+  const prefixed = sentences.map(
+    ({ text }, i) => (prefixes[i] === prefixes[i - 1] ? "" : prefixes[i]) + text,
+  );
+  const texts = prefixed.length === 0 ? [whyNoConclusion(document)] : prefixed;
   const nameOf = cellNames(
     document.cells.map(({ id }) => id),
     { showsIds: false },
@@ -105,7 +107,7 @@ function circumstances(document: ResultDocument, devices: readonly number[]): st
 }
 
 /** Why there is no conclusion on copies. */
-function nothingToTell(document: ResultDocument): string {
+function whyNoConclusion(document: ResultDocument): string {
   const { cells, run, importedFrom } = document;
   const counts = (outcome: CellResult["outcome"]) => cells.filter((cell) => cell.outcome === outcome).length;
   const evidence = cells.filter(isEvidence);

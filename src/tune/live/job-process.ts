@@ -6,8 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../../errors.js";
 import { Guard, signalGroup } from "../../host/processes.js";
-import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../temporary-folder.js";
-import { trainingPath } from "../training-python.js";
+import { makeTemporaryFolder, temporaryFolderHint, temporaryPath, trainingPath } from "../python-programs.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";
 
 /** The folder for PYTHONPATH, next to this file in src/ and in dist/. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { count } from "../../results/schema-parts.js";
 import { failureSchema, loaderSettingSchema } from "../../results/tuning.js";
-import { readLine } from "../message-shape.js";
+import { readLine } from "../python-programs.js";
 
 /*
  * Messages between the hook in a job's processes and pinbench: JSON objects, one a line. Times are CLOCK_MONOTONIC in

@@ -1,8 +1,8 @@
 import type { DocumentKind } from "../../draw/document-kind.js";
 import { shownText } from "../../draw/terminal/terminal-text.js";
 import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
+import { copyKeywords, loaderKeywords, pythonArguments } from "../../results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../results/tuning.js";
-import { copyKeywords, loaderKeywords, pythonArguments } from "./paste-forms.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { tuningReport } from "./tuning-table.js";
 

@@ -20,13 +20,12 @@ import {
 } from "../../draw/report.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
-import { describeSetting, settingKey } from "../../results/loader-setting.js";
+import { describeSetting, settingKey, toPaste } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
 import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { readsStorage } from "../score.js";
-import { toPaste } from "./paste-forms.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { listNames } from "../../host/files.js";
 import { keepsSharedMemory, LeftSharedMemory, readProcessStat, signalGroup } from "../../host/processes.js";
-import { makeTemporaryFolder } from "../temporary-folder.js";
+import { makeTemporaryFolder } from "../python-programs.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 
 /**

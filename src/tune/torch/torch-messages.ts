@@ -4,7 +4,7 @@ import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
-import { readLine } from "../message-shape.js";
+import { readLine } from "../python-programs.js";
 
 /** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../../src/compare/comparison.js";
-import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
-import { githubReport } from "../../../src/compare/report/github.js";
+import { comparisonKind, githubReport } from "../../../src/compare/report/comparison-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { claimedInterval } from "../../../src/results/claimed-interval.js";
-import { judgeNodes, leastCost, type NodeRate } from "../../../src/results/nodes/node-judgement.js";
+import { judgeNodes, leastCost, type NodeRate } from "../../../src/results/nodes/node-rates.js";
 import { distribution } from "../../../src/stats/order-statistics.js";
 import { seeded } from "../../helpers/seeded.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { JointArrivals, type JointOptions } from "../../../src/tune/live/joint-arrivals.js";
 import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
+import { JointArrivals, type JointOptions } from "../../../src/tune/live/live-trial.js";
 import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
 
 type Told = HookMessageOf<"epoch" | "batches" | "changed">;

@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import type { z } from "zod";
+import { PinbenchError } from "../errors.js";
+import { shortageOf } from "../machine-shortage.js";
+import { checkShape, fileErrorReason } from "../text-file.js";
+
+/**
+ * The Python in whose environment pinbench was installed, set by the wheel's launcher; null if pinbench was installed
+ * otherwise, or if that environment has no torch and so cannot train.
+ */
+function ownPython({ PINBENCH_PYTHON: named }: NodeJS.ProcessEnv): string | null {
+  return named && isAbsolute(named) ? named : null;
+}
+
+/** The Python for a data set if none was named. */
+export function usualPython(environment: NodeJS.ProcessEnv): string {
+  return ownPython(environment) ?? "python3";
+}
+
+/**
+ * The PATH for a training job's command: unchanged, except that a wheel's environment comes first if it is missing, as
+ * if it were activated. So `python` and `torchrun` are those of this pinbench, and an order chosen by the user remains.
+ */
+export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined {
+  const { PATH: path } = environment;
+  const python = ownPython(environment);
+  if (python === null) return path;
+  const folder = dirname(python);
+  // Without a PATH the system uses a default one.
+  const folders = (path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
+  return folders.includes(folder) ? path : [folder, ...folders].join(delimiter);
+}
+
+/** Hint for an unusable folder for temporary files. */
+export const temporaryFolderHint = "TMPDIR names another place for temporary files.";
+
+/** A new path below `parent`, of 17 characters. */
+export function temporaryPath(parent = tmpdir()): string {
+  return join(parent, `pinbench-${randomBytes(6).toString("base64url")}`);
+}
+
+/**
+ * Makes a folder for a process' sockets and files that no other user can read; throws a PinbenchError if that fails.
+ */
+export function makeTemporaryFolder(path = temporaryPath()): string {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    return path;
+  } catch (cause) {
+    const doing = `cannot make a folder in ${dirname(path)}`;
+    const reason = fileErrorReason(cause, { ENOENT: "there is no such folder" });
+    throw (
+      shortageOf(cause, doing) ??
+      new PinbenchError("usage", `${doing}: ${reason}.`, { hint: temporaryFolderHint, cause })
+    );
+  }
+}
+
+/**
+ * The message in a line of JSON from another process; null for other lines, which may be anything. The shape is checked
+ * first, because a wrong field would otherwise look like a fault of pinbench, far from its source.
+ */
+export function readLine<Message extends z.ZodType>(
+  line: string,
+  message: Message,
+): z.output<Message> | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  const parsed = checkShape(message, value);
+  return parsed.success ? parsed.data : null;
+}
