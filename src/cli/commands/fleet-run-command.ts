@@ -83,10 +83,8 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
       note(`interrupted: ${folder} has the figures measured before that.`);
       return interruption.exitCode;
     }
-    let fleet = (await judgeResults([folder], flags)).document;
-    if (flags.confirm && fleet.suspects.length > 0) {
-      fleet = await confirmed(fleet, { folder, planFor, order, untilMs }, flags, watched);
-    }
+    const first = (await judgeResults([folder], flags)).document;
+    const fleet = await confirmed(first, { folder, planFor, order, untilMs }, flags, watched);
     const code = await deliverFleet(fleet, outputs, report);
     return interruption.exitCode ?? code;
   } finally {
@@ -102,30 +100,46 @@ interface ConfirmationOrder {
   untilMs: number;
 }
 
-/** The fleet judged again, after fresh processes have measured its suspects; unchanged if there is no time for that. */
+/**
+ * The fleet judged again, after fresh processes have measured its suspects; unchanged without any, or if they cannot be
+ * measured again. A failure of that must not cost the first report.
+ */
 async function confirmed(
   fleet: FleetDocument,
   { folder, planFor, order, untilMs }: ConfirmationOrder,
   flags: FleetRunFlags,
   watched: Watched,
 ): Promise<FleetDocument> {
+  if (fleet.suspects.length === 0) return fleet;
+  if (flags.launcher !== null && !flags.launcher.includes(nodesPlaceholder)) {
+    watched.note(
+      `not measured again, because --launcher has no ${nodesPlaceholder} for their names: ${someOf(fleet.suspects)}.`,
+    );
+    return fleet;
+  }
   // Nodes may call themselves anything, and these names go into a launcher's shell command.
   const suspects = fleet.suspects.filter((host) => plainHost.test(host));
   const others = fleet.suspects.filter((host) => !plainHost.test(host));
   if (others.length > 0)
-    watched.note(`not measured again, because it is not a host name: ${listed(others)}.`);
+    watched.note(`not measured again, because it is not a host name: ${someOf(others)}.`);
   if (suspects.length === 0) return fleet;
   const leftNs = (untilMs - performance.now()) * 1e6;
   const told = fleet.nodes.find(({ host, wallNs }) => suspects.includes(host) && wallNs !== null);
   if (leftNs < (told?.wallNs ?? 0)) {
-    watched.note(`no time is left to measure ${listed(suspects)} again: give a longer --deadline.`);
+    watched.note(`no time is left to measure ${someOf(suspects)} again: give a longer --deadline.`);
     return fleet;
   }
   const freshFolder = join(folder, confirmationFolder);
-  const plan = await planFor(freshFolder, suspects);
-  await reportingAs(freshFolder, () => makeFolder(freshFolder));
-  watched.note(`measuring again on ${listed(suspects)}.`);
-  await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
+  watched.note(`measuring again on ${someOf(suspects)}, which may be slow.`);
+  try {
+    const plan = await planFor(freshFolder, suspects);
+    await reportingAs(freshFolder, () => makeFolder(freshFolder));
+    await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
+  } catch (error) {
+    if (!(error instanceof PinbenchError)) throw error;
+    watched.note(`not measured again: ${error.message}`);
+    return fleet;
+  }
   return (await judgeResults([folder], flags)).document;
 }
 
@@ -169,8 +183,14 @@ function others(rows: readonly LaunchedNode[]): string {
     .join("");
 }
 
-/** Most names in a line of progress; the rest is counted. */
+/** Most names in a line; the rest is counted. */
 const mostNamed = 4;
+
+/** The first names, and the number of the others. */
+function someOf(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return listed([...names.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);
+}
 
 function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: string) {
   const named = waitingFor.slice(0, mostNamed).join(" ");
@@ -232,15 +252,6 @@ async function planner(flags: FleetRunFlags, nodes: number | string | null): Pro
   const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];
   if (launcher !== null) {
     const all = typeof nodes === "string" ? await expandNodes(nodes) : null;
-    if (flags.confirm && !launcher.includes(nodesPlaceholder)) {
-      throw new PinbenchError(
-        "usage",
-        "--confirm starts some nodes again, and --launcher has no place for their names.",
-        {
-          hint: "Put {nodes} where it takes the names: --launcher 'pdsh -w {nodes}' --nodes n01,n02.",
-        },
-      );
-    }
     const count = typeof nodes === "number" ? nodes : null;
     return async (folder, hosts) =>
       planOfLauncher(launcher, commandFor(folder), { hosts: hosts ?? all, count });
