@@ -13,6 +13,7 @@ import type {
 } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
 import { withoutImpossible } from "./impossible-figures.js";
+import { faultsOf } from "./incomplete-nodes.js";
 import {
   type FleetRule,
   figureOf,
@@ -108,7 +109,12 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     nodes: nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
       const lacking = index === null ? [] : lackingOf(node, judged[index]!.group);
-      return { ...nodeOf(node, index, lacking), ...wrongAgain(fresh.get(node.host)) };
+      const faults = index === null ? [] : faultsOf(node, groups[index]!);
+      return {
+        ...nodeOf(node, index, lacking),
+        ...incomplete(node, faults),
+        ...wrongAgain(fresh.get(node.host)),
+      };
     }),
     groups: judged.map(({ group }) => group),
     shared: sharedTraits(nodes, outliers),
@@ -118,8 +124,16 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   };
 }
 
+/** A measured node with a fault of a GPU that other GPUs' figures do not show. */
+function incomplete({ state }: NodeFigures, faults: readonly string[]): StateOfNode {
+  if (state !== "measured" || faults.length === 0) return {};
+  return { state: "incomplete", action: actionOnNode("incomplete"), reason: faults.join("; ") };
+}
+
+type StateOfNode = Partial<Pick<FleetNode, "state" | "reason" | "action">>;
+
 /** A node whose fresh process copied wrong data is not healthy, whatever its first process did. */
-function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason" | "action">> {
+function wrongAgain(fresh: NodeFigures | undefined): StateOfNode {
   if (fresh?.state !== "wrong data") return {};
   return {
     state: fresh.state,
@@ -128,10 +142,10 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** Facts that the node lacks and most of its group have. */
-function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): string[] {
+/** Figures that the node lacks and most of its group have. */
+function lackingOf(node: NodeFigures, { nodes, cells }: FleetGroup): string[] {
   const most = Math.max(...cells.map(({ figures }) => figures));
-  return wording.lacking(node, facts, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
+  return wording.lacking(node, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
 }
 
 function nodeOf(node: NodeFigures, group: number | null, lacking: readonly string[]): FleetNode {
@@ -324,6 +338,6 @@ export function actionOnOutlier({
 /** The action for a node in this state. */
 export function actionOnNode(state: FleetNode["state"]): FleetAction {
   if (state === "wrong data") return "isolate";
-  if (state === "failed" || state === "late" || state === "missing") return "reset";
-  return state === "unreadable" ? "monitor" : "none";
+  if (state === "measured") return "none";
+  return state === "unreadable" ? "monitor" : "reset";
 }

@@ -317,7 +317,8 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
       ? []
       : [`its processes differ by ${percent(most.loss)} in ${cellText(kindOf(most.key))}: measure it again`]),
   ];
-  return { ...newest, ...state, devices, earlier, notes };
+  const failures = last.flatMap((one) => one.failures ?? []);
+  return { ...newest, ...state, devices, earlier, failures, notes };
 }
 
 /** Rates of pinned copies of one GPU that differ by more than this share are reported. */
@@ -361,6 +362,15 @@ function joinParts(parts: readonly NodeFigures[]): NodeFigures {
       .sort((a, b) => b.startedAt!.localeCompare(a.startedAt!)),
     // Each process numbers its own GPUs from 0.
     devices: devices.map((device, ordinal) => ({ ...device, ordinal })),
+    failures: parts.flatMap((part) =>
+      (part.failures ?? []).map((failed) => ({
+        ...failed,
+        devices: failed.devices.map((own) =>
+          devices.findIndex((device) => part.devices.find(({ ordinal }) => ordinal === own) === device),
+        ),
+      })),
+    ),
+    choseDevices: parts.some((part) => part.choseDevices),
     notes: [...parts.flatMap(({ notes }) => notes), `${parts.length} results have different GPUs of it`],
   };
 }

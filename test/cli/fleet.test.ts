@@ -5,6 +5,7 @@ import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { callCli } from "../helpers/in-process.js";
 import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
+import { buildFailed } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const isPinnedTo = ({ direction, memory }: CellResult) => direction === "h2d" && memory === "pinned";
@@ -55,6 +56,18 @@ describe("pinbench fleet", () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
     expect(exitCode).toBe(4);
     expect(stdout).toMatch(/unreadable +1 +broken +results\/broken\.json is not JSON/);
+  });
+
+  it("ends with 4 if none is slow and a GPU failed in one cell", async () => {
+    const cwd = fleetFolder();
+    const path = join(cwd, "results", "n07.json");
+    const result = JSON.parse(readFileSync(path, "utf8"));
+    const { error } = buildFailed({}, "CUDA", "an illegal address");
+    Object.assign(result.cells[0], { outcome: "failed", error, stats: [] });
+    writeFileSync(path, JSON.stringify(result));
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/=> 1 node with missing or failing GPUs: n07 \(GPU 0 failed in h2d /);
   });
 
   it("ends with 1 if one of two nodes of an unknown kind is at half rate, and does not say that none is slow", async () => {

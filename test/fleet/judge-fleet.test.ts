@@ -144,7 +144,7 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
   it("say what a node lacks that its like have, and hold the rest of it against them", () => {
     const fleet = judged([...nodeResults(11), nodeResult("n11", { gpus: 1, speed: pinnedAt(0.5) })]);
     expect(fleet.groups).toHaveLength(1);
-    expect(fleet.nodes.at(-1)!.notes).toEqual(["it has 1 GPU, and similar nodes have 2"]);
+    expect(fleet.nodes.at(-1)!.reason).toBe("it has 1 GPU (none at 0000:20:00.0), and similar nodes have 2");
     expect(fleet.outliers.map(({ host, device }) => [host, device])).toEqual([["n11", 0]]);
   });
 

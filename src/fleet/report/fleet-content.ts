@@ -105,21 +105,35 @@ function noneSlow(document: FleetDocument, judged: number): string {
 }
 
 function lackingNotes(document: FleetDocument): Note[] {
-  const { "wrong data": wrong = [], unreadable = [], ...others } = Object.fromEntries(lackingNodes(document));
+  const {
+    "wrong data": wrong = [],
+    incomplete = [],
+    unreadable = [],
+    ...others
+  } = Object.fromEntries(lackingNodes(document));
   const states = Object.entries(others).map(
     ([state, nodes]) => `${nodes.length} ${state} (${nodesText(nodes)})`,
   );
   const count = Object.values(others).flat().length;
   const all = counted(document.nodes.length, "node");
   const next = isRunInDoubt(document) ? "look at the run first" : "reset, then measure again";
-  const which =
-    wrong.length > mostSaid
-      ? nodesText(wrong)
-      : listed(wrong.map(({ host, reason }) => `${host} (${withoutFullStop(reason ?? "")})`));
   return [
     ...(wrong.length === 0
       ? []
-      : [note(`${counted(wrong.length, "node")} copied wrong data: ${which}: isolate`, "mismatch")]),
+      : [
+          note(
+            `${counted(wrong.length, "node")} copied wrong data: ${withReasons(wrong)}: isolate`,
+            "mismatch",
+          ),
+        ]),
+    ...(incomplete.length === 0
+      ? []
+      : [
+          note(
+            `${counted(incomplete.length, "node")} with missing or failing GPUs: ${withReasons(incomplete)}: reset, then measure again`,
+            "failure",
+          ),
+        ]),
     ...(count === 0
       ? []
       : [
@@ -137,6 +151,13 @@ function lackingNotes(document: FleetDocument): Note[] {
           ),
         ]),
   ];
+}
+
+/** The nodes' names; of a few, also the reasons. */
+function withReasons(nodes: readonly FleetNode[]): string {
+  return nodes.length > mostSaid
+    ? nodesText(nodes)
+    : listed(nodes.map(({ host, reason }) => `${host} (${withoutFullStop(reason ?? "")})`));
 }
 
 /** Sentences on traits that slow nodes share, and on groups that are slow at a place, in part or as a whole. */
@@ -204,7 +225,7 @@ function period(first: string, last: string): string {
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** A table of slow GPUs and nodes, one of nodes without a valid result, and one for each group. */
+/** A table of slow GPUs and nodes, one of nodes without a valid and complete result, and one for each group. */
 export function fleetGrids(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
   return [
     ...outlierGrid(document, nameOf),
@@ -273,7 +294,7 @@ function outlierRow(
 /** The result of fresh processes. */
 const againText = { true: "slow again", false: "not slow", null: "not measured" } as const;
 
-/** A row for each reason why nodes have no valid result. */
+/** A row for each reason why nodes have no valid or no complete result. */
 function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
   const rows = [...lackingNodes(document)].flatMap(([state, nodes]) =>
     [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
@@ -294,7 +315,7 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     sentences,
     wordColumn("do"),
   ];
-  return [{ caption: "Nodes without a valid result", columns, rows, keepsRepeats: true }];
+  return [{ caption: "Nodes without a valid and complete result", columns, rows, keepsRepeats: true }];
 }
 
 /** Longest node list printed inside a sentence. */

@@ -79,24 +79,26 @@ export function slowPart(outliers: readonly FleetOutlier[]): string {
 
 /** Bad states of a node besides being slow: it has no complete result, or its copies were wrong. */
 const badStates: ReadonlySet<FleetNode["state"]> = new Set([
-  "failed",
   "wrong data",
+  "incomplete",
+  "failed",
   "late",
   "missing",
   "unreadable",
 ]);
 
-/** Whether a node has no valid result, through a fault of its own or of its result. */
+/** Whether a node has no valid or no complete result, through a fault of its own or of its result. */
 export function isLacking({ state }: FleetNode): boolean {
   return badStates.has(state);
 }
 
 /** Whether so many nodes left no valid result that the run itself may have failed. */
 export function isRunInDoubt({ nodes }: Pick<FleetDocument, "nodes">): boolean {
-  return 2 * nodes.filter(({ action }) => action === "reset").length > nodes.length;
+  const absent = nodes.filter(({ action, state }) => action === "reset" && state !== "incomplete");
+  return 2 * absent.length > nodes.length;
 }
 
-/** Nodes without a valid result by state, in the order of the states, and then of the nodes. */
+/** Nodes in bad states by state, in the order of the states, and then of the nodes. */
 export function lackingNodes({ nodes }: FleetDocument): Map<FleetNode["state"], FleetNode[]> {
   const groups = groupBy(nodes.filter(isLacking), ({ state }) => state) as Map<
     FleetNode["state"],
