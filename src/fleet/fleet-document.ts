@@ -212,6 +212,8 @@ export const fleetSchema = z.object({
       }),
     )
     .default([]),
+  /** A sentence each on results that may mislead: GPUs with two hosts, wrong clocks, old results, another driver. */
+  doubts: z.array(z.string()).default([]),
   /** The slowest first; `cleared` has those that fresh processes found to be as fast as their group. */
   outliers: z.array(outlierSchema),
   /** GPUs and nodes that looked slow, but not in the fresh processes' measurements. */

@@ -1,13 +1,23 @@
 import { counted, listed, timeText } from "../draw/words.js";
+import type { FleetAction } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import { type FailedCell, type NodeFigures, type NodeGroup, usualFact } from "./node-figures.js";
 
 /**
- * What a measured node lacks through a fault, as clauses: GPUs that it had or that most similar nodes have, and cells in
- * which a GPU failed. Empty if nothing is missing.
+ * What a measured node lacks through a fault, in one sentence, and the action: GPUs that it had or that most similar
+ * nodes have, cells in which a GPU failed, and figures that cannot be true. Null if nothing is missing. `group` is null
+ * for a node without figures.
  */
-export function faultsOf(node: NodeFigures, group: Pick<NodeGroup, "nodes">): string[] {
-  return [lostGpus(node, group), failedCells(node, group)].filter((clause) => clause !== null);
+export function incompleteness(
+  node: NodeFigures,
+  group: Pick<NodeGroup, "nodes"> | null,
+): { reason: string; action: FleetAction } | null {
+  if (node.state !== "measured") return null;
+  const ofGpus = group === null ? [] : [lostGpus(node, group), failedCells(node, group)];
+  const clauses = [...ofGpus, node.impossible ?? null].filter((clause) => clause !== null);
+  if (clauses.length === 0) return null;
+  const isOfGpus = ofGpus.some((clause) => clause !== null);
+  return { reason: clauses.join("; "), action: isOfGpus ? "reset" : "monitor" };
 }
 
 function lostGpus(node: NodeFigures, { nodes }: Pick<NodeGroup, "nodes">): string | null {

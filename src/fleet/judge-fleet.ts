@@ -2,6 +2,7 @@ import { median } from "../stats/order-statistics.js";
 import { type CellLevels, fewNodes } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
+import { doubtsOn } from "./doubtful-results.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type {
   FleetAction,
@@ -12,8 +13,8 @@ import type {
   FleetOutlier,
 } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
-import { withoutImpossible } from "./impossible-figures.js";
-import { faultsOf } from "./incomplete-nodes.js";
+import { misreadLink, withoutImpossible } from "./impossible-figures.js";
+import { incompleteness } from "./incomplete-nodes.js";
 import {
   type FleetRule,
   figureOf,
@@ -34,6 +35,7 @@ import { evidenceOf, isTrainedDown } from "./outlier-evidence.js";
 import {
   type GroupReference,
   groupReference,
+  outdatedReference,
   type ReferenceOf,
   referenceOfCell,
   slowAsAWhole,
@@ -51,6 +53,8 @@ export interface FleetRequest {
   /** Figures of fresh processes on suspects; empty without any. */
   fresh: readonly NodeFigures[];
   rule: FleetRule;
+  /** Further sentences on results that may mislead. */
+  doubts?: readonly string[];
   /** The rates of healthy machines; null if none are known. */
   referenceOf: ReferenceOf | null;
 }
@@ -109,31 +113,32 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     nodes: nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
       const lacking = index === null ? [] : lackingOf(node, judged[index]!.group);
-      const faults = index === null ? [] : faultsOf(node, groups[index]!);
+      const fault = incompleteness(node, index === null ? null : groups[index]!);
       return {
         ...nodeOf(node, index, lacking),
-        ...incomplete(node, faults),
+        ...(fault !== null && { state: "incomplete", ...fault }),
         ...wrongAgain(fresh.get(node.host)),
       };
     }),
     groups: judged.map(({ group }) => group),
     shared: sharedTraits(nodes, outliers),
+    doubts: [
+      ...(request.doubts ?? []),
+      ...doubtsOn(nodes, createdAt),
+      ...groups.flatMap((group, index) => {
+        const misread = misreadLink(group);
+        if (misread.length > 0) return misread;
+        return outdatedReference(group, judgements[index]!.levels, references[index]!);
+      }),
+    ],
     outliers,
     cleared,
     suspects: [...new Set([...toMeasure, ...judged.flatMap(({ suspects }) => suspects)])],
   };
 }
 
-/** A measured node with a fault of a GPU that other GPUs' figures do not show. */
-function incomplete({ state }: NodeFigures, faults: readonly string[]): StateOfNode {
-  if (state !== "measured" || faults.length === 0) return {};
-  return { state: "incomplete", action: actionOnNode("incomplete"), reason: faults.join("; ") };
-}
-
-type StateOfNode = Partial<Pick<FleetNode, "state" | "reason" | "action">>;
-
 /** A node whose fresh process copied wrong data is not healthy, whatever its first process did. */
-function wrongAgain(fresh: NodeFigures | undefined): StateOfNode {
+function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason" | "action">> {
   if (fresh?.state !== "wrong data") return {};
   return {
     state: fresh.state,

@@ -26,6 +26,8 @@ export interface NodeFigures {
   devices: readonly DeviceFigures[];
   /** Older results of the node, which do not count; the newest first. */
   earlier?: readonly NodeFigures[];
+  /** A clause on figures of it that cannot be true and do not count. */
+  impossible?: string;
   /** Cells that failed, but not on all GPUs or not all of a GPU's. */
   failures?: readonly FailedCell[];
   /** Whether the user named the GPUs to measure: others are not missing then. */
@@ -127,6 +129,7 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
     failures.set(withoutDevice, failed);
   }
   const state = stateOf(document, figures);
+  const uuids = devices.map(({ uuid }) => uuid);
   return {
     host: host ?? labels.node ?? document.host?.hostname ?? "unknown",
     ...state,
@@ -142,7 +145,8 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
     devices: devices.map((device, index) => ({
       ordinal: device.ordinal,
       name: device.name,
-      uuid: device.uuid,
+      // A UUID that several GPUs have identifies none of them.
+      uuid: uuids.indexOf(device.uuid) === uuids.lastIndexOf(device.uuid) ? device.uuid : null,
       pciBusId: device.pciBusId,
       link: linkOf(device.link?.generation, device.link?.width),
       linkCapability: linkOf(device.link?.maxGeneration, device.link?.maxWidth),

@@ -23,6 +23,8 @@ export interface FleetFigures {
   fresh: readonly NodeFigures[];
   /** Number of results that were read. */
   results: number;
+  /** Results from before `since`. */
+  leftOut: readonly NodeFigures[];
 }
 
 /** Kinds of pinbench's documents that may be in the folder, but are no results. */
@@ -69,6 +71,7 @@ export async function readFleet(
   });
   const nodesOf = (fresh: boolean) =>
     read.flatMap(({ isFresh, node }) => (isFresh === fresh && isSince(node, since) ? (node ?? []) : []));
+  const leftOut = read.flatMap(({ node }) => (isSince(node, since) ? [] : (node ?? [])));
   const first = nodesOf(false);
   const fresh = nodesOf(true);
   const results = first.length + fresh.length;
@@ -83,7 +86,7 @@ export async function readFleet(
   }
   const later = new Set(absent.map(({ host }) => host));
   const counting = first.filter(({ host }) => !later.has(host));
-  return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results };
+  return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results, leftOut };
 }
 
 /** Whether it began then or later. An unreadable file has no time, and counts. */

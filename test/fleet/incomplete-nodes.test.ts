@@ -36,7 +36,7 @@ describe("a node that lost a GPU", () => {
     });
     const lines = drawn(fleetKind, fleet, "table", fileScreen({ columns: 80 })).split("\n");
     expect(lines.slice(0, 20).join(" ").replaceAll(/\s+/g, " ")).toContain(
-      "1 node with missing or failing GPUs: n11 (it has 3 GPUs (none at 0000:20:00.0), and similar nodes have 4): reset, then measure again",
+      "1 node measured in part: n11 (it has 3 GPUs (none at 0000:20:00.0), and similar nodes have 4): reset, then measure again",
     );
     expect(nodeListReport(fleet, null)).toBe("n11\n");
     expect(drainReport(fleet, null)).toBe(

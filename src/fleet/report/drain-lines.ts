@@ -146,7 +146,8 @@ function badNodes(document: FleetDocument): BadNode[] {
     .filter((node) => isLacking(node) && node.state !== "unreadable" && !known.has(node.host))
     .map((node) => ({
       host: node.host,
-      reason: stateText[node.state] ?? node.state,
+      reason:
+        node.action === "monitor" ? "its figures cannot be true" : (stateText[node.state] ?? node.state),
       cause: node.state === "wrong data" || node.state === "incomplete" ? node.state : ("lacking" as const),
     }));
   return [...slow, ...others];

@@ -50,11 +50,20 @@ const mostNamed = 3;
 const mostSaid = 2;
 
 /**
- * The slow nodes, the nodes without a valid result, and what many have in common, in that order: the first screen. The
- * rest of the last is among the notes.
+ * The slow nodes, the nodes without a valid and complete result, results in doubt, and what many have in common, in that
+ * order: the first screen. The rest of the last two is among the notes.
  */
 export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
-  return [slowNote(document, nameOf), ...lackingNotes(document), ...commonNotes(document).slice(0, mostSaid)];
+  return [
+    slowNote(document, nameOf),
+    ...lackingNotes(document),
+    ...doubtNotes(document).slice(0, mostSaid),
+    ...commonNotes(document).slice(0, mostSaid),
+  ];
+}
+
+function doubtNotes({ doubts }: FleetDocument): Note[] {
+  return doubts.map((text) => note(withoutFullStop(text), "warning"));
 }
 
 function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
@@ -101,6 +110,8 @@ function noneSlow(document: FleetDocument, judged: number): string {
       found.every(({ belowReference }) => belowReference === null),
   );
   const gpus = counted(countGpus(document), "GPU");
+  if (judged === 1)
+    return `the only node (${gpus}) ${isDoubtful ? "has no GPU slower than the others" : "is not slow"}`;
   return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than similar ones" : "slow"}`;
 }
 
@@ -126,14 +137,12 @@ function lackingNotes(document: FleetDocument): Note[] {
             "mismatch",
           ),
         ]),
-    ...(incomplete.length === 0
-      ? []
-      : [
-          note(
-            `${counted(incomplete.length, "node")} with missing or failing GPUs: ${withReasons(incomplete)}: reset, then measure again`,
-            "failure",
-          ),
-        ]),
+    ...[...groupBy(incomplete, ({ action }) => action)].map(([action, nodes]) =>
+      note(
+        `${counted(nodes.length, "node")} measured in part: ${withReasons(nodes)}: ${action === "reset" ? "reset, then " : ""}measure again`,
+        "failure",
+      ),
+    ),
     ...(count === 0
       ? []
       : [
@@ -385,6 +394,7 @@ export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[])
 export function fleetNotes(document: FleetDocument): Note[] {
   const { outliers, cleared, groups, nodes } = document;
   return [
+    ...doubtNotes(document).slice(mostSaid),
     ...commonNotes(document).slice(mostSaid),
     ...reasonNotes(outliers, ({ evidence }) => evidence, hostsOf, "evidence", "plain"),
     ...groups.flatMap(({ tooFew, notes }, index) => [
