@@ -50,7 +50,7 @@ export interface FleetRequest {
   createdAt: string;
   /** One for each host. */
   nodes: readonly NodeFigures[];
-  /** Figures of fresh processes on suspects; empty without any. */
+  /** Figures of fresh processes on nodes that looked slow; empty without any. */
   fresh: readonly NodeFigures[];
   rule: FleetRule;
   /** Further sentences on results that may mislead. */

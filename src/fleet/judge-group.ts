@@ -60,7 +60,11 @@ export interface GroupJudgement {
   levelOf: (levels: CellLevels) => number;
   /** The largest drop first, as in the two lists below. */
   outliers: readonly SlowOne[];
-  /** Not shown to be slow, but lower than one figure in the whole group is by chance. */
+  /**
+   * Not shown to be slow, but further below the reference of their kind than one figure in the whole group is by chance.
+   * A second measurement can show that. It cannot of those below GPUs like them: healthy machines differ from each other
+   * the second time too, and 1 to 4 % of healthy fleets of 3 to 8 nodes would be accused.
+   */
   suspects: readonly SlowOne[];
 }
 
@@ -179,7 +183,7 @@ function judgeLevels(
   const named = new Set(outliers.map(({ node }) => node));
   const suspects = slowOnes(
     nodes,
-    low.filter((test) => !named.has(test.node)),
+    low.filter(({ levels, node }) => levels.against === "reference" && !named.has(node)),
     least,
   );
   const levelOf = (one: CellLevels) => {

@@ -19,7 +19,7 @@ import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures 
 export interface FleetFigures {
   /** One for each host, sorted by name. */
   nodes: readonly NodeFigures[];
-  /** Figures of fresh processes on suspects, one for each host. */
+  /** Figures of fresh processes on nodes that looked slow, one for each host. */
   fresh: readonly NodeFigures[];
   /** Number of results that were read. */
   results: number;

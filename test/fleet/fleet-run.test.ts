@@ -53,7 +53,7 @@ describe("a launcher of the user's own", () => {
     expect(listOf(output).launcher.slice(0, 1)).toEqual([launcher]);
   });
 
-  test("starts only the suspects again to confirm them", { timeout: 180_000 }, async () => {
+  test("starts only the slow nodes again to confirm them", { timeout: 180_000 }, async () => {
     const folder = temporaryFolder();
     // One after the other, because the nodes share the CPUs.
     const inTurn = oneForEach.replace("& done", "; done");
@@ -67,7 +67,7 @@ describe("a launcher of the user's own", () => {
     expect(statesOf(join(output, "confirm"))).toEqual({ d2: "measured" });
   });
 
-  test("that takes no names leaves the suspects as they were measured", { timeout: 180_000 }, async () => {
+  test("that takes no names leaves slow nodes as they were measured", { timeout: 180_000 }, async () => {
     const folder = temporaryFolder();
     const inTurn = 'for node in d1 d2 d3 d4; do PINBENCH_NODE_NAME=$node "$@"; done';
     const { output, args } = fleetRun({

@@ -101,7 +101,7 @@ interface ConfirmationOrder {
 }
 
 /**
- * The fleet judged again, after fresh processes have measured its suspects; unchanged without any, or if they cannot be
+ * The fleet judged again, after fresh processes have measured its slow nodes; unchanged without any, or if they cannot be
  * measured again. A failure of that must not cost the first report.
  */
 async function confirmed(
@@ -118,21 +118,21 @@ async function confirmed(
     return fleet;
   }
   // Nodes may call themselves anything, and these names go into a launcher's shell command.
-  const suspects = fleet.suspects.filter((host) => plainHost.test(host));
+  const named = fleet.suspects.filter((host) => plainHost.test(host));
   const others = fleet.suspects.filter((host) => !plainHost.test(host));
   if (others.length > 0)
     watched.note(`not measured again, because it is not a host name: ${someOf(others)}.`);
-  if (suspects.length === 0) return fleet;
+  if (named.length === 0) return fleet;
   const leftNs = (untilMs - performance.now()) * 1e6;
-  const told = fleet.nodes.find(({ host, wallNs }) => suspects.includes(host) && wallNs !== null);
+  const told = fleet.nodes.find(({ host, wallNs }) => named.includes(host) && wallNs !== null);
   if (leftNs < (told?.wallNs ?? 0)) {
-    watched.note(`no time is left to measure ${someOf(suspects)} again: give a longer --deadline.`);
+    watched.note(`no time is left to measure ${someOf(named)} again: give a longer --deadline.`);
     return fleet;
   }
   const freshFolder = join(folder, confirmationFolder);
-  watched.note(`measuring again on ${someOf(suspects)}, which may be slow.`);
+  watched.note(`measuring again on ${someOf(named)}, which may be slow.`);
   try {
-    const plan = await planFor(freshFolder, suspects);
+    const plan = await planFor(freshFolder, named);
     await reportingAs(freshFolder, () => makeFolder(freshFolder));
     await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
   } catch (error) {

@@ -403,7 +403,11 @@ export function fleetNotes(document: FleetDocument): Note[] {
     ]),
     ...(cleared.length === 0
       ? []
-      : [note(`${counted(cleared.length, "suspect")} measured again and not slow then: not counted`)]),
+      : [
+          note(
+            `${counted(cleared.length, "GPU or node", "GPUs or nodes")} not slow when measured again: not counted`,
+          ),
+        ]),
     ...reasonNotes(nodes, ({ notes }) => notes, nodesText, "note", "plain"),
     note(
       "spread: the standard deviation between healthy GPUs of the group, which the verdicts used",
