@@ -151,7 +151,9 @@ export function expectationOf(
     source: isOfClock
       ? `the emulated link, ${link}`
       : listed !== undefined
-        ? `${own === undefined ? "recordings" : "this site's own recordings"} of an ${listed.gpu} (${sources[0]})`
+        ? own === undefined
+          ? `recordings of the ${listed.gpu}`
+          : `this site's own recordings of the ${listed.gpu} (${sources[0]})`
         : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs reach this share of their links (${sources[0]})`,
   };
 }

@@ -1,4 +1,5 @@
-import { counted, listed, timeText } from "../draw/words.js";
+import { counted, timeText } from "../draw/words.js";
+import { someOf } from "./fleet-wording.js";
 import type { NodeFigures } from "./node-figures.js";
 
 /** Sentences on results that may mislead although each is valid: whose they are, and when they were measured. */
@@ -75,12 +76,4 @@ export function leftOutText(
   return [
     `${counted(hosts.length, "node")} ${verb} not judged, because all results are from before ${timeText(since)}: ${someOf(hosts)}.`,
   ];
-}
-
-/** Most names in a sentence. */
-const mostNamed = 3;
-
-function someOf(hosts: readonly string[]): string {
-  const more = hosts.length - mostNamed;
-  return listed([...hosts.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);
 }

@@ -1,4 +1,4 @@
-import { counted } from "../draw/words.js";
+import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import type { CellLevels } from "./cell-levels.js";
@@ -20,6 +20,15 @@ const enoughNodes = 5;
 export const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
 const digits = (figure: number) => String(+figure.toPrecision(3));
 const unitText = { "GB/s": "GB/s", us: "µs" } as const;
+
+/** Most names in a sentence. */
+const mostNamed = 3;
+
+/** The first names, and the number of the others. */
+export function someOf(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return listed([...names.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);
+}
 
 /** A cell in words, short enough for a sentence: "h2d pinned 64 MiB", with its variant. */
 export function cellText({ cell, moved }: Pick<FigureKind, "cell"> & { moved: string }): string {
@@ -92,9 +101,10 @@ export function slowPart(
       : slow.every((node) => named.has(node))
         ? "The slow ones are below the rates of healthy machines"
         : "Their figures do not show which part is healthy";
+  const hosts = slow.map((node) => nodes[node]!.host).sort();
   return {
-    hosts: slow.map((node) => nodes[node]!.host).sort(),
-    reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
+    hosts,
+    reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} (${someOf(hosts)}) and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
     action: "monitor",
   };
 }
@@ -211,10 +221,22 @@ export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace,
   return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with GPUs in the same place.`;
 }
 
-/** The figures that a node lacks compared with its group. */
-export function lacking({ devices }: NodeFigures, usualKinds: readonly FigureKind[]): string[] {
+/** What a node lacks compared with its group: figures, and GPUs that only some of the others have. */
+export function lacking(
+  { devices, facts, choseDevices }: NodeFigures,
+  usualKinds: readonly FigureKind[],
+  mostGpus: number,
+): string[] {
+  const gpus = Number(facts.gpuCount ?? devices.length);
+  const fewer =
+    gpus >= mostGpus || choseDevices
+      ? []
+      : [`it has ${counted(gpus, "GPU")}, and some similar nodes have ${mostGpus}`];
   const without = usualKinds.filter((kind) => !devices.some(({ figures }) => figures.has(keyOf(kind))));
   return without.length === 0
-    ? []
-    : [`it has no figures of ${without.length} of its group's ${counted(usualKinds.length, "cell")}`];
+    ? fewer
+    : [
+        ...fewer,
+        `it has no figures of ${without.length} of its group's ${counted(usualKinds.length, "cell")}`,
+      ];
 }

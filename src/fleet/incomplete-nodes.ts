@@ -30,12 +30,12 @@ function lostGpus(node: NodeFigures, { nodes }: Pick<NodeGroup, "nodes">): strin
   if (before === undefined && most <= now) return null;
   const others = before === undefined ? nodes.filter((one) => countOfGpus(one) === most) : [before];
   const gone = missingPlaces(node, others);
-  const where = gone.length === 0 ? "" : ` (none at ${listed(gone)})`;
+  const where = gone.length === 0 ? "" : `; none is at ${listed(gone)}`;
   const had =
     before === undefined
       ? `similar nodes have ${most}`
       : `had ${countOfGpus(before)} at ${timeText(before.startedAt ?? "")}`;
-  return `it has ${counted(now, "GPU")}${where}, and ${had}`;
+  return `it has ${counted(now, "GPU")}, and ${had}${where}`;
 }
 
 const countOfGpus = ({ facts, devices }: NodeFigures) => Number(facts.gpuCount ?? devices.length);

@@ -102,6 +102,9 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   const slowestFirst = (a: FleetOutlier, b: FleetOutlier) => a.cells[0]!.change - b.cells[0]!.change;
   const outliers = judged.flatMap((one) => one.outliers).sort(slowestFirst);
   const cleared = judged.flatMap((one) => one.cleared).sort(slowestFirst);
+  const mostGpusOf = groups.map(({ nodes }) =>
+    nodes.reduce((most, { facts }) => Math.max(most, Number(facts.gpuCount ?? 0)), 0),
+  );
   const toMeasure = [...outliers, ...cleared].map(({ host }) => host);
   return {
     schemaVersion: 1,
@@ -112,8 +115,9 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     rule: { significance: rule.significance, threshold: rule.threshold },
     nodes: nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
-      const lacking = index === null ? [] : lackingOf(node, judged[index]!.group);
       const fault = incompleteness(node, index === null ? null : groups[index]!);
+      const mostGpus = fault !== null || index === null ? 0 : mostGpusOf[index]!;
+      const lacking = index === null ? [] : lackingOf(node, judged[index]!.group, mostGpus);
       return {
         ...nodeOf(node, index, lacking),
         ...(fault !== null && { state: "incomplete", ...fault }),
@@ -147,10 +151,11 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** Figures that the node lacks and most of its group have. */
-function lackingOf(node: NodeFigures, { nodes, cells }: FleetGroup): string[] {
+/** Figures that the node lacks and most of its group have; and GPUs, of which a node of the group has `mostGpus`. */
+function lackingOf(node: NodeFigures, { nodes, cells }: FleetGroup, mostGpus: number): string[] {
   const most = Math.max(...cells.map(({ figures }) => figures));
-  return wording.lacking(node, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
+  const usual = nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most);
+  return wording.lacking(node, usual, mostGpus);
 }
 
 function nodeOf(node: NodeFigures, group: number | null, lacking: readonly string[]): FleetNode {

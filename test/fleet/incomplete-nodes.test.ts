@@ -32,11 +32,11 @@ describe("a node that lost a GPU", () => {
       host: "n11",
       state: "incomplete",
       action: "reset",
-      reason: "it has 3 GPUs (none at 0000:20:00.0), and similar nodes have 4",
+      reason: "it has 3 GPUs, and similar nodes have 4; none is at 0000:20:00.0",
     });
     const lines = drawn(fleetKind, fleet, "table", fileScreen({ columns: 80 })).split("\n");
     expect(lines.slice(0, 20).join(" ").replaceAll(/\s+/g, " ")).toContain(
-      "1 node measured in part: n11 (it has 3 GPUs (none at 0000:20:00.0), and similar nodes have 4): reset, then measure again",
+      "1 node measured in part: n11 (it has 3 GPUs, and similar nodes have 4; none is at 0000:20:00.0): reset, then measure again",
     );
     expect(nodeListReport(fleet, null)).toBe("n11\n");
     expect(drainReport(fleet, null)).toBe(
@@ -47,12 +47,15 @@ describe("a node that lost a GPU", () => {
   it("is found beside an older result with the GPU, even without a similar node", () => {
     const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
     expect(badOf(joinResults([without(3), older]))).toEqual([
-      "n11 incomplete: it has 3 GPUs (none at 0000:40:00.0), and had 4 at 2026-11-18 09:00 UTC",
+      "n11 incomplete: it has 3 GPUs, and had 4 at 2026-11-18 09:00 UTC; none is at 0000:40:00.0",
     ]);
   });
 
   it("is not one of two that differ, nor one whose GPUs were chosen", () => {
     expect(badOf([...healthy(1), without(1)])).toEqual([]);
+    expect(fleetOf([...healthy(1), without(1)]).nodes[1]!.notes).toEqual([
+      "it has 3 GPUs, and some similar nodes have 4",
+    ]);
     expect(badOf([...healthy(11), { ...without(1), choseDevices: true }])).toEqual([]);
     const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
     expect(badOf(joinResults([{ ...without(3), choseDevices: true }, older]))).toEqual([]);

@@ -143,7 +143,9 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
   it("say what a node lacks that its like have, and hold the rest of it against them", () => {
     const fleet = judged([...nodeResults(11), nodeResult("n11", { gpus: 1, speed: pinnedAt(0.5) })]);
     expect(fleet.groups).toHaveLength(1);
-    expect(fleet.nodes.at(-1)!.reason).toBe("it has 1 GPU (none at 0000:20:00.0), and similar nodes have 2");
+    expect(fleet.nodes.at(-1)!.reason).toBe(
+      "it has 1 GPU, and similar nodes have 2; none is at 0000:20:00.0",
+    );
     expect(fleet.outliers.map(({ host, device }) => [host, device])).toEqual([["n11", 0]]);
   });
 
@@ -223,7 +225,7 @@ describe("two parts of a group", () => {
     const { slowPart } = fleet.groups[0]!;
     expect(slowPart!.hosts).toEqual(["n00", "n01", "n02", "n03", "n04", "n05"]);
     expect(slowPart!.reason).toMatch(
-      /^The nodes fall into two parts: 6 with 27\.\d GB\/s and 6 with (54\.9|55)(\.\d)? GB\/s in h2d pinned 64 MiB\. Their figures do not show which part is healthy; the slow ones alone have kernel 5\.4\.0\.$/,
+      /^The nodes fall into two parts: 6 with 27\.\d GB\/s \(n00, n01, n02 and 3 more\) and 6 with (54\.9|55)(\.\d)? GB\/s in h2d pinned 64 MiB\. Their figures do not show which part is healthy; the slow ones alone have kernel 5\.4\.0\.$/,
     );
   });
 

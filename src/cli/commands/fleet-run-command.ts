@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readSiteReference } from "../../doctor/expectation.js";
-import { counted, listed } from "../../draw/words.js";
+import { counted } from "../../draw/words.js";
 import { type ExitCode, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
 import { confirmationFolder, type LaunchedNode, manifestName } from "../../fleet/fleet-manifest.js";
+import { someOf } from "../../fleet/fleet-wording.js";
 import { judgeResults } from "../../fleet/judge-results.js";
 import { FleetLaunch, type FleetProgress } from "../../fleet/launch/fleet-launch.js";
 import { type LaunchOrder, launchFolderName } from "../../fleet/launch/launch-folder.js";
@@ -183,14 +184,8 @@ function others(rows: readonly LaunchedNode[]): string {
     .join("");
 }
 
-/** Most names in a line; the rest is counted. */
+/** Most names in a line of progress; the rest is counted. */
 const mostNamed = 4;
-
-/** The first names, and the number of the others. */
-function someOf(names: readonly string[]): string {
-  const more = names.length - mostNamed;
-  return listed([...names.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);
-}
 
 function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: string) {
   const named = waitingFor.slice(0, mostNamed).join(" ");

@@ -101,11 +101,13 @@ function noneSlow(document: FleetDocument, judged: number): string {
   if (groups.every(findsNone)) {
     return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
   }
+  if (groups.some((group) => group.slowPart !== null)) {
+    return `it is not clear which of ${counted(judged, "node")} (${counted(countGpus(document), "GPU")}) are slow`;
+  }
   // "None is slow" would be wrong if a group is slow as a whole or in part, or nobody knows what its kind reaches.
   const isDoubtful = groups.some(
-    ({ slowAsAWhole, slowPart, slowPlaces, found }) =>
+    ({ slowAsAWhole, slowPlaces, found }) =>
       slowAsAWhole !== null ||
-      slowPart !== null ||
       slowPlaces.length > 0 ||
       found.every(({ belowReference }) => belowReference === null),
   );
