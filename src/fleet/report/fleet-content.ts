@@ -96,13 +96,13 @@ function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: N
 
 function noneSlow(document: FleetDocument, judged: number): string {
   const { groups } = document;
+  if (groups.some((group) => group.slowPart !== null)) {
+    return `it is not clear which of ${counted(judged, "node")} (${counted(countGpus(document), "GPU")}) are slow`;
+  }
   const findsNone = ({ tooFew, found }: FleetGroup) =>
     tooFew !== null && found.every((one) => waysToFind(one).length === 0);
   if (groups.every(findsNone)) {
     return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
-  }
-  if (groups.some((group) => group.slowPart !== null)) {
-    return `it is not clear which of ${counted(judged, "node")} (${counted(countGpus(document), "GPU")}) are slow`;
   }
   // "None is slow" would be wrong if a group is slow as a whole or in part, or nobody knows what its kind reaches.
   const isDoubtful = groups.some(
