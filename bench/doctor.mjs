@@ -2,7 +2,7 @@
 // emulated devices with one fault each, and the diagnosis of `pinbench doctor`: whether the cause is the first of
 // its findings, and how far its cost is from the real loss. Then made-up machines with several causes at once:
 // whether the costliest cause is the first finding, and whether all costs add up to at most the loss. Then how often
-// corrupted copies are found. Run it on a quiet machine: copies must keep up with the emulated links' clocks.
+// corrupted copies are found. With `--gpu 10`: so many examinations of this machine's GPUs. Run it on a quiet machine: copies must keep up with the emulated links' clocks.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { allowedCpus } from "../dist/host/cpus.js";
 import { corruptedCopies } from "./doctor/corruption.mjs";
 import { madeUpMachines } from "./doctor/made-up-machines.mjs";
+import { diagnosesOnGpu } from "./doctor/on-gpu.mjs";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
 
 const { values } = parseArgs({
@@ -21,8 +22,17 @@ const { values } = parseArgs({
     seed: { type: "string", default: "20261124" },
     corrupted: { type: "string", default: "20" },
     output: { type: "string" },
+    // This machine's GPUs instead: so many examinations of each kind, and some beside a copy loop.
+    gpu: { type: "string" },
+    backend: { type: "string", default: "cuda" },
+    library: { type: "string", default: "libcuda.so.1" },
   },
 });
+
+if (values.gpu !== undefined) {
+  console.log(`bench:doctor --gpu ${values.gpu}, ${new Date().toISOString().slice(0, 10)}`);
+  process.exit((await diagnosesOnGpu(Number(values.gpu), values)) ? 0 : 1);
+}
 
 /** Largest relative difference between a reported cost and the real loss. */
 const mostError = 0.2;
