@@ -21,7 +21,7 @@ function sharedGpus(nodes: readonly NodeFigures[]): string[] {
   const hosts = [...new Set(shared.flatMap((ofGpu) => [...ofGpu]))];
   const verb = shared.length === 1 ? "is" : "are";
   return [
-    `${counted(shared.length, "GPU")} ${verb} in the results of several nodes: ${someOf(hosts)}. Either a machine has two names, or a result is a copy, or GPUs were moved; remove the wrong or older results.`,
+    `${counted(shared.length, "GPU")} ${verb} in results of several nodes (${someOf(hosts)}): a machine has two names, a result is a copy, or GPUs were moved.`,
   ];
 }
 
@@ -35,7 +35,7 @@ function futureResults(nodes: readonly NodeFigures[], createdAt: string): string
   const whose = ahead.length === 1 ? "The clock of" : "The clocks of";
   const verb = ahead.length === 1 ? "is" : "are";
   return [
-    `${whose} ${someOf(ahead.map(({ host }) => host))} ${verb} wrong: a result is of ${timeText(first.startedAt!)}, in the future. Later ones may be ignored.`,
+    `${whose} ${someOf(ahead.map(({ host }) => host))} ${verb} wrong: a result is of ${timeText(first.startedAt!)}, in the future.`,
   ];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { scatterOfHealthy } from "../../src/fleet/figure-noise.js";
-import { fleetAnswer } from "../../src/fleet/report/fleet-content.js";
+import { fleetAnswer } from "../../src/fleet/report/fleet-answer.js";
 import { countGpus, fleetCellNames } from "../../src/fleet/report/fleet-text.js";
 import { judged } from "../helpers/node-results.js";
 import { fleetNode, fleetNodes, type GpuFigures, nodesOf, wobble } from "../helpers/plain-nodes.js";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { doubtsOn, leftOutText } from "../../src/fleet/doubtful-results.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
-import { fleetAnswer } from "../../src/fleet/report/fleet-content.js";
+import { fleetAnswer } from "../../src/fleet/report/fleet-answer.js";
 import { fleetCellNames } from "../../src/fleet/report/fleet-text.js";
 import { judged, nodeResult } from "../helpers/node-results.js";
 import { fleetNode, nodesOf } from "../helpers/plain-nodes.js";
@@ -15,7 +15,7 @@ const at = (host: string, startedAt: string) => fleetNode(host, [50, 50], { star
 it("GPUs in the results of two nodes are in doubt, unless they are emulated", () => {
   const copy = fleetNode("x1", [50, 50], {}, (gpu) => ({ uuid: `GPU-n02-${gpu}` }));
   expect(doubtsOn([...nodes, copy], now)).toEqual([
-    "2 GPUs are in the results of several nodes: n02 and x1. Either a machine has two names, or a result is a copy, or GPUs were moved; remove the wrong or older results.",
+    "2 GPUs are in results of several nodes (n02 and x1): a machine has two names, a result is a copy, or GPUs were moved.",
   ]);
   expect(doubtsOn([...nodes, { ...copy, notice: "emulated" }], now)).toEqual([]);
   expect(doubtsOn(nodes, now)).toEqual([]);
@@ -32,7 +32,7 @@ it("a UUID that several GPUs of a result have identifies none of them", () => {
 it("a result from the future shows a wrong clock, beyond what clocks differ by", () => {
   expect(doubtsOn([...nodes, at("n04", "2026-11-20T12:09:00.000Z")], now)).toEqual([]);
   expect(doubtsOn([...nodes, at("n04", "2036-11-20T12:11:00.000Z")], now)).toEqual([
-    "The clock of n04 is wrong: a result is of 2036-11-20 12:11 UTC, in the future. Later ones may be ignored.",
+    "The clock of n04 is wrong: a result is of 2036-11-20 12:11 UTC, in the future.",
   ]);
 });
 

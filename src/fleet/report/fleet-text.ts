@@ -3,12 +3,14 @@ import { groupBy } from "../../draw/report.js";
 import type { Screen } from "../../draw/screen.js";
 import { counted, timeText } from "../../draw/words.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
-import type {
-  FigureKind,
-  FleetDocument,
-  FleetGroupCell,
-  FleetNode,
-  FleetOutlier,
+import {
+  type FigureKind,
+  type FleetDocument,
+  type FleetGroup,
+  type FleetGroupCell,
+  type FleetNode,
+  type FleetOutlier,
+  factName,
 } from "../fleet-document.js";
 
 /** Names of cells, figures and GPUs in all texts of a fleet. */
@@ -138,4 +140,18 @@ export function figuresOf({ nodes, groups }: FleetDocument, group: number, cell:
     .filter((node) => node.group === group)
     .flatMap((node) => node.devices.map((device) => ({ node, device })))
     .map((gpu, index) => ({ ...gpu, value: values[index] ?? null }));
+}
+
+/** The facts that identify a group; others are listed if the groups differ in them. */
+const leadingFacts: readonly string[] = ["gpu", "linkCapability", "driver"];
+
+/** A group in a few words. */
+export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[]): string {
+  const differs = (fact: string) => groups.some((other) => other.facts[fact] !== facts[fact]);
+  const names = Object.keys(facts).filter((fact) => leadingFacts.includes(fact) || differs(fact));
+  return names
+    .map((fact) =>
+      fact === "gpu" ? (facts[fact] ?? "GPU not known") : `${factName(fact)} ${facts[fact] ?? "not known"}`,
+    )
+    .join(", ");
 }
