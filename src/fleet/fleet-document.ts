@@ -218,7 +218,7 @@ export const fleetSchema = z.object({
   outliers: z.array(outlierSchema),
   /** GPUs and nodes that looked slow, but not in the fresh processes' measurements. */
   cleared: z.array(outlierSchema),
-  /** Nodes that fresh processes should measure again: those of outliers, and those below their kind's reference. */
+  /** Nodes that fresh processes should measure again: those of outliers, and those that may be slow. */
   suspects: z.array(z.string()),
 });
 
