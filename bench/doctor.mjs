@@ -2,7 +2,7 @@
 // emulated devices with one fault each, and the diagnosis of `pinbench doctor`: whether the cause is the first of
 // its findings, and how far its cost is from the real loss. Then made-up machines with several causes at once:
 // whether the costliest cause is the first finding, and whether all costs add up to at most the loss. Then how often
-// corrupted copies are found. Run it on a quiet machine: copies must keep up with the emulated links' clocks.
+// corrupted copies are found. With `--gpu 10`: so many examinations of this machine's GPUs. Run it on a quiet machine: copies must keep up with the emulated links' clocks.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { allowedCpus } from "../dist/host/cpus.js";
 import { corruptedCopies } from "./doctor/corruption.mjs";
 import { madeUpMachines } from "./doctor/made-up-machines.mjs";
+import { diagnosesOnGpu } from "./doctor/on-gpu.mjs";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
 
 const { values } = parseArgs({
@@ -21,8 +22,17 @@ const { values } = parseArgs({
     seed: { type: "string", default: "20261124" },
     corrupted: { type: "string", default: "20" },
     output: { type: "string" },
+    // This machine's GPUs instead: so many examinations of each kind, and some beside a copy loop.
+    gpu: { type: "string" },
+    backend: { type: "string", default: "cuda" },
+    library: { type: "string", default: "libcuda.so.1" },
   },
 });
+
+if (values.gpu !== undefined) {
+  console.log(`bench:doctor --gpu ${values.gpu}, ${new Date().toISOString().slice(0, 10)}`);
+  process.exit((await diagnosesOnGpu(Number(values.gpu), values)) ? 0 : 1);
+}
 
 /** Largest relative difference between a reported cost and the real loss. */
 const mostError = 0.2;
@@ -170,7 +180,11 @@ const costsIn = (diagnosis, way) =>
     .filter(({ cost }) => cost.copies === "pinned" && [way, "both"].includes(cost.direction))
     .reduce((sum, { cost }) => sum + cost.gigabytesPerSecond, 0);
 
-/** Attempts at a machine, if other programs keep this one too busy for the machine's rate. */
+/**
+ * Attempts at a machine, if other programs keep this one too busy for the machine's rate. If none reaches it, its copies
+ * had one more cause, which may be the costliest: such a machine does not count. test/doctor/dominant-cause.test.ts has
+ * the same machines without a clock.
+ */
 const mostTries = 4;
 const isKept = ({ devices: [{ rates }] }, { linkGBps, faults: [{ slowdown }] }) =>
   rates.every(({ gigabytesPerSecond }) => Math.abs((gigabytesPerSecond * slowdown) / linkGBps - 1) < 0.1);
@@ -193,6 +207,7 @@ for (const machine of madeUpMachines(Number(values.machines), Number(values.seed
   const isWithin = ways.every(({ lost, told }) => told <= lost * (1 + 1e-9));
   combined.push({
     ...{ name: machine.name, dominant: machine.dominant, ways, isWithin, tries },
+    wasBusy: !isKept(diagnosis, machine),
     found: costs.map(({ cause, cost }) => ({ cause, toldGBps: cost.gigabytesPerSecond })),
     isRight: isWithin && costs[0]?.cause === machine.dominant,
   });
@@ -200,22 +215,27 @@ for (const machine of madeUpMachines(Number(values.machines), Number(values.seed
 printTable(
   "Several causes at once",
   ["machine", "costliest cause", "findings, GB/s", "costs of loss, GB/s, worse direction", ""],
-  combined.map(({ name, dominant, found, ways, isRight }) => {
+  combined.map(({ name, dominant, found, ways, isRight, wasBusy }) => {
     const [worse] = ways.toSorted((a, b) => b.told / b.lost - a.told / a.lost);
     return [
       ...[name, dominant],
       found.map(({ cause, toldGBps }) => `${cause} ${fixed(toldGBps)}`).join(", "),
       `${fixed(worse.told)} of ${fixed(worse.lost)}`,
-      isRight ? "ok" : "WRONG",
+      wasBusy ? "busy" : isRight ? "ok" : "WRONG",
     ];
   }),
 );
+const counted = combined.filter(({ wasBusy }) => !wasBusy);
 const again = combined.reduce((sum, { tries }) => sum + tries, 0);
 if (again > 0)
   console.log(`\n${again} were repeated: other programs kept this machine too busy for the link`);
+if (counted.length < combined.length)
+  console.log(
+    `\n${combined.length - counted.length} do not count: after ${mostTries} tries copies were still slower than the link`,
+  );
 const within = combined.filter(({ isWithin }) => isWithin).length;
 console.log(
-  `\n${rightOf(combined)}: the first finding is the costliest cause: ${verdict(isAllRight(combined))}`,
+  `\n${rightOf(counted)}: the first finding is the costliest cause: ${verdict(isAllRight(counted))}`,
 );
 console.log(
   `${within} of ${combined.length}: costs add up to at most the loss: ${verdict(within === combined.length)}`,
@@ -235,4 +255,5 @@ printTable(
 );
 const all = [...results, ...combined, ...corrupted];
 if (values.output) writeFileSync(values.output, `${JSON.stringify(all, null, 1)}\n`);
-process.exitCode = isAllRight(all) ? 0 : 1;
+const isSound = within === combined.length && 2 * counted.length >= combined.length;
+process.exitCode = isSound && isAllRight([...results, ...counted, ...corrupted]) ? 0 : 1;

@@ -155,16 +155,21 @@ async function printClaims() {
   const rates = await ofEach("--claim", indices);
   const rows = indices.map((index, i) => {
     const scenario = claimScenarios[index];
-    const { accused, claimed, found, falsehoods, example } = rates[i];
-    const isReached = accused <= 0.01 * fleets && found >= 0.99 * claimed && falsehoods === 0;
+    const { accused, accusedAgain, claimed, found, foundAgain, falsehoods, example } = rates[i];
+    // One of less than a hundred fleets shows no rate above 1 %.
+    const most = Math.max(1, 0.01 * fleets);
+    const isReached =
+      Math.max(accused, accusedAgain) <= most &&
+      Math.min(found, foundAgain) >= 0.99 * claimed &&
+      falsehoods === 0;
     return [
-      ...[name(scenario), size(scenario), String(fleets), String(accused)],
-      claimed === 0 ? "not claimed" : `${found} of ${claimed}`,
+      ...[name(scenario), size(scenario), String(fleets), `${accused}, ${accusedAgain}`],
+      claimed === 0 ? "not claimed" : `${found}, ${foundAgain} of ${claimed}`,
       ...[String(falsehoods), verdict(isReached), example === null ? "" : example.slice(0, 60)],
     ];
   });
   printTable(
-    "fleets with a false accusation (at most 1 %); slow GPUs found, of those that the text says are found (99 %); fleets with a false sentence (none)",
+    "fleets with a false accusation (at most 1 %), also after slow nodes were measured again; slow GPUs found, of those that the text says are found (99 %), also after that; fleets with a false sentence (none)",
     ["simulated", "nodes x GPUs", "fleets", "accused", "found", "false sentences", "", ""],
     rows,
   );

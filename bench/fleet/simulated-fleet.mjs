@@ -47,7 +47,7 @@ export const references = new Map(kinds.map(({ index, key }) => [key, Math.exp(c
 
 /**
  * A fleet of `nodes` × `gpus`. Each GPU has the figures of a recorded process, drawn at random, with the recorded
- * outliers. `betweenMachines`: nodes also differ as the recorded machines did. `speed(node, gpu, kind)`
+ * outliers. `betweenMachines`: nodes also differ as the recorded machines did, each as its `machine`. `speed(node, gpu, kind)`
  * multiplies a figure. `model(node)` returns, for a GPU that was not recorded, its name, its link and the logarithm of
  * its speed relative to the recorded one.
  */
@@ -58,6 +58,7 @@ export function simulateFleet(
     betweenMachines = false,
     speed = () => 1,
     model = () => undefined,
+    machineOf = () => Math.floor(random() * 3),
     memories = ["pageable", "pinned"],
   },
   random,
@@ -65,7 +66,7 @@ export function simulateFleet(
   const { processes } = processesInARow;
   return Array.from({ length: nodes }, (_, node) => {
     const { name, log, link } = model(node) ?? recordedModel;
-    const machine = Math.floor(random() * 3);
+    const machine = machineOf(node);
     const devices = Array.from({ length: gpus }, (_, gpu) => {
       const at = Math.floor(random() * processes);
       const figures = new Map();
@@ -87,7 +88,7 @@ export function simulateFleet(
       };
     });
     return {
-      host: `n${String(node).padStart(4, "0")}`,
+      ...{ host: `n${String(node).padStart(4, "0")}`, machine },
       ...{ state: "measured", reason: null, file: null, runId: null, startedAt: null, wallNs: null },
       ...{ labels: {}, notice: null, notes: [] },
       facts: {

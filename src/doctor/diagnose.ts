@@ -285,6 +285,11 @@ function verdictOf(
     return { verdict: "inconclusive", reason: first.summary };
   }
   const isFaulty = ({ action }: Finding) => action === "isolate" || action === "reset";
+  const unmeasured = devices.filter(({ measured }) =>
+    linkDirections.some((way) => measured.pinned[way] === null),
+  );
+  const unknownYet = `It is not known whether ${namesOf(unmeasured)} healthy: there was no time left to measure.`;
+  const andUnknown = unmeasured.length === 0 ? "" : ` ${unknownYet}`;
   const costly = findings.filter(({ weight }) => weight === "costs");
   if (costly.length > 0) {
     const more =
@@ -292,7 +297,7 @@ function verdictOf(
     const besides = findings.find((finding) => finding.weight !== "costs" && isFaulty(finding));
     return {
       verdict: "costs",
-      reason: `${costly[0]!.summary}${more}${besides === undefined ? worthALook(findings) : ` ${besides.summary}`}`,
+      reason: `${costly[0]!.summary}${more}${besides === undefined ? worthALook(findings) : ` ${besides.summary}`}${andUnknown}`,
     };
   }
   const faulty = findings.find(isFaulty);
@@ -301,18 +306,10 @@ function verdictOf(
       devices.length > 0 && devices.every(isAsExpected) ? "Copies are as fast as they should be, but " : "";
     return {
       verdict: "faulty",
-      reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}`,
+      reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}${andUnknown}`,
     };
   }
-  const unmeasured = devices.filter(({ measured }) =>
-    linkDirections.some((way) => measured.pinned[way] === null),
-  );
-  if (unmeasured.length > 0) {
-    return {
-      verdict: "inconclusive",
-      reason: `It is not known whether ${namesOf(unmeasured)} healthy: there was no time left to measure.`,
-    };
-  }
+  if (unmeasured.length > 0) return { verdict: "inconclusive", reason: unknownYet };
   if (devices.length === 0) return { verdict: "inconclusive", reason: "There was no device to examine." };
   const unknown = devices.filter(({ expected }) => linkDirections.some((way) => expected[way] === null));
   if (unknown.length > 0) {

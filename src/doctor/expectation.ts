@@ -77,14 +77,18 @@ export interface Expectation {
   tolerance: number;
   /** Its source, as a clause for people. */
   source: string;
+  /** The driver of the recorded machines, if a site's own reference names it. */
+  driver?: string;
   /** False if no device of this name was recorded: then it is the share of their links that other kinds reach. */
   isOfKind?: false;
 }
 
 type Reference = z.infer<typeof referenceSchema>;
 
-/** Machines recorded by a site, which override those of pinbench. */
-const siteReferenceSchema = z.object({ listed: z.array(listedSchema) });
+/** Machines recorded by a site, which override those of pinbench, with their driver. */
+const siteReferenceSchema = z.object({
+  listed: z.array(listedSchema.extend({ driver: z.string().nullish() })),
+});
 export type SiteReference = z.infer<typeof siteReferenceSchema>;
 
 /** Reads a site's own reference. Rejects with a usage error that names the file and its fault. */
@@ -143,10 +147,13 @@ export function expectationOf(
     },
     tolerance,
     ...(!isOfClock && listed === undefined && { isOfKind: false }),
+    ...(own?.driver != null && { driver: own.driver }),
     source: isOfClock
       ? `the emulated link, ${link}`
       : listed !== undefined
-        ? `${own === undefined ? "recordings" : "this site's own recordings"} of an ${listed.gpu} (${sources[0]})`
+        ? own === undefined
+          ? `recordings of the ${listed.gpu}`
+          : `this site's own recordings of the ${listed.gpu} (${sources[0]})`
         : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs reach this share of their links (${sources[0]})`,
   };
 }

@@ -8,8 +8,19 @@ import { directionsMoved } from "../settings/choices.js";
  * node's group (-0.1 is 10 % less); unknown values are null.
  */
 
-/** The state of a node: `measured`, or why it has no valid result. */
-export const nodeStates = ["measured", "failed", "wrong data", "late", "missing", "unreadable"] as const;
+/**
+ * The state of a node: `measured`; `incomplete` (measured, but it lacks a GPU, or a GPU failed in some cells); or why it
+ * has no valid result.
+ */
+export const nodeStates = [
+  "measured",
+  "incomplete",
+  "failed",
+  "wrong data",
+  "late",
+  "missing",
+  "unreadable",
+] as const;
 
 /** What to do: keep jobs away, reset the GPU or the node, look again later, or nothing. */
 const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
@@ -201,6 +212,8 @@ export const fleetSchema = z.object({
       }),
     )
     .default([]),
+  /** A sentence each on results that may mislead: GPUs with two hosts, wrong clocks, old results, another driver. */
+  doubts: z.array(z.string()).default([]),
   /** The slowest first; `cleared` has those that fresh processes found to be as fast as their group. */
   outliers: z.array(outlierSchema),
   /** GPUs and nodes that looked slow, but not in the fresh processes' measurements. */

@@ -1,3 +1,4 @@
+import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import type { CellLevels } from "./cell-levels.js";
@@ -19,10 +20,18 @@ const enoughNodes = 5;
 export const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
 const digits = (figure: number) => String(+figure.toPrecision(3));
 const unitText = { "GB/s": "GB/s", us: "µs" } as const;
-export const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** Most names in a sentence. */
+const mostNamed = 3;
+
+/** The first names, and the number of the others. */
+export function someOf(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return listed([...names.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);
+}
 
 /** A cell in words, short enough for a sentence: "h2d pinned 64 MiB", with its variant. */
-export function cellText({ cell, moved }: FigureKind): string {
+export function cellText({ cell, moved }: Pick<FigureKind, "cell"> & { moved: string }): string {
   const parsed = parseCellId(`d0/${cell}`);
   const { direction, memory, sizeBytes, workers, mode, together, peer, path, beside, chunks } = parsed;
   const { blockBytes, blockWay, blockSms, cpuNode, memoryNode } = parsed;
@@ -92,9 +101,10 @@ export function slowPart(
       : slow.every((node) => named.has(node))
         ? "The slow ones are below the rates of healthy machines"
         : "Their figures do not show which part is healthy";
+  const hosts = slow.map((node) => nodes[node]!.host).sort();
   return {
-    hosts: slow.map((node) => nodes[node]!.host).sort(),
-    reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
+    hosts,
+    reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} (${someOf(hosts)}) and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
     action: "monitor",
   };
 }
@@ -116,7 +126,7 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
 export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
   if (nodes.length >= enoughNodes) return null;
   const told = cells.filter(({ leastLoss }) => leastLoss !== null);
-  const few = `${countOf(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to find which is slow`;
+  const few = `${counted(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to find which is slow`;
   if (told.length === 0) {
     return `${few}${nodes.length === 2 ? `: ${twoNodes(nodes, cells) ?? "they are as fast as each other"}` : ""}.`;
   }
@@ -125,7 +135,7 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
   const [first, last] = [losses[0]!, losses.at(-1)!];
   const least = first === last ? text(first) : `${text(first)}, and up to ${text(last)}`;
   if (nodes.length > 2) {
-    return `${countOf(nodes.length, "node")} of this kind are few: a GPU counts as slow only if it loses ${least}.`;
+    return `${counted(nodes.length, "node")} of this kind are few: a GPU counts as slow only if it loses ${least}.`;
   }
   const apart = nodes.length === 2 ? twoNodes(nodes, cells) : null;
   const [whose, open] =
@@ -211,20 +221,22 @@ export function oddPlaceText({ place, levels, change, changed, gpus }: OddPlace,
   return `${on} ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(levels.kind)}. ${why}: each is compared with GPUs in the same place.`;
 }
 
-/** What a node lacks compared with its group. */
+/** What a node lacks compared with its group: figures, and GPUs that only some of the others have. */
 export function lacking(
-  { facts, devices }: NodeFigures,
-  groupFacts: FleetGroup["facts"],
+  { devices, facts, choseDevices }: NodeFigures,
   usualKinds: readonly FigureKind[],
+  mostGpus: number,
 ): string[] {
-  const notes: string[] = [];
-  const usualCount = Number(groupFacts.gpuCount ?? 0);
-  if (facts.gpuCount != null && Number(facts.gpuCount) < usualCount) {
-    notes.push(`it has ${countOf(Number(facts.gpuCount), "GPU")}, and similar nodes have ${usualCount}`);
-  }
+  const gpus = Number(facts.gpuCount ?? devices.length);
+  const fewer =
+    gpus >= mostGpus || choseDevices
+      ? []
+      : [`it has ${counted(gpus, "GPU")}, and some similar nodes have ${mostGpus}`];
   const without = usualKinds.filter((kind) => !devices.some(({ figures }) => figures.has(keyOf(kind))));
-  if (without.length > 0) {
-    notes.push(`it has no figures of ${without.length} of its group's ${countOf(usualKinds.length, "cell")}`);
-  }
-  return notes;
+  return without.length === 0
+    ? fewer
+    : [
+        ...fewer,
+        `it has no figures of ${without.length} of its group's ${counted(usualKinds.length, "cell")}`,
+      ];
 }

@@ -1,3 +1,4 @@
+import { counted } from "../draw/words.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import { kindName } from "./cells-together.js";
 import { cellText } from "./fleet-wording.js";
@@ -11,15 +12,10 @@ const tolerated = 1.02;
  * clock of such a machine is wrong. If more than half of the GPUs exceed the limit, the link is misread, and all figures
  * count.
  */
-export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] {
-  const all = nodes.flatMap(({ devices }) => devices);
-  const limits = all.flatMap(
-    ({ linkCapability: link }) => linkLimitGBps(link?.generation ?? null, link?.width ?? null) ?? [],
-  );
-  if (limits.length === 0) return nodes;
-  const limit = limits.reduce((most, one) => Math.max(most, one), 0);
-  const exceeding = new Set(all.filter((device) => hasWrongClock(device, limit)));
-  if (exceeding.size === 0 || 2 * exceeding.size > all.length) return nodes;
+export function withoutImpossible(group: NodeGroup): readonly NodeFigures[] {
+  const { nodes } = group;
+  const { limit, exceeding, isMost } = excess(group);
+  if (exceeding.size === 0 || isMost) return nodes;
   return nodes.map((node) => {
     const wrong = node.devices.filter((device) => exceeding.has(device));
     if (wrong.length === 0) return node;
@@ -29,13 +25,33 @@ export function withoutImpossible({ nodes }: NodeGroup): readonly NodeFigures[] 
     );
     const most = figures.reduce((one, other) => (other.figure > one.figure ? other : one));
     const which = wrong.length === 1 ? "" : "up to ";
-    const note = `GPU ${wrong.map(({ ordinal }) => ordinal).join(", ")}: ${which}${+most.figure.toPrecision(3)} GB/s in ${cellText(kindOf(most.key))} is more than its link carries (${+limit.toPrecision(3)} GB/s), so ${figures.length === 1 ? "this figure does" : `${figures.length} such figures do`} not count; look at the machine's clock`;
+    const impossible = `GPU ${wrong.map(({ ordinal }) => ordinal).join(", ")}: ${which}${+most.figure.toPrecision(3)} GB/s in ${cellText(kindOf(most.key))} is more than its link carries (${+limit.toPrecision(3)} GB/s), so ${figures.length === 1 ? "this figure does" : `${figures.length} such figures do`} not count; look at the machine's clock`;
     const devices = node.devices.map((device) => {
       const keys = keysOf.get(device) ?? [];
       return { ...device, figures: new Map([...device.figures].filter(([key]) => !keys.includes(key))) };
     });
-    return { ...node, devices, notes: [...node.notes, note] };
+    return { ...node, devices, impossible };
   });
+}
+
+/** The limit of the widest link of a group in GB/s, and the GPUs that exceed it; none if the link is unknown. */
+function excess({ nodes }: NodeGroup) {
+  const all = nodes.flatMap(({ devices }) => devices);
+  const limits = all.flatMap(
+    ({ linkCapability: link }) => linkLimitGBps(link?.generation ?? null, link?.width ?? null) ?? [],
+  );
+  const limit = limits.reduce((most, one) => Math.max(most, one), 0);
+  const exceeding = new Set(limits.length === 0 ? [] : all.filter((device) => hasWrongClock(device, limit)));
+  return { limit, exceeding, isMost: 2 * exceeding.size > all.length };
+}
+
+/** A sentence on a group of which most GPUs exceed their link; none without. */
+export function misreadLink(group: NodeGroup): string[] {
+  const { limit, exceeding, isMost } = excess(group);
+  if (!isMost) return [];
+  return [
+    `${counted(exceeding.size, "GPU")} copied more than their link carries (${+limit.toPrecision(3)} GB/s): NVML misreports the link, or the clocks are wrong, so shares of healthy rates are not valid.`,
+  ];
 }
 
 function impossibleKeys({ figures }: DeviceFigures, limit: number): string[] {

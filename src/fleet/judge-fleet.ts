@@ -2,6 +2,7 @@ import { median } from "../stats/order-statistics.js";
 import { type CellLevels, fewNodes } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
 import { confirm, slowSince } from "./confirm-outliers.js";
+import { doubtsOn } from "./doubtful-results.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type {
   FleetAction,
@@ -12,7 +13,8 @@ import type {
   FleetOutlier,
 } from "./fleet-document.js";
 import * as wording from "./fleet-wording.js";
-import { withoutImpossible } from "./impossible-figures.js";
+import { misreadLink, withoutImpossible } from "./impossible-figures.js";
+import { incompleteness } from "./incomplete-nodes.js";
 import {
   type FleetRule,
   figureOf,
@@ -33,6 +35,7 @@ import { evidenceOf, isTrainedDown } from "./outlier-evidence.js";
 import {
   type GroupReference,
   groupReference,
+  outdatedReference,
   type ReferenceOf,
   referenceOfCell,
   slowAsAWhole,
@@ -47,9 +50,11 @@ export interface FleetRequest {
   createdAt: string;
   /** One for each host. */
   nodes: readonly NodeFigures[];
-  /** Figures of fresh processes on suspects; empty without any. */
+  /** Figures of fresh processes on nodes that looked slow; empty without any. */
   fresh: readonly NodeFigures[];
   rule: FleetRule;
+  /** Further sentences on results that may mislead. */
+  doubts?: readonly string[];
   /** The rates of healthy machines; null if none are known. */
   referenceOf: ReferenceOf | null;
 }
@@ -97,6 +102,9 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   const slowestFirst = (a: FleetOutlier, b: FleetOutlier) => a.cells[0]!.change - b.cells[0]!.change;
   const outliers = judged.flatMap((one) => one.outliers).sort(slowestFirst);
   const cleared = judged.flatMap((one) => one.cleared).sort(slowestFirst);
+  const mostGpusOf = groups.map(({ nodes }) =>
+    nodes.reduce((most, { facts }) => Math.max(most, Number(facts.gpuCount ?? 0)), 0),
+  );
   const toMeasure = [...outliers, ...cleared].map(({ host }) => host);
   return {
     schemaVersion: 1,
@@ -107,11 +115,26 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     rule: { significance: rule.significance, threshold: rule.threshold },
     nodes: nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
-      const lacking = index === null ? [] : lackingOf(node, judged[index]!.group);
-      return { ...nodeOf(node, index, lacking), ...wrongAgain(fresh.get(node.host)) };
+      const fault = incompleteness(node, index === null ? null : groups[index]!);
+      const mostGpus = fault !== null || index === null ? 0 : mostGpusOf[index]!;
+      const lacking = index === null ? [] : lackingOf(node, judged[index]!.group, mostGpus);
+      return {
+        ...nodeOf(node, index, lacking),
+        ...(fault !== null && { state: "incomplete", ...fault }),
+        ...wrongAgain(fresh.get(node.host)),
+      };
     }),
     groups: judged.map(({ group }) => group),
     shared: sharedTraits(nodes, outliers),
+    doubts: [
+      ...(request.doubts ?? []),
+      ...doubtsOn(nodes, createdAt),
+      ...groups.flatMap((group, index) => {
+        const misread = misreadLink(group);
+        if (misread.length > 0) return misread;
+        return outdatedReference(group, judgements[index]!.levels, references[index]!);
+      }),
+    ],
     outliers,
     cleared,
     suspects: [...new Set([...toMeasure, ...judged.flatMap(({ suspects }) => suspects)])],
@@ -128,10 +151,11 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** Facts that the node lacks and most of its group have. */
-function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): string[] {
+/** Figures that the node lacks and most of its group have; and GPUs, of which a node of the group has `mostGpus`. */
+function lackingOf(node: NodeFigures, { nodes, cells }: FleetGroup, mostGpus: number): string[] {
   const most = Math.max(...cells.map(({ figures }) => figures));
-  return wording.lacking(node, facts, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
+  const usual = nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most);
+  return wording.lacking(node, usual, mostGpus);
 }
 
 function nodeOf(node: NodeFigures, group: number | null, lacking: readonly string[]): FleetNode {
@@ -324,6 +348,6 @@ export function actionOnOutlier({
 /** The action for a node in this state. */
 export function actionOnNode(state: FleetNode["state"]): FleetAction {
   if (state === "wrong data") return "isolate";
-  if (state === "failed" || state === "late" || state === "missing") return "reset";
-  return state === "unreadable" ? "monitor" : "none";
+  if (state === "measured") return "none";
+  return state === "unreadable" ? "monitor" : "reset";
 }

@@ -1,8 +1,10 @@
 import { expectationOf, readSiteReference, type SiteReference } from "../doctor/expectation.js";
+import { counted } from "../draw/words.js";
 import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import { median } from "../stats/order-statistics.js";
+import { leftOutText } from "./doubtful-results.js";
 import type { FleetDocument } from "./fleet-document.js";
 import { judgeFleet } from "./judge-fleet.js";
 import type { FleetRule } from "./judge-group.js";
@@ -29,13 +31,14 @@ export async function judgeResults(
   { reference = null, since = null, writesReference = false, ...rule }: FleetRequested,
 ): Promise<{ document: FleetDocument; reference: SiteReference | null }> {
   const site = reference === null ? null : await readSiteReference(reference);
-  const { nodes, fresh } = await readFleet(paths, since);
+  const { nodes, fresh, leftOut } = await readFleet(paths, since);
   const document = judgeFleet({
     version: packageVersion(),
     createdAt: new Date().toISOString(),
     nodes,
     fresh,
     rule,
+    doubts: since === null ? [] : leftOutText(leftOut, nodes, since),
     referenceOf: (device, link) => expectationOf(device, link, site),
   });
   return { document, reference: writesReference ? siteReferenceOf(nodes, document) : null };
@@ -82,10 +85,12 @@ export function siteReferenceOf(
 function listedOf(gpu: string, nodes: readonly NodeFigures[], date: string): Listed | null {
   const shares = new Map<string, number[]>();
   const hosts = new Set<string>();
-  for (const { host, devices } of nodes) {
+  const drivers = new Set<string | null>();
+  for (const { host, devices, facts } of nodes) {
     for (const device of devices.filter(({ name }) => name === gpu)) {
       for (const [way, ofWay] of sharesOf(device)) {
         hosts.add(host);
+        drivers.add(facts.driver ?? null);
         shares.set(way, [...(shares.get(way) ?? []), ...ofWay]);
       }
     }
@@ -98,6 +103,8 @@ function listedOf(gpu: string, nodes: readonly NodeFigures[], date: string): Lis
     const [h2d, d2h] = [medianOf(`h2d ${devices}`), medianOf(`d2h ${devices}`)];
     return h2d === null || d2h === null ? null : { h2d, d2h };
   };
+  const [first = null] = drivers;
+  const driver = drivers.size === 1 ? first : null;
   const alone = both(1);
   if (alone === null) return null;
   const counts = [...shares.keys()].map((way) => Number(way.split(" ")[1])).filter((count) => count > 1);
@@ -110,7 +117,10 @@ function listedOf(gpu: string, nodes: readonly NodeFigures[], date: string): Lis
     alone,
     together: together && { ...together, devices },
     tolerance: +tolerance.toFixed(3),
-    sources: [`${hosts.size} node${hosts.size === 1 ? "" : "s"} of this site, ${date}`],
+    sources: [
+      `${counted(hosts.size, "node")} of this site, ${date}${driver === null ? "" : `, driver ${driver}`}`,
+    ],
+    driver,
   };
 }
 

@@ -1,5 +1,5 @@
 import { cellFigures } from "../compare/result-set.js";
-import { timeText } from "../draw/words.js";
+import { timeText, withoutFullStop } from "../draw/words.js";
 import { cellId, parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import type { ResultFigures } from "../results/parse.js";
@@ -26,8 +26,21 @@ export interface NodeFigures {
   devices: readonly DeviceFigures[];
   /** Older results of the node, which do not count; the newest first. */
   earlier?: readonly NodeFigures[];
+  /** A clause on figures of it that cannot be true and do not count. */
+  impossible?: string;
+  /** Cells that failed, but not on all GPUs or not all of a GPU's. */
+  failures?: readonly FailedCell[];
+  /** Whether the user named the GPUs to measure: others are not missing then. */
+  choseDevices?: boolean;
   /** As in FleetNode. */
   notes: readonly string[];
+}
+
+/** A cell that failed on some GPUs of a node, with the ordinals of these. */
+export interface FailedCell {
+  cell: string;
+  devices: number[];
+  reason: string;
 }
 
 /** A GPU of a node. */
@@ -91,6 +104,7 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
   const figures = devices.map(() => new Map<string, number>());
   const places = new Map(devices.map(({ ordinal }, index) => [ordinal, index]));
   const lacking = new Map<string, { reason: string; devices: number[] }>();
+  const failures = new Map<string, FailedCell>();
   for (const cell of document.cells) {
     // Host cells are a control of pageable copies, and say nothing about a GPU.
     if (cell.memory === "host") continue;
@@ -106,8 +120,16 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
     const others = lacking.get(`${withoutDevice} ${absence.reason}`)?.devices ?? [];
     const reason = `it has no figure of ${withoutDevice}: ${absence.reason}`;
     lacking.set(`${withoutDevice} ${absence.reason}`, { reason, devices: [...others, cell.device] });
+    if (cell.outcome !== "failed") continue;
+    const failed = failures.get(withoutDevice) ?? {
+      ...{ cell: withoutDevice, devices: [] },
+      reason: withoutFullStop(cell.error?.message ?? "no reason is known"),
+    };
+    failed.devices.push(cell.device);
+    failures.set(withoutDevice, failed);
   }
   const state = stateOf(document, figures);
+  const uuids = devices.map(({ uuid }) => uuid);
   return {
     host: host ?? labels.node ?? document.host?.hostname ?? "unknown",
     ...state,
@@ -118,10 +140,13 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
     labels,
     notice: document.notice,
     facts: factsOf(document),
+    failures: [...failures.values()],
+    choseDevices: choseDevices(document),
     devices: devices.map((device, index) => ({
       ordinal: device.ordinal,
       name: device.name,
-      uuid: device.uuid,
+      // A UUID that several GPUs have identifies none of them.
+      uuid: uuids.indexOf(device.uuid) === uuids.lastIndexOf(device.uuid) ? device.uuid : null,
       pciBusId: device.pciBusId,
       link: linkOf(device.link?.generation, device.link?.width),
       linkCapability: linkOf(device.link?.maxGeneration, device.link?.maxWidth),
@@ -134,6 +159,11 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
       return [`${told.length === devices.length ? "" : `GPU ${told.join(", ")}: `}${reason}`];
     }),
   };
+}
+
+function choseDevices({ plan }: ResultFigures): boolean {
+  const { devices, origins } = plan?.settings ?? {};
+  return Array.isArray(devices) && origins?.devices !== undefined;
 }
 
 function linkOf(generation: number | null | undefined, width: number | null | undefined): Link | null {
@@ -283,10 +313,24 @@ function differBy(a: NodeFigures, b: NodeFigures): string[] {
  */
 function divideWhereMany(nodes: NodeFigures[], fact: (typeof dividingWhereMany)[number]): NodeFigures[][] {
   const parts = byFact(nodes, ({ facts }) => facts[fact] ?? "").sort((a, b) => b.length - a.length);
-  const many = parts.filter(({ length }) => length >= enoughToDivide);
+  const isOwn = (part: NodeFigures[], index: number) =>
+    part.length >= enoughToDivide && (index === 0 || fact !== "gpuCount" || areBuiltAlike(part));
+  const many = parts.filter(isOwn);
   if (many.length === 0) return [nodes];
-  const few = parts.slice(many.length).flat();
+  const few = parts.filter((part) => !many.includes(part)).flat();
   return [[...many[0]!, ...few], ...many.slice(1)];
+}
+
+/**
+ * Whether many nodes of a number of GPUs have them at the same places. Nodes that lost a GPU have not: of nodes that
+ * were built with fewer, each lacks the same ones. Machines whose PCI addresses all differ do not show it.
+ */
+function areBuiltAlike(nodes: readonly NodeFigures[]): boolean {
+  const placesOf = ({ devices }: NodeFigures) => devices.map(({ pciBusId }) => pciBusId ?? "").sort();
+  const most = Math.max(...nodes.map(({ devices }) => devices.length));
+  const distinct = new Set(nodes.flatMap(placesOf));
+  if (distinct.has("") || distinct.size > 2 * most) return true;
+  return byFact(nodes, (node) => placesOf(node).join()).some(({ length }) => length >= enoughToDivide);
 }
 
 /** The value of most nodes, and their number; null if none is known. */

@@ -19,10 +19,12 @@ import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures 
 export interface FleetFigures {
   /** One for each host, sorted by name. */
   nodes: readonly NodeFigures[];
-  /** Figures of fresh processes on suspects, one for each host. */
+  /** Figures of fresh processes on nodes that looked slow, one for each host. */
   fresh: readonly NodeFigures[];
   /** Number of results that were read. */
   results: number;
+  /** Results from before `since`. */
+  leftOut: readonly NodeFigures[];
 }
 
 /** Kinds of pinbench's documents that may be in the folder, but are no results. */
@@ -69,6 +71,7 @@ export async function readFleet(
   });
   const nodesOf = (fresh: boolean) =>
     read.flatMap(({ isFresh, node }) => (isFresh === fresh && isSince(node, since) ? (node ?? []) : []));
+  const leftOut = read.flatMap(({ node }) => (isSince(node, since) ? [] : (node ?? [])));
   const first = nodesOf(false);
   const fresh = nodesOf(true);
   const results = first.length + fresh.length;
@@ -83,7 +86,7 @@ export async function readFleet(
   }
   const later = new Set(absent.map(({ host }) => host));
   const counting = first.filter(({ host }) => !later.has(host));
-  return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results };
+  return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results, leftOut };
 }
 
 /** Whether it began then or later. An unreadable file has no time, and counts. */
@@ -317,7 +320,8 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
       ? []
       : [`its processes differ by ${percent(most.loss)} in ${cellText(kindOf(most.key))}: measure it again`]),
   ];
-  return { ...newest, ...state, devices, earlier, notes };
+  const failures = last.flatMap((one) => one.failures ?? []);
+  return { ...newest, ...state, devices, earlier, failures, notes };
 }
 
 /** Rates of pinned copies of one GPU that differ by more than this share are reported. */
@@ -361,6 +365,15 @@ function joinParts(parts: readonly NodeFigures[]): NodeFigures {
       .sort((a, b) => b.startedAt!.localeCompare(a.startedAt!)),
     // Each process numbers its own GPUs from 0.
     devices: devices.map((device, ordinal) => ({ ...device, ordinal })),
+    failures: parts.flatMap((part) =>
+      (part.failures ?? []).map((failed) => ({
+        ...failed,
+        devices: failed.devices.map((own) =>
+          devices.findIndex((device) => part.devices.find(({ ordinal }) => ordinal === own) === device),
+        ),
+      })),
+    ),
+    choseDevices: parts.some((part) => part.choseDevices),
     notes: [...parts.flatMap(({ notes }) => notes), `${parts.length} results have different GPUs of it`],
   };
 }

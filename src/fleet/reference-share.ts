@@ -4,7 +4,7 @@ import { variantOf } from "../results/variant.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetGroupCell } from "./fleet-document.js";
-import { cellText } from "./fleet-wording.js";
+import { cellText, percent } from "./fleet-wording.js";
 import { cellOfKey, kindOf, type NodeGroup } from "./node-figures.js";
 
 /** The reference for a GPU of this name over the best link of card and slot; null without one. */
@@ -116,4 +116,37 @@ export function slowAsAWhole(
   }
   const verb = cell.figures === 1 ? "is" : "are";
   return `${who} ${verb} slow: ${rates}, ${share} of healthy machines' rates (${expectation.source}).`;
+}
+
+/**
+ * Sentences on a reference that does not fit a group any more: its driver is another one, or the group is faster than it
+ * by more than the tolerance, so losses up to that are not found.
+ */
+export function outdatedReference(
+  group: NodeGroup,
+  levels: readonly CellLevels[],
+  reference: GroupReference,
+): string[] {
+  const isEmulated = group.facts.backend === "emulated";
+  const known = (isEmulated ? [] : levels).flatMap((one) => {
+    const found = referenceOfCell(one, reference);
+    return found === null || found.expectation.isOfKind === false ? [] : [{ ...found, levels: one }];
+  });
+  const again = "If the nodes are healthy, write it again with --write-reference";
+  const driver = known.find(({ expectation }) => expectation.driver !== undefined)?.expectation.driver;
+  const own = group.facts.driver ?? null;
+  const [most] = known
+    .map((one) => ({ ...one, gain: Math.exp(one.levels.centre) / one.rate - 1 }))
+    .filter(({ gain, expectation }) => gain > expectation.tolerance)
+    .sort((a, b) => b.gain - a.gain);
+  return [
+    ...(driver === undefined || own === null || own === driver
+      ? []
+      : [`The reference was written with driver ${driver}, and these nodes have ${own}. ${again}.`]),
+    ...(most === undefined
+      ? []
+      : [
+          `${group.facts.gpu ?? "GPUs"}: ${percent(most.gain)} faster than the reference in ${cellText(most.levels.kind)} (${most.expectation.source}), so it misses losses. ${again}.`,
+        ]),
+  ];
 }

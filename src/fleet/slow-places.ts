@@ -1,11 +1,12 @@
 import { groupBy } from "../draw/report.js";
+import { counted } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { hypergeometricTail } from "../stats/hypothesis-tests.js";
 import { type CellLevels, type PlaceOf, placesOf } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
 import { chanceOfDrop, ofMedian } from "./figure-noise.js";
 import { type FleetDocument, type FleetGroup, type FleetOutlier, factName } from "./fleet-document.js";
-import { cellText, countOf, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
+import { cellText, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
 import type { GroupJudgement, SlowOne } from "./judge-group.js";
 import { dividing, type NodeFigures, type NodeGroup, tellingFacts } from "./node-figures.js";
 import type { GroupReference } from "./reference-share.js";
@@ -193,7 +194,7 @@ export function sharedTraits(
     if (told.has(same)) return [];
     told.add(same);
     const which = both === slow.size ? `All ${slow.size} slow nodes` : `${both} of ${slow.size} slow nodes`;
-    const others = countOf(having.length - both, "healthy node");
+    const others = counted(having.length - both, "healthy node");
     return [
       {
         ...{ trait, value, slow: both, nodes: having.length, chance },

@@ -206,7 +206,15 @@ const figuresSchema = z.object({
     .pick({ importedFrom: true, backend: true, notice: true, host: true, devices: true, fingerprint: true })
     .shape,
   run: run.omit({ argv: true, finishedAt: true, load: true, sharing: true, processes: true }),
-  plan: plan.unwrap().pick({ numa: true }).nullable(),
+  plan: plan
+    .unwrap()
+    .pick({ numa: true })
+    .extend({
+      settings: z
+        .object({ devices: z.unknown(), origins: z.object({ devices: z.unknown().optional() }) })
+        .nullish(),
+    })
+    .nullable(),
   cells: z.array(
     cellResultSchema.omit({
       placement: true,

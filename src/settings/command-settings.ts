@@ -46,7 +46,6 @@ const launchSettings = {
     "command of pinbench on the nodes (this one's path): 'npx pinbench', or a bundle's path",
     kind.text,
   ),
-  confirm: kind.onDemand("--confirm", "measure slow nodes again in fresh processes before reporting them"),
   nodeDeadlineNs: setting(
     "--node-deadline <time>",
     "how long a node may take from its own start (60s)",

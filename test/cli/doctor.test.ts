@@ -230,7 +230,7 @@ describe("pinbench doctor of an emulated device", () => {
       const path = written(JSON.stringify({ listed: [{ gpu: plain.devices[0]!.name, ...entry }] }));
       const { diagnosis } = await examined(machine(healthyLink), "--quick", "--reference", path);
       expect(diagnosis.devices[0]).toMatchObject({
-        reference: expect.stringContaining("this site's own recordings of an "),
+        reference: expect.stringContaining("this site's own recordings of the "),
         rates: [{ expectedGigabytesPerSecond: 0.2 }, { expectedGigabytesPerSecond: 0.2 }],
       });
     });

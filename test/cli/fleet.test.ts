@@ -5,6 +5,7 @@ import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { callCli } from "../helpers/in-process.js";
 import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
+import { buildFailed } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const isPinnedTo = ({ direction, memory }: CellResult) => direction === "h2d" && memory === "pinned";
@@ -57,6 +58,18 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(/unreadable +1 +broken +results\/broken\.json is not JSON/);
   });
 
+  it("ends with 4 if none is slow and a GPU failed in one cell", async () => {
+    const cwd = fleetFolder();
+    const path = join(cwd, "results", "n07.json");
+    const result = JSON.parse(readFileSync(path, "utf8"));
+    const { error } = buildFailed({}, "CUDA", "an illegal address");
+    Object.assign(result.cells[0], { outcome: "failed", error, stats: [] });
+    writeFileSync(path, JSON.stringify(result));
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/=> 1 node measured in part: n07 \(GPU 0 failed in h2d /);
+  });
+
   it("ends with 1 if one of two nodes of an unknown kind is at half rate, and does not say that none is slow", async () => {
     const cwd = temporaryFolder();
     writeNodes(join(cwd, "results"), 2, (host, { memory }) =>
@@ -68,7 +81,8 @@ describe("pinbench fleet", () => {
     }
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
     expect(exitCode).toBe(1);
-    expect(stdout).toContain("=> The nodes fall into two parts: 1 with 27.");
+    expect(stdout).toContain("=> it is not clear which of 2 nodes (2 GPUs) are slow\n");
+    expect(stdout).toMatch(/=> The nodes fall into two parts: 1 with 27\.\d GB\/s \(n01\) and 1 with /);
     expect(stdout).not.toMatch(/none of .* is slow$/m);
   });
 
@@ -97,7 +111,7 @@ describe("pinbench fleet", () => {
     const { exitCode, stdout } = await callCli(["fleet", "later", "--reference", "site.json"], { cwd });
     expect(exitCode).toBe(1);
     expect(stdout.replace(/\s+/g, " ")).toContain(
-      "this site's own recordings of an NVIDIA H200 (12 nodes of this site",
+      "this site's own recordings of the NVIDIA H200 (12 nodes of this site",
     );
   });
 

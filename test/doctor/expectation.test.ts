@@ -81,7 +81,7 @@ describe("what a device should reach", () => {
       h2d: expect.closeTo(55.3, 1),
       d2h: expect.closeTo(55.1, 1),
       tolerance: 0.05,
-      source: expect.stringContaining("recordings of an NVIDIA H200"),
+      source: expect.stringContaining("recordings of the NVIDIA H200"),
     });
     const half = expectationOf({ name: "NVIDIA H200", emulated: false }, { generation: 4, width: 16 });
     expect(half?.h2d).toBeCloseTo(55.26 / 2, 1);

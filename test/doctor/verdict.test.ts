@@ -43,6 +43,23 @@ describe("a verdict", () => {
     ).toMatch(/ 2 more causes\./);
   });
 
+  it("says of a slow device's neighbour that it was not measured", () => {
+    expect(diagnosed([slow, unmeasured]).reason).toMatch(
+      /explains it\..* It is not known whether device 1 is healthy: there was no time left to measure\.$/,
+    );
+    expect(diagnosed([slow, {}]).reason).not.toContain("not known");
+  });
+
+  it("says of single slow copies that the median is not affected only if it is not", () => {
+    const slowShare = { h2d: 0.9, d2h: 0.9 };
+    const summaryOf = (pinned: ReturnType<typeof rates>) =>
+      diagnosed([{ measured: { pinned, slowShare, nodes: [] } }]).findings.find(
+        ({ cause }) => cause === "slow-copies",
+      )!.summary;
+    expect(summaryOf(rates(54, 54))).toMatch(/ 90 % of the time of .*, while its median is not affected\.$/);
+    expect(summaryOf(rates(54, 27))).toMatch(/ 90 % of the time of .*, besides what its median loses\.$/);
+  });
+
   it("is of the device that was not measured in both directions, or of all of them", () => {
     const reason = (...changes: DeviceChange[]) => diagnosed(changes).reason;
     expect(reason({}, unmeasured)).toContain(
@@ -79,7 +96,9 @@ describe("a verdict", () => {
     const reasonOf = (...changes: DeviceChange[]) => diagnosed(changes).reason;
     expect(verdictOf(slow, unmeasured)).toBe("costs");
     expect(verdictOf(ecc, unmeasured)).toBe("faulty");
-    expect(reasonOf(ecc, unmeasured)).toBe("Device 0: the device's memory had uncorrectable errors.");
+    expect(reasonOf(ecc, unmeasured)).toMatch(
+      /^Device 0: the device's memory had uncorrectable errors\. It is not known whether device 1 is healthy/,
+    );
     expect(reasonOf(unmeasured, unknown)).toContain("no time left");
     expect(reasonOf(ecc, slow)).toMatch(
       /explains it\. Device 0: the device's memory had uncorrectable errors\.$/,

@@ -56,6 +56,21 @@ describe("fresh processes, by hand", () => {
     expect(of(4).cleared).toMatchObject([{ host: "n05", confirmed: false }]);
   });
 
+  it("name a node whose pinned copies are slow twice, if the others scatter too much for one figure", () => {
+    const scattered = (kind: "pinned" | "pageable") =>
+      [50, 5, 45, 52.5].map((rate, node) => fleetNode(`n0${node}`, [{ [kind]: rate }]));
+    const fresh = (kind: "pinned" | "pageable") => [fleetNode("n01", [{ [kind]: 5 }])];
+    const first = fleetOf(scattered("pinned"));
+    expect(first).toMatchObject({ outliers: [], suspects: ["n01"] });
+    expect(fleetOf(scattered("pinned"), { fresh: fresh("pinned") }).outliers).toMatchObject([
+      { host: "n01", confirmed: true },
+    ]);
+    expect(fleetOf(scattered("pageable"), { fresh: fresh("pageable") })).toMatchObject({
+      outliers: [],
+      suspects: [],
+    });
+  });
+
   it("of a whole node are the median of its GPUs", () => {
     const slow = nodesOf(12, (node) =>
       node === 5 ? [40, 40, 40] : [50, 50, 50].map((one) => one * wobble(node)),

@@ -187,8 +187,12 @@ it("of two cells whose nodes fall into two parts, the one with the clearer gap i
         node < 4 ? { pinned, back } : { pinned: 50 * wobble(node), back: 50 * wobble(node) },
       ]),
     ).groups[0]!.slowPart!.reason;
-  expect(part(25, 40)).toContain("4 with 25 GB/s and 4 with 50 GB/s in h2d pinned 64 MiB");
-  expect(part(40, 25)).toContain("4 with 25 GB/s and 4 with 50 GB/s in d2h pinned 64 MiB");
+  expect(part(25, 40)).toContain(
+    "4 with 25 GB/s (n00, n01, n02 and 1 more) and 4 with 50 GB/s in h2d pinned 64 MiB",
+  );
+  expect(part(40, 25)).toContain(
+    "4 with 25 GB/s (n00, n01, n02 and 1 more) and 4 with 50 GB/s in d2h pinned 64 MiB",
+  );
 });
 
 describe("a loss over all cells of a kind", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { scatterOfHealthy } from "../../src/fleet/figure-noise.js";
-import { fleetAnswer } from "../../src/fleet/report/fleet-content.js";
+import { fleetAnswer } from "../../src/fleet/report/fleet-answer.js";
 import { countGpus, fleetCellNames } from "../../src/fleet/report/fleet-text.js";
 import { judged } from "../helpers/node-results.js";
 import { fleetNode, fleetNodes, type GpuFigures, nodesOf, wobble } from "../helpers/plain-nodes.js";
@@ -20,10 +20,11 @@ describe("figures above what a link carries", () => {
     });
     expect(groups[0]!.slowPart).toBeNull();
     expect(outliers).toEqual([]);
-    expect(nodes[2]!.notes[0]).toBe(
+    expect(nodes[2]).toMatchObject({ state: "incomplete", action: "monitor" });
+    expect(nodes[2]!.reason).toBe(
       "GPU 0: 83 GB/s in h2d pinned 64 MiB is more than its link carries (63 GB/s), so this figure does not count; look at the machine's clock",
     );
-    expect(alone(50, 50, { pinned: 83, back: 84 }, 50).nodes[2]!.notes[0]).toMatch(
+    expect(alone(50, 50, { pinned: 83, back: 84 }, 50).nodes[2]!.reason).toMatch(
       /^GPU 0: 84 GB\/s in d2h pinned 64 MiB .* 2 such figures do not count/,
     );
     const two = fleetOf(
@@ -33,20 +34,20 @@ describe("figures above what a link carries", () => {
         [50, 50],
       ]),
     ).nodes[1]!;
-    expect(two.notes[0]).toMatch(/^GPU 0, 1: up to 84 GB\/s .* 2 such figures do not count/);
+    expect(two.reason).toMatch(/^GPU 0, 1: up to 84 GB\/s .* 2 such figures do not count/);
   });
 
   it("count up to 2 % above it, of latencies, and if most GPUs have them: then the link is misread", () => {
-    expect(alone(50, 50, 64.2, 50).nodes[2]!.notes).toEqual([]);
-    const single = alone(50, 50, { pinned: 83, back: 50 }, 50).nodes[2]!.notes;
-    expect(single.join()).not.toContain("clock");
-    expect(alone(50, 50, { latency: 83 }, 50).nodes[2]!.notes.join()).not.toContain("clock");
-    expect(alone(80, 80, 80, 50).nodes.flatMap(({ notes }) => notes)).toEqual([]);
+    const reasons = ({ nodes }: ReturnType<typeof alone>) => nodes.flatMap(({ reason }) => reason ?? []);
+    expect(reasons(alone(50, 50, 64.2, 50))).toEqual([]);
+    expect(reasons(alone(50, 50, { pinned: 83, back: 50 }, 50))).toEqual([]);
+    expect(reasons(alone(50, 50, { latency: 83 }, 50))).toEqual([]);
+    expect(reasons(alone(80, 80, 80, 50))).toEqual([]);
     const unknown = nodesOf(4, (node) => [node === 2 ? 83 : 50]).map((node) => ({
       ...node,
       devices: node.devices.map((one) => ({ ...one, linkCapability: null })),
     }));
-    expect(fleetOf(unknown).nodes.flatMap(({ notes }) => notes)).toEqual([]);
+    expect(reasons(fleetOf(unknown))).toEqual([]);
   });
 });
 

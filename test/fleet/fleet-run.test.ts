@@ -53,18 +53,32 @@ describe("a launcher of the user's own", () => {
     expect(listOf(output).launcher.slice(0, 1)).toEqual([launcher]);
   });
 
-  test("starts only the suspects again to confirm them", { timeout: 180_000 }, async () => {
+  test("starts only the slow nodes again to confirm them", { timeout: 180_000 }, async () => {
     const folder = temporaryFolder();
     // One after the other, because the nodes share the CPUs.
     const inTurn = oneForEach.replace("& done", "; done");
     const { output, args } = fleetRun({
       launcher: `${script(folder, inTurn)} {nodes}`,
       nodes: "d1,d2,d3,d4",
-      more: ["--confirm", "--pinbench", faultyNodes(folder, { d2: { link: "all", slowdown: 10 } })],
+      more: ["--pinbench", faultyNodes(folder, { d2: { link: "all", slowdown: 10 } })],
     });
     // So slow that other programs on a busy machine hardly slow copies down.
     await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
     expect(statesOf(join(output, "confirm"))).toEqual({ d2: "measured" });
+  });
+
+  test("that takes no names leaves slow nodes as they were measured", { timeout: 180_000 }, async () => {
+    const folder = temporaryFolder();
+    const inTurn = 'for node in d1 d2 d3 d4; do PINBENCH_NODE_NAME=$node "$@"; done';
+    const { output, args } = fleetRun({
+      launcher: script(folder, inTurn),
+      nodes: "4",
+      more: ["--pinbench", faultyNodes(folder, { d2: { link: "all", slowdown: 10 } })],
+    });
+    const { stderr, stdout, exitCode } = await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
+    expect(stderr).toContain("not measured again, because --launcher has no {nodes} for their names: d2.");
+    expect(existsSync(join(output, "confirm"))).toBe(false);
+    expect({ exitCode, names: stdout.includes("GPU 0 of d2") }).toEqual({ exitCode: 1, names: true });
   });
 
   test("may leave the nodes to somebody else, as kubectl does: they are waited for", async () => {
@@ -158,11 +172,6 @@ describe("what is refused before anything is launched", () => {
       "{nodes} without names",
       () => ["--nodes", "2", "--launcher", "pdsh -w {nodes}", "--output", folder()],
       "--launcher has {nodes}, and --nodes does not name them.",
-    ],
-    [
-      "nodes that cannot be started again",
-      () => ["--nodes", "a,b", "--launcher", "mpirun", "--confirm", "--output", folder()],
-      "--confirm starts some nodes again, and --launcher has no place for their names.",
     ],
     [
       "a name that a shell would take apart",

@@ -151,14 +151,16 @@ describe("a site's reference, by hand", () => {
         alone: { h2d: expect.closeTo(50.035 / limits.h200, 3), d2h: expect.closeTo(40 / limits.h200, 3) },
         together: null,
         tolerance: 0.05,
-        sources: ["8 nodes of this site, 2026-11-20"],
+        sources: ["8 nodes of this site, 2026-11-20, driver 580"],
+        driver: "580",
       },
       {
         gpu: "L4",
         alone: { h2d: expect.closeTo(10.1 / limits.l4, 3), d2h: expect.closeTo(9 / limits.l4, 3) },
         together: null,
         tolerance: 0.05,
-        sources: ["3 nodes of this site, 2026-11-20"],
+        sources: ["3 nodes of this site, 2026-11-20, driver 580"],
+        driver: "580",
       },
     ]);
   });
@@ -180,8 +182,10 @@ describe("a site's reference, by hand", () => {
     }));
     expect(() => referenceOf(unknown)).toThrow("no reference can be written");
     const [first, ...others] = eight(() => [both(50)]);
-    expect(referenceOf([unknown[0]!, ...others])[0]!.sources).toEqual(["7 nodes of this site, 2026-11-20"]);
-    expect(referenceOf([first!])[0]!.sources).toEqual(["1 node of this site, 2026-11-20"]);
+    expect(referenceOf([unknown[0]!, ...others])[0]!.sources).toEqual([
+      "7 nodes of this site, 2026-11-20, driver 580",
+    ]);
+    expect(referenceOf([first!])[0]!.sources).toEqual(["1 node of this site, 2026-11-20, driver 580"]);
   });
 
   it("has what several GPUs reach together, of the largest number that copied", () => {
@@ -206,11 +210,11 @@ describe("a site's reference, by hand", () => {
 
   it("leaves out nodes that are slow or failed, and groups that are slow as a whole, in part or at a place", () => {
     const slow = eight((node) => [both(node === 3 ? 30 : 50 + 0.01 * (node % 3))]);
-    expect(referenceOf(slow)[0]!.sources).toEqual(["7 nodes of this site, 2026-11-20"]);
+    expect(referenceOf(slow)[0]!.sources).toEqual(["7 nodes of this site, 2026-11-20, driver 580"]);
     const wrong = slow.map((node, i) =>
       i === 5 ? { ...node, state: "wrong data" as const, reason: "wrong" } : node,
     );
-    expect(referenceOf(wrong)[0]!.sources).toEqual(["6 nodes of this site, 2026-11-20"]);
+    expect(referenceOf(wrong)[0]!.sources).toEqual(["6 nodes of this site, 2026-11-20, driver 580"]);
     expect(() => referenceOf(eight((node) => [both(node < 4 ? 30 : 50)]))).toThrow("no reference");
     expect(() => referenceOf(eight(() => [both(50), both(40)]))).toThrow("no reference");
     const even = eight(() => [both(50)]);
@@ -219,7 +223,7 @@ describe("a site's reference, by hand", () => {
     expect(() => siteReferenceOf(even, { ...document, groups: slowAsAWhole })).toThrow("no reference");
     // A smaller slow part is of nodes that are named, beside which the others are healthy.
     expect(referenceOf(eight((node) => [both(node < 3 ? 30 : 50)]))[0]!.sources).toEqual([
-      "5 nodes of this site, 2026-11-20",
+      "5 nodes of this site, 2026-11-20, driver 580",
     ]);
   });
 });

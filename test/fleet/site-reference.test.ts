@@ -46,7 +46,8 @@ describe("a site's own reference", () => {
         gpu: "NVIDIA A100-SXM4-80GB",
         together: null,
         tolerance: 0.05,
-        sources: ["7 nodes of this site, 2026-11-20"],
+        sources: ["7 nodes of this site, 2026-11-20, driver 580.159.04"],
+        driver: "580.159.04",
       },
     ]);
     expect(listed[0]!.alone.h2d).toBeCloseTo(24 / 31.5, 2);
@@ -82,6 +83,27 @@ describe("a site's own reference", () => {
       ["n01", null],
     ]);
     expect(judged(two, { referenceOf: expectationOf }).outliers).toEqual([]);
+  });
+
+  it("is in doubt with another driver, and if the GPUs are faster", () => {
+    const site = referenceOfFleet(fleet(8));
+    const referenceOf: typeof expectationOf = (device, link) => expectationOf(device, link, site);
+    const doubtsOf = (part: NodePart) =>
+      judged(fleet(8, Object.fromEntries(nodeResults(8).map(({ host }) => [host!.hostname, part]))), {
+        referenceOf,
+      }).doubts;
+    expect(doubtsOf({})).toEqual([]);
+    expect(doubtsOf({ speed: pinnedAt(1.04) })).toEqual([]);
+    expect(
+      doubtsOf({ document: { driverVersion: "590.1", fingerprint: { driver: "590.1" } } as never }),
+    ).toEqual([
+      "The reference was written with driver 580.159.04, and these nodes have 590.1. If the nodes are healthy, write it again with --write-reference.",
+    ]);
+    expect(doubtsOf({ speed: pinnedAt(1.12) })).toEqual([
+      expect.stringMatching(
+        /^NVIDIA A100-SXM4-80GB: 12 % faster than the reference in [hd]2[dh] pinned 64 MiB \(this site's own recordings .*2026-11-20, driver 580.159.04\)\), so it misses losses\. If/,
+      ),
+    ]);
   });
 
   it("cannot be written of a fleet whose healthy nodes are not known", () => {

@@ -67,7 +67,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     const program = faultyNodes(folder, { n02: slowLink });
     const { stdout, stderr, exitCode } = await runCli(
       [
-        ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--confirm", "--json"],
+        ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--json"],
         // The nodes share two CPUs, and would slow each other down.
         ...["--srun-options", "--licenses=turn:1", "--label", "rack=7", "--pinbench", program],
         ...smallCells,

@@ -36,7 +36,7 @@ const device = (ordinal: number): Diagnosis["devices"][number] => ({
   link: "PCIe gen5 x16",
   limitGigabytesPerSecond: 63.015,
   isOfKind: true,
-  reference: "recordings of an NVIDIA H200 (results/nvidia-h200/noise.json)",
+  reference: "recordings of the NVIDIA H200",
   rates: rates(55.37, 55.21, false, 55.26),
 });
 

@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readSiteReference } from "../../doctor/expectation.js";
-import { counted, listed } from "../../draw/words.js";
+import { counted } from "../../draw/words.js";
 import { type ExitCode, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
 import { confirmationFolder, type LaunchedNode, manifestName } from "../../fleet/fleet-manifest.js";
+import { someOf } from "../../fleet/fleet-wording.js";
 import { judgeResults } from "../../fleet/judge-results.js";
 import { FleetLaunch, type FleetProgress } from "../../fleet/launch/fleet-launch.js";
 import { type LaunchOrder, launchFolderName } from "../../fleet/launch/launch-folder.js";
@@ -82,10 +83,8 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
       note(`interrupted: ${folder} has the figures measured before that.`);
       return interruption.exitCode;
     }
-    let fleet = (await judgeResults([folder], flags)).document;
-    if (flags.confirm && fleet.suspects.length > 0) {
-      fleet = await confirmed(fleet, { folder, planFor, order, untilMs }, flags, watched);
-    }
+    const first = (await judgeResults([folder], flags)).document;
+    const fleet = await confirmed(first, { folder, planFor, order, untilMs }, flags, watched);
     const code = await deliverFleet(fleet, outputs, flags);
     return interruption.exitCode ?? code;
   } finally {
@@ -101,30 +100,46 @@ interface ConfirmationOrder {
   untilMs: number;
 }
 
-/** The fleet judged again, after fresh processes have measured its suspects; unchanged if there is no time for that. */
+/**
+ * The fleet judged again, after fresh processes have measured its slow nodes; unchanged without any, or if they cannot be
+ * measured again. A failure of that must not cost the first report.
+ */
 async function confirmed(
   fleet: FleetDocument,
   { folder, planFor, order, untilMs }: ConfirmationOrder,
   flags: FleetRunFlags,
   watched: Watched,
 ): Promise<FleetDocument> {
+  if (fleet.suspects.length === 0) return fleet;
+  if (flags.launcher !== null && !flags.launcher.includes(nodesPlaceholder)) {
+    watched.note(
+      `not measured again, because --launcher has no ${nodesPlaceholder} for their names: ${someOf(fleet.suspects)}.`,
+    );
+    return fleet;
+  }
   // Nodes may call themselves anything, and these names go into a launcher's shell command.
-  const suspects = fleet.suspects.filter((host) => plainHost.test(host));
+  const named = fleet.suspects.filter((host) => plainHost.test(host));
   const others = fleet.suspects.filter((host) => !plainHost.test(host));
   if (others.length > 0)
-    watched.note(`not measured again, because it is not a host name: ${listed(others)}.`);
-  if (suspects.length === 0) return fleet;
+    watched.note(`not measured again, because it is not a host name: ${someOf(others)}.`);
+  if (named.length === 0) return fleet;
   const leftNs = (untilMs - performance.now()) * 1e6;
-  const told = fleet.nodes.find(({ host, wallNs }) => suspects.includes(host) && wallNs !== null);
+  const told = fleet.nodes.find(({ host, wallNs }) => named.includes(host) && wallNs !== null);
   if (leftNs < (told?.wallNs ?? 0)) {
-    watched.note(`no time is left to measure ${listed(suspects)} again: give a longer --deadline.`);
+    watched.note(`no time is left to measure ${someOf(named)} again: give a longer --deadline.`);
     return fleet;
   }
   const freshFolder = join(folder, confirmationFolder);
-  const plan = await planFor(freshFolder, suspects);
-  await reportingAs(freshFolder, () => makeFolder(freshFolder));
-  watched.note(`measuring again on ${listed(suspects)}.`);
-  await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
+  watched.note(`measuring again on ${someOf(named)}, which may be slow.`);
+  try {
+    const plan = await planFor(freshFolder, named);
+    await reportingAs(freshFolder, () => makeFolder(freshFolder));
+    await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
+  } catch (error) {
+    if (!(error instanceof PinbenchError)) throw error;
+    watched.note(`not measured again: ${error.message}`);
+    return fleet;
+  }
   return (await judgeResults([folder], flags)).document;
 }
 
@@ -231,15 +246,6 @@ async function planner(flags: FleetRunFlags, nodes: number | string | null): Pro
   const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];
   if (launcher !== null) {
     const all = typeof nodes === "string" ? await expandNodes(nodes) : null;
-    if (flags.confirm && !launcher.includes(nodesPlaceholder)) {
-      throw new PinbenchError(
-        "usage",
-        "--confirm starts some nodes again, and --launcher has no place for their names.",
-        {
-          hint: "Put {nodes} where it takes the names: --launcher 'pdsh -w {nodes}' --nodes n01,n02.",
-        },
-      );
-    }
     const count = typeof nodes === "number" ? nodes : null;
     return async (folder, hosts) =>
       planOfLauncher(launcher, commandFor(folder), { hosts: hosts ?? all, count });

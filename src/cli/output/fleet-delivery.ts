@@ -57,7 +57,7 @@ export async function deliverFleet(
 
 /**
  * 1 if any node or GPU is slow, or if a part of a group or a slot is slow and its figures do not show which; otherwise
- * 4 if any node has no figures that count; otherwise 0.
+ * 4 if any node has no figures that count, or lacks a GPU; otherwise 0.
  */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   if (outliers.length > 0 || groups.some(isSlowSomewhere)) return ExitCode.regression;

@@ -1,6 +1,6 @@
 import { leastLostShare } from "../../results/over-time.js";
 import type { Found } from "../diagnosis.js";
-import type { DeviceExamination, Examination } from "../examination.js";
+import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
 import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./cost.js";
 
 /**
@@ -19,12 +19,13 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
   });
   if (losses.length === 0) return [];
   const most = Math.max(...losses.map(({ share }) => share));
+  const isMedianSlow = losses.some(({ way }) => shortfallGBps(device, way) !== null);
   return [
     {
       cause: "slow-copies",
       device: facts.ordinal,
       weight: "costs",
-      summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}, while its median is not affected.`,
+      summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}${isMedianSlow ? ", besides what its median loses" : ", while its median is not affected"}.`,
       evidence: losses.map(
         ({ way, rate, lost }) =>
           `${directionName[way]}: the average is ${gigabytes(rate - lost)}, the median ${gigabytes(rate)}`,

@@ -19,7 +19,7 @@ interface BadNode {
   host: string;
   reason: string;
   /** `lacking`: it has no valid result, which may be the fault of the run. */
-  cause: "slow" | "lacking" | "wrong data";
+  cause: "slow" | "lacking" | "wrong data" | "incomplete";
 }
 
 /** The names of the nodes in Slurm; null if it was not asked. An unknown name may stand for several nodes. */
@@ -146,14 +146,16 @@ function badNodes(document: FleetDocument): BadNode[] {
     .filter((node) => isLacking(node) && node.state !== "unreadable" && !known.has(node.host))
     .map((node) => ({
       host: node.host,
-      reason: stateText[node.state] ?? node.state,
-      cause: node.state === "wrong data" ? ("wrong data" as const) : ("lacking" as const),
+      reason:
+        node.action === "monitor" ? "its figures cannot be true" : (stateText[node.state] ?? node.state),
+      cause: node.state === "wrong data" || node.state === "incomplete" ? node.state : ("lacking" as const),
     }));
   return [...slow, ...others];
 }
 
 const stateText: Readonly<Partial<Record<FleetNode["state"], string>>> = {
   "wrong data": "copies came back with wrong data",
+  incomplete: "a GPU is missing or failed",
   failed: "its measurement failed",
   late: "its measurement did not end in time",
   missing: "it left no result",

@@ -2,12 +2,12 @@ import type { StripChart, StripRow } from "../../draw/chart/chart.js";
 import { formatChangeTick, formatSetting } from "../../draw/numbers.js";
 import { counted } from "../../draw/words.js";
 import type { FleetDocument, FleetGroup } from "../fleet-document.js";
-import { groupFacts } from "./fleet-content.js";
 import {
   figuresOf,
   figureText,
   fleetCellNames,
   type GpuFigure,
+  groupFacts,
   lossText,
   type NameOfFleetCell,
   speedChange,

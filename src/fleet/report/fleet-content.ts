@@ -1,4 +1,4 @@
-import { formatSetting, formatWholeShare, roundUp } from "../../draw/numbers.js";
+import { formatSetting, roundUp } from "../../draw/numbers.js";
 import {
   type Fact,
   type Figure,
@@ -12,29 +12,21 @@ import {
   spared,
   wordColumn,
 } from "../../draw/report.js";
-import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
+import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure, shareFigure } from "../../results/naming/cell-figure.js";
-import {
-  type FleetDocument,
-  type FleetGroup,
-  type FleetNode,
-  type FleetOutlier,
-  factName,
-} from "../fleet-document.js";
-import { isListable, nodeList } from "./drain-lines.js";
+import type { FleetDocument, FleetGroup, FleetOutlier } from "../fleet-document.js";
+import { groupNote, mostNamed, nodesText, otherRemarks, waysToFind } from "./fleet-answer.js";
 import {
   countGpus,
   figureText,
   fleetFigure,
-  isRunInDoubt,
+  groupFacts,
   lackingNodes,
   lossText,
   type NameOfFleetCell,
   sinceText,
-  slowPart,
   unitName,
   worstCell,
-  worstOutlier,
 } from "./fleet-text.js";
 
 /** The common content of a fleet's table, Markdown and page. */
@@ -42,124 +34,6 @@ import {
 /** Alerts before any figure. */
 export function fleetAlerts({ notice }: FleetDocument): Note[] {
   return notice === null ? [] : [note(notice, "warning")];
-}
-
-/** Most outliers that are named in a sentence. */
-const mostNamed = 3;
-/** Most sentences on what many have in common, and most reasons. With more, the answer may fill a screen of 20 lines. */
-const mostSaid = 2;
-
-/**
- * The slow nodes, the nodes without a valid result, and what many have in common, in that order: the first screen. The
- * rest of the last is among the notes.
- */
-export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): Note[] {
-  return [slowNote(document, nameOf), ...lackingNotes(document), ...commonNotes(document).slice(0, mostSaid)];
-}
-
-function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
-  const { nodes, groups, outliers } = document;
-  const judged = groups.reduce((sum, group) => sum + group.nodes, 0);
-  if (judged === 0) return note("no node has figures to judge", "failure");
-  if (outliers.length === 0) return note(noneSlow(document, judged));
-  const byHost = [...groupBy(outliers, ({ host }) => host)];
-  const named = byHost.slice(0, mostNamed).map(([host, slow]) => describeNode(host, slow, nameOf));
-  const rest = byHost.length - named.length;
-  const measured = counted(judged, judged === nodes.length ? "node" : "measured node");
-  const verb = byHost.length === 1 ? "is" : "are";
-  return note(
-    `${byHost.length} of ${measured} ${verb} slow: ${listed([...named, ...(rest === 0 ? [] : [`${rest} more`])])}`,
-    "failure",
-  );
-}
-
-/** "GPU 3 of n07 (50.0 % slower in H2D pinned 64 MiB x1)". */
-function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: NameOfFleetCell): string {
-  const worst = worstOutlier(outliers);
-  const slowest = worstCell(worst);
-  const together =
-    worst.together === null
-      ? ""
-      : `, ${lossText(worst.together.change)} over all ${worst.together.cells} ${worst.together.memory} cells`;
-  const since = sinceText(worst) === null ? "" : `, since ${sinceText(worst)}`;
-  return `${slowPart(outliers)} of ${host} (${lossText(slowest.change)} slower in ${nameOf(slowest)}${together}${since}; ${worst.action})`;
-}
-
-function noneSlow(document: FleetDocument, judged: number): string {
-  const { groups } = document;
-  const findsNone = ({ tooFew, found }: FleetGroup) =>
-    tooFew !== null && found.every((one) => waysToFind(one).length === 0);
-  if (groups.every(findsNone)) {
-    return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to judge`;
-  }
-  // "None is slow" would be wrong if a group is slow as a whole or in part, or nobody knows what its kind reaches.
-  const isDoubtful = groups.some(
-    ({ slowAsAWhole, slowPart, slowPlaces, found }) =>
-      slowAsAWhole !== null ||
-      slowPart !== null ||
-      slowPlaces.length > 0 ||
-      found.every(({ belowReference }) => belowReference === null),
-  );
-  const gpus = counted(countGpus(document), "GPU");
-  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than similar ones" : "slow"}`;
-}
-
-function lackingNotes(document: FleetDocument): Note[] {
-  const { "wrong data": wrong = [], unreadable = [], ...others } = Object.fromEntries(lackingNodes(document));
-  const states = Object.entries(others).map(
-    ([state, nodes]) => `${nodes.length} ${state} (${nodesText(nodes)})`,
-  );
-  const count = Object.values(others).flat().length;
-  const all = counted(document.nodes.length, "node");
-  const next = isRunInDoubt(document) ? "look at the run first" : "reset, then measure again";
-  const which =
-    wrong.length > mostSaid
-      ? nodesText(wrong)
-      : listed(wrong.map(({ host, reason }) => `${host} (${withoutFullStop(reason ?? "")})`));
-  return [
-    ...(wrong.length === 0
-      ? []
-      : [note(`${counted(wrong.length, "node")} copied wrong data: ${which}: isolate`, "mismatch")]),
-    ...(count === 0
-      ? []
-      : [
-          note(
-            `${count} of ${all} ${count === 1 ? "has" : "have"} no valid result: ${listed(states)}: ${next}`,
-            "failure",
-          ),
-        ]),
-    ...(unreadable.length === 0
-      ? []
-      : [
-          note(
-            `${counted(unreadable.length, "result")} cannot be read: ${nodesText(unreadable)}: measure again`,
-            "failure",
-          ),
-        ]),
-  ];
-}
-
-/** Sentences on traits that slow nodes share, and on groups that are slow at a place, in part or as a whole. */
-function commonNotes({ shared, groups }: FleetDocument): Note[] {
-  return [
-    ...shared.map(({ reason }) => note(withoutFullStop(reason), "warning")),
-    ...groups.flatMap(({ slowAsAWhole, slowPart, slowPlaces }, index) => [
-      ...slowPlaces.flatMap(({ reason }) => groupNote(reason, index, groups, "failure")),
-      ...groupNote(slowPart?.reason ?? null, index, groups, "failure"),
-      ...groupNote(slowAsAWhole, index, groups, "warning"),
-    ]),
-  ];
-}
-
-/** A sentence on a group, with its number if there are several; empty for null. */
-function groupNote(
-  text: string | null,
-  index: number,
-  groups: readonly unknown[],
-  tone: Note["tone"],
-): Note[] {
-  if (text === null) return [];
-  return [note(`${groups.length > 1 ? `group ${index + 1}: ` : ""}${withoutFullStop(text)}`, tone)];
 }
 
 /** What was judged, and by which rule. */
@@ -190,21 +64,12 @@ function foundFact({ found }: FleetGroup, index: number, groups: readonly unknow
   return [[name, texts.join("; ")]];
 }
 
-function waysToFind({ cells, inOneCell, inAllCells, belowReference }: FleetGroup["found"][number]): string[] {
-  const loss = (share: number) => formatWholeShare(share, roundUp);
-  return [
-    ...(inAllCells === null ? [] : [`${loss(inAllCells)} in all ${cells} cells`]),
-    ...(inOneCell === null ? [] : [`${loss(inOneCell)} in one cell`]),
-    ...(belowReference === null ? [] : [`${loss(belowReference)} below healthy machines of its kind`]),
-  ];
-}
-
 function period(first: string, last: string): string {
   const [from, to] = [timeText(first), timeText(last)];
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** A table of slow GPUs and nodes, one of nodes without a valid result, and one for each group. */
+/** A table of slow GPUs and nodes, one of nodes without a valid and complete result, and one for each group. */
 export function fleetGrids(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
   return [
     ...outlierGrid(document, nameOf),
@@ -273,7 +138,7 @@ function outlierRow(
 /** The result of fresh processes. */
 const againText = { true: "slow again", false: "not slow", null: "not measured" } as const;
 
-/** A row for each reason why nodes have no valid result. */
+/** A row for each reason why nodes have no valid or no complete result. */
 function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
   const rows = [...lackingNodes(document)].flatMap(([state, nodes]) =>
     [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
@@ -294,22 +159,7 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     sentences,
     wordColumn("do"),
   ];
-  return [{ caption: "Nodes without a valid result", columns, rows, keepsRepeats: true }];
-}
-
-/** Longest node list printed inside a sentence. */
-const mostListed = 36;
-
-/**
- * The nodes' names, compressed, or the first ones if they do not fit in a line. Names that are no host names are not
- * compressed.
- */
-function nodesText(nodes: readonly Pick<FleetNode, "host">[]): string {
-  const hosts = nodes.map(({ host }) => host);
-  const text = hosts.every(isListable) ? nodeList(hosts) : hosts.join(", ");
-  if (text.length <= mostListed || hosts.length <= mostNamed) return text;
-  const named = hosts.slice(0, mostNamed);
-  return `${named.join(", ")} and ${hosts.length - named.length} more`;
+  return [{ caption: "Nodes without a valid and complete result", columns, rows, keepsRepeats: true }];
 }
 
 /** The GPUs of a group, one row per cell. */
@@ -346,25 +196,11 @@ function groupGrid(
   };
 }
 
-/** The facts that identify a group; others are listed if the groups differ in them. */
-const leadingFacts: readonly string[] = ["gpu", "linkCapability", "driver"];
-
-/** A group in a few words. */
-export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[]): string {
-  const differs = (fact: string) => groups.some((other) => other.facts[fact] !== facts[fact]);
-  const names = Object.keys(facts).filter((fact) => leadingFacts.includes(fact) || differs(fact));
-  return names
-    .map((fact) =>
-      fact === "gpu" ? (facts[fact] ?? "GPU not known") : `${factName(fact)} ${facts[fact] ?? "not known"}`,
-    )
-    .join(", ");
-}
-
 /** Notes that help to read the tables: further evidence on outliers, and open questions. */
 export function fleetNotes(document: FleetDocument): Note[] {
   const { outliers, cleared, groups, nodes } = document;
   return [
-    ...commonNotes(document).slice(mostSaid),
+    ...otherRemarks(document),
     ...reasonNotes(outliers, ({ evidence }) => evidence, hostsOf, "evidence", "plain"),
     ...groups.flatMap(({ tooFew, notes }, index) => [
       ...groupNote(tooFew, index, groups, "warning"),
@@ -372,7 +208,11 @@ export function fleetNotes(document: FleetDocument): Note[] {
     ]),
     ...(cleared.length === 0
       ? []
-      : [note(`${counted(cleared.length, "suspect")} measured again and not slow then: not counted`)]),
+      : [
+          note(
+            `${counted(cleared.length, "GPU or node", "GPUs or nodes")} not slow when measured again: not counted`,
+          ),
+        ]),
     ...reasonNotes(nodes, ({ notes }) => notes, nodesText, "note", "plain"),
     note(
       "spread: the standard deviation between healthy GPUs of the group, which the verdicts used",

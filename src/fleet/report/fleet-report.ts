@@ -17,7 +17,8 @@ import {
   nodeStates,
 } from "../fleet-document.js";
 import { drainReport, type KnownNodes, nodeListReport } from "./drain-lines.js";
-import { fleetAlerts, fleetAnswer, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
+import { fleetAnswer } from "./fleet-answer.js";
+import { fleetAlerts, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
 import { countGpus, figuresOf, fleetCellNames, type GpuFigure, speedChange } from "./fleet-text.js";
 
 /** A fleet, as a kind of document; lists for Slurm contain only names of `known` nodes. */

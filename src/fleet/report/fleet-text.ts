@@ -3,12 +3,14 @@ import { groupBy } from "../../draw/report.js";
 import type { Screen } from "../../draw/screen.js";
 import { counted, timeText } from "../../draw/words.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
-import type {
-  FigureKind,
-  FleetDocument,
-  FleetGroupCell,
-  FleetNode,
-  FleetOutlier,
+import {
+  type FigureKind,
+  type FleetDocument,
+  type FleetGroup,
+  type FleetGroupCell,
+  type FleetNode,
+  type FleetOutlier,
+  factName,
 } from "../fleet-document.js";
 
 /** Names of cells, figures and GPUs in all texts of a fleet. */
@@ -79,24 +81,26 @@ export function slowPart(outliers: readonly FleetOutlier[]): string {
 
 /** Bad states of a node besides being slow: it has no complete result, or its copies were wrong. */
 const badStates: ReadonlySet<FleetNode["state"]> = new Set([
-  "failed",
   "wrong data",
+  "incomplete",
+  "failed",
   "late",
   "missing",
   "unreadable",
 ]);
 
-/** Whether a node has no valid result, through a fault of its own or of its result. */
+/** Whether a node has no valid or no complete result, through a fault of its own or of its result. */
 export function isLacking({ state }: FleetNode): boolean {
   return badStates.has(state);
 }
 
 /** Whether so many nodes left no valid result that the run itself may have failed. */
 export function isRunInDoubt({ nodes }: Pick<FleetDocument, "nodes">): boolean {
-  return 2 * nodes.filter(({ action }) => action === "reset").length > nodes.length;
+  const absent = nodes.filter(({ action, state }) => action === "reset" && state !== "incomplete");
+  return 2 * absent.length > nodes.length;
 }
 
-/** Nodes without a valid result by state, in the order of the states, and then of the nodes. */
+/** Nodes in bad states by state, in the order of the states, and then of the nodes. */
 export function lackingNodes({ nodes }: FleetDocument): Map<FleetNode["state"], FleetNode[]> {
   const groups = groupBy(nodes.filter(isLacking), ({ state }) => state) as Map<
     FleetNode["state"],
@@ -136,4 +140,18 @@ export function figuresOf({ nodes, groups }: FleetDocument, group: number, cell:
     .filter((node) => node.group === group)
     .flatMap((node) => node.devices.map((device) => ({ node, device })))
     .map((gpu, index) => ({ ...gpu, value: values[index] ?? null }));
+}
+
+/** The facts that identify a group; others are listed if the groups differ in them. */
+const leadingFacts: readonly string[] = ["gpu", "linkCapability", "driver"];
+
+/** A group in a few words. */
+export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[]): string {
+  const differs = (fact: string) => groups.some((other) => other.facts[fact] !== facts[fact]);
+  const names = Object.keys(facts).filter((fact) => leadingFacts.includes(fact) || differs(fact));
+  return names
+    .map((fact) =>
+      fact === "gpu" ? (facts[fact] ?? "GPU not known") : `${factName(fact)} ${facts[fact] ?? "not known"}`,
+    )
+    .join(", ");
 }

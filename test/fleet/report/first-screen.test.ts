@@ -45,8 +45,14 @@ function illFleet(): NodeFigures[] {
         const figure = (times: number) => times * rate * share * ill * Math.exp(0.002 * normal());
         return { pinned: figure(1), back: figure(0.98), pageable: 10 * Math.exp(0.02 * normal()) };
       });
-      const device = (): Partial<DeviceFigures> => ({ name, link, linkCapability: link });
+      const uuids = often(0.1) ? "GPU-copied" : `GPU-${kind}-${node}`;
+      const device = (gpu: number): Partial<DeviceFigures> => {
+        return { name, link, linkCapability: link, uuid: `${uuids}-${gpu}` };
+      };
+      const failed = { cell: "d2h/pinned/67108864/w1/throughput/wall/cold", reason: "an illegal address" };
       const changes = {
+        ...(often(0.1) && { startedAt: "2025-11-20T09:00:00.000Z" }),
+        ...(often(0.1) && { failures: [{ ...failed, devices: [gpus - 1] }] }),
         labels: { rack: `r${rack}` },
         facts: { ...facts, gpu: name, linkCapability: `gen${link.generation} x16`, gpuCount: `${gpus}` },
         ...(often(0.2) && one(broken)),
@@ -57,7 +63,7 @@ function illFleet(): NodeFigures[] {
 }
 
 it("the first twenty lines of 80 columns have which nodes and GPUs are ill, how much, since when, and what to do", () => {
-  let slow = 0;
+  let [slow, doubts] = [0, 0];
   for (let fleet = 0; fleet < 40; ++fleet) {
     const document = judged([], { nodes: illFleet(), referenceOf });
     const lines = drawn(fleetKind, document, "table", fileScreen({ columns: 80 })).split("\n");
@@ -66,6 +72,8 @@ it("the first twenty lines of 80 columns have which nodes and GPUs are ill, how 
     const screen = lines.slice(0, end).join(" ").replaceAll(/\s+/g, " ");
     const hosts = new Set(document.outliers.map(({ host }) => host));
     slow += hosts.size;
+    doubts += document.doubts.length;
+    for (const doubt of document.doubts.slice(0, 1)) expect(screen).toContain(doubt.replace(/\.$/, ""));
     const named = [
       ...screen.matchAll(
         /(?:all GPUs|GPU \d+)(?: and \d+ more GPUs?|, GPU \d+ most,)? of (\S+) \([\d.]+ % slower in [^;]*, since [-\d]+ [:\d]+ UTC[^;]*; (?:isolate|monitor|reset)\)/g,
@@ -74,8 +82,11 @@ it("the first twenty lines of 80 columns have which nodes and GPUs are ill, how 
     expect(named.map(([, host]) => host)).toEqual([...hosts].slice(0, 3));
     for (const { state } of document.nodes.filter(({ state }) => state !== "measured"))
       expect(screen).toContain(
-        state === "wrong data" ? "copied wrong data" : state === "unreadable" ? "cannot be read" : state,
+        { "wrong data": "copied wrong data", unreadable: "cannot be read", incomplete: "measured in part" }[
+          state as string
+        ] ?? state,
       );
   }
   expect(slow).toBeGreaterThan(100);
+  expect(doubts).toBeGreaterThan(10);
 });

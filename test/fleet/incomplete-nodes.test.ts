@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
+import { figuresOfNode, type NodeFigures } from "../../src/fleet/node-figures.js";
+import { joinResults } from "../../src/fleet/read-fleet.js";
+import { drainReport, nodeListReport } from "../../src/fleet/report/drain-lines.js";
+import { fleetKind } from "../../src/fleet/report/fleet-report.js";
+import { drawn } from "../helpers/drawn.js";
+import { judged, nodeResult, nodeResults } from "../helpers/node-results.js";
+import { fleetNode, nodesOf, wobble } from "../helpers/plain-nodes.js";
+import { buildFailed, MiB } from "../helpers/result-document.js";
+
+const rates = (node: number, gpus = 4) => Array.from({ length: gpus }, () => 50 * wobble(node));
+const healthy = (count: number) => nodesOf(count, (node) => rates(node));
+/** Node n11 without its GPU at this index. */
+const without = (gpu: number, host = "n11"): NodeFigures => {
+  const whole = fleetNode(host, rates(11));
+  const devices = whole.devices
+    .filter((_, index) => index !== gpu)
+    .map((device, ordinal) => ({ ...device, ordinal }));
+  return { ...whole, devices, facts: { ...whole.facts, gpuCount: "3" } };
+};
+const fleetOf = (nodes: readonly NodeFigures[]) => judged([], { nodes });
+const badOf = (nodes: readonly NodeFigures[]) =>
+  fleetOf(nodes).nodes.flatMap(({ host, state, reason }) =>
+    state === "measured" ? [] : [`${host} ${state}: ${reason}`],
+  );
+
+describe("a node that lost a GPU", () => {
+  it("is incomplete, with the place of the GPU, and is to be reset", () => {
+    const fleet = fleetOf([...healthy(11), without(1)]);
+    expect(fleet.nodes.at(-1)).toMatchObject({
+      host: "n11",
+      state: "incomplete",
+      action: "reset",
+      reason: "it has 3 GPUs, and similar nodes have 4; none is at 0000:20:00.0",
+    });
+    const lines = drawn(fleetKind, fleet, "table", fileScreen({ columns: 80 })).split("\n");
+    expect(lines.slice(0, 20).join(" ").replaceAll(/\s+/g, " ")).toContain(
+      "1 node measured in part: n11 (it has 3 GPUs, and similar nodes have 4; none is at 0000:20:00.0): reset, then measure again",
+    );
+    expect(nodeListReport(fleet, null)).toBe("n11\n");
+    expect(drainReport(fleet, null)).toBe(
+      'scontrol update nodename="n11" state=drain reason="pinbench: a GPU is missing or failed"\n',
+    );
+  });
+
+  it("is found beside an older result with the GPU, even without a similar node", () => {
+    const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
+    expect(badOf(joinResults([without(3), older]))).toEqual([
+      "n11 incomplete: it has 3 GPUs, and had 4 at 2026-11-18 09:00 UTC; none is at 0000:40:00.0",
+    ]);
+  });
+
+  it("is not one of two that differ, nor one whose GPUs were chosen", () => {
+    expect(badOf([...healthy(1), without(1)])).toEqual([]);
+    expect(fleetOf([...healthy(1), without(1)]).nodes[1]!.notes).toEqual([
+      "it has 3 GPUs, and some similar nodes have 4",
+    ]);
+    expect(badOf([...healthy(11), { ...without(1), choseDevices: true }])).toEqual([]);
+    const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
+    expect(badOf(joinResults([{ ...without(3), choseDevices: true }, older]))).toEqual([]);
+  });
+
+  it("is found among many that lost other GPUs, but nodes that lack the same ones are built so", () => {
+    const several = Array.from({ length: 12 }, (_, i) => without(i % 4, `m${i}`));
+    expect(badOf([...healthy(40), ...several])).toHaveLength(12);
+    const alike = Array.from({ length: 12 }, (_, i) => without(3, `m${i}`));
+    expect(badOf([...healthy(40), ...alike])).toEqual([]);
+    // PCI addresses of virtual machines say nothing.
+    const virtual = several.map((node) => ({
+      ...node,
+      devices: node.devices.map((device) => ({ ...device, pciBusId: `${node.host}-${device.ordinal}` })),
+    }));
+    expect(badOf([...healthy(40), ...virtual])).toEqual([]);
+  });
+});
+
+describe("a GPU that failed in some cells", () => {
+  const failing = (host: string, ...devices: number[]) => {
+    const result = nodeResult(host);
+    const broken = devices.map((device) =>
+      buildFailed({ device, direction: "d2h", sizeBytes: 64 * MiB }, "E", "an illegal address."),
+    );
+    return { ...result, cells: [...result.cells, ...broken] };
+  };
+
+  it("makes its node incomplete, with the cell and the error", () => {
+    const fleet = judged([...nodeResults(11), failing("n11", 1)]);
+    expect(fleet.nodes.at(-1)).toMatchObject({
+      state: "incomplete",
+      action: "reset",
+      reason: "GPU 1 failed in d2h pinned 64 MiB: an illegal address",
+    });
+    expect(judged([failing("n11", 0, 1)]).nodes[0]!.reason).toMatch(/^GPU 0, 1 failed in d2h/);
+  });
+
+  it("is no finding where the cell failed on most nodes", () => {
+    const many = Array.from({ length: 7 }, (_, i) => failing(`m${i}`, 0));
+    const states = (count: number) =>
+      judged([...many, ...nodeResults(count)])
+        .nodes.map(({ state }) => state)
+        .filter((one) => one !== "measured");
+    expect(states(6)).toEqual([]);
+    expect(states(7)).toHaveLength(7);
+  });
+
+  it("has its number on the node if each GPU has a result of its own", () => {
+    const part = (gpu: number, result = failing("n11", 0)) => {
+      const node = figuresOfNode({ ...result, devices: result.devices.slice(0, 1) }, null);
+      const device = { ...node.devices[0]!, uuid: `U${gpu}`, pciBusId: `0000:${gpu}0:00.0` };
+      return { ...node, runId: `run-${gpu}`, devices: [device] };
+    };
+    const clean = nodeResult("n11");
+    const nodes = joinResults([
+      part(1, { ...clean, cells: clean.cells.filter(({ device }) => device === 0) }),
+      part(2),
+    ]);
+    expect(badOf(nodes)).toEqual(["n11 incomplete: GPU 1 failed in d2h pinned 64 MiB: an illegal address"]);
+  });
+});
