@@ -11,7 +11,7 @@ const longest = [
   ...["cli/health-checks", "cli/run-block-search", "cli/device-in-use", "fleet/fleet-run"],
   ...["fleet/slurm", "tune/live/jobs", "tune/live/hook", "browser/reading", "setup/prepare", "browser/look"],
   ...["browser/hostile-page", "tune/live/live-probe", "cli/interruption", "browser/samples"],
-  ...["cli/deadline", "browser/every-page", "faults/long-runs"],
+  ...["cli/deadline", "browser/every-page", "faults/long-runs", "cli/colours", "tune/python-modules"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const projects = ["own process", "commands", "shared process"] as const;

@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { inRoot } from "./project.mjs";
 
 /** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes or threads. */
@@ -11,21 +11,28 @@ const entries = [
   "tune/storage-reader.js",
 ];
 
+/** Entries that load only what they need: `--version` is asked for often, and guards stay while others work. */
+const small = ["cli/main.js", "tune/live/job-guard.js", "fleet/launch/launch-guard.js"];
+
 const licencesFile = "dist/program/LICENSES";
+
+/** Modules that at least this many entries or modules loaded on demand need go into one chunk. */
+const manySharers = 6;
 
 /**
  * Bundles the compiled program and its packages into a few files below `dist`/program, which users
- * run. Finding, opening and linking 400 modules took Node a third of a short command's time. Modules loaded on demand
- * stay in their own files. `dist` is a folder that tsc has filled.
+ * run. Finding, opening and linking 400 modules took Node a third of a short command's time, and 86 still a sixth.
+ * Modules loaded on demand stay in their own files. `dist` is a folder that tsc has filled.
  */
 export async function bundleProgram(dist) {
   // Imported late: it may not be installed.
   const { rolldown } = await import("rolldown");
   const target = join(dist, "program");
+  const closures = new Map(small.map((entry) => [join(dist, entry), new Set()]));
   const bundle = await rolldown({
     input: entries.map((entry) => join(dist, entry)),
     platform: "node",
-    plugins: [placesOf(dist), withoutUnused],
+    plugins: [placesOf(dist), withoutUnused, closuresOf(closures)],
     onLog: (_level, { message }) => {
       throw new Error(message);
     },
@@ -33,9 +40,15 @@ export async function bundleProgram(dist) {
   // Functions and classes keep their names, for stack traces.
   const mangle = { toplevel: true, keepNames: { function: true, class: true } };
   const minify = { compress: true, mangle, codegen: { removeWhitespace: true } };
+  const groups = [...closures].map(([entry, parts], i) => {
+    const isPart = (id) => parts.has(id) && !entries.includes(relative(dist, id));
+    return { name: `of-${basename(entry, ".js")}`, priority: small.length + 1 - i, test: isPart };
+  });
+  groups.push({ name: "common", priority: 1, minShareCount: manySharers });
   const { output } = await bundle.write({
     dir: target,
     chunkFileNames: "[name].js",
+    codeSplitting: { groups },
     comments: false,
     minify,
   });
@@ -43,6 +56,23 @@ export async function bundleProgram(dist) {
   copyTypes(dist, "index.d.ts", join(target, "types"));
   const modules = output.flatMap(({ moduleIds = [] }) => moduleIds);
   writeFileSync(join(target, "LICENSES"), licencesOf(modules));
+}
+
+/** Adds to each set in `closures` what the module of its key imports, directly or indirectly, but not on demand. */
+function closuresOf(closures) {
+  return {
+    name: "closures",
+    buildEnd() {
+      for (const [entry, parts] of closures) {
+        const add = (id) => {
+          if (parts.has(id)) return;
+          parts.add(id);
+          for (const imported of this.getModuleInfo(id)?.importedIds ?? []) add(imported);
+        };
+        add(entry);
+      }
+    },
+  };
 }
 
 /** Modules that look for files next to themselves find them in tsc's folders. */

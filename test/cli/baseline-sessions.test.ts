@@ -10,7 +10,7 @@ import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
-import { copyFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { copyFaults, restingLink, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
 const small = ["--memory", "pinned", "--workers", "1", ...sweep];
@@ -163,7 +163,8 @@ describe("an interrupted baseline keeps the runs that came to their end, and say
   /** Interrupts it while a run after the first is measured; tells after how many. */
   async function interruptAfterFirst(cwd: string, args: readonly string[], signal: NodeJS.Signals) {
     const mark = nextMark();
-    const { child, finished } = startCli(["baseline", "main", ...args], { cwd, env: { [markName]: mark } });
+    const env = { ...restingLink, [markName]: mark };
+    const { child, finished } = startCli(["baseline", "main", ...args], { cwd, env });
     const seen = new Set<string>();
     await vi.waitFor(
       () => {

@@ -5,7 +5,7 @@ import { listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
-import { type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { restingLink, type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 /** Measuring it again never converges, and would take an hour. */
 const endless = (document: ResultDocument) => lasting(document, 3600e9);
@@ -19,7 +19,7 @@ function lasting(document: ResultDocument, budgetNs: number): ResultDocument {
 
 /** Its processes bear the mark and end with it. */
 const startEndless = (args: readonly string[], mark: string, options: Parameters<typeof startCli>[1] = {}) =>
-  startCli(args, { ...options, env: { [markName]: mark } });
+  startCli(args, { ...options, env: { ...restingLink, [markName]: mark } });
 
 const untilMeasuring = (mark: string) =>
   vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 50_000, interval: 20 });

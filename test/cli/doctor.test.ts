@@ -64,8 +64,8 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.unseen.join("\n")).toContain("--quick");
   });
 
-  it("finds a link of x4 in the place of x16, by what it is under load", async () => {
-    const nvml = { ...linkOf(4), maxWidth: 16, idleGeneration: 1 };
+  it("finds a link of x2 in the place of x16, by what it is under load", async () => {
+    const nvml = { ...healthyLink, maxWidth: 16, idleGeneration: 1 };
     const { exitCode, diagnosis } = await examined(machine(nvml), "--quick", "--label", "rack=7");
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("link-narrow");
@@ -80,7 +80,7 @@ describe("pinbench doctor of an emulated device", () => {
   it("finds another process that copies", async () => {
     // Any that is there and is not pinbench's own, which this one is.
     const busy = { processes: [{ pid: process.ppid, memory: "1GiB" }], utilization: 90 };
-    const nvml = { ...linkOf(4), ...busy, toDeviceBytesPerSecond: 5e8 };
+    const nvml = { ...healthyLink, ...busy, toDeviceBytesPerSecond: 2.5e8 };
     const { exitCode, diagnosis } = await examined(
       machine(nvml, emulatedFaults({ link: "all", slowdown: 2 })),
       "--quick",
@@ -330,14 +330,14 @@ describe("a run over a link that is slower than it should be", () => {
   const plain = [...args, "--workers", "1", "--memory", "pinned", "--direction", "h2d", "--cache", "warm"];
 
   it("sends to the doctor", async () => {
-    const env = machine({ ...linkOf(4), maxWidth: 16 });
+    const env = machine({ ...healthyLink, maxWidth: 16 });
     expect((await callCli(plain, { env })).stderr).toMatch(
       /H2D pinned copies reach \S+ GB\/s, and those of healthy machines 4\.00 GB\/s: pinbench doctor says why\./,
     );
   });
 
   it("says nothing with --quiet", async () => {
-    const env = machine({ ...linkOf(4), maxWidth: 16 });
+    const env = machine({ ...healthyLink, maxWidth: 16 });
     expect((await callCli([...plain, "--quiet"], { env })).stderr).toBe("");
   });
 });

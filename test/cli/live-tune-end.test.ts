@@ -55,7 +55,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     });
     while (!when({ mark, stderr, marker: traced.marker })) {
       if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
-      await sleep(5);
+      await sleep(20);
     }
     child.kill(signal);
     return { ...(await finished), ...traced };

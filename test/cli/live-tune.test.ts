@@ -100,7 +100,9 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     const file = join(folder(), "tuning.json");
     // Their stdout goes to a file: this torch, with a newer Python, cannot leave it alone.
     const torchrun = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "-r", "1", "-t", "1"];
-    const command = [testPython, ...torchrun, "--log_dir", folder(), "training.py", "--length", "100000"];
+    // Without Python of its own, the ranks need not import torch anew either.
+    const ranks = ["--log_dir", folder(), "--no_python", ...training("--length", "100000")];
+    const command = [warmPython, ...torchrun, ...ranks];
     const run = await tune(command, "--output", file);
     expect(run.exitCode, run.stderr).toBe(0);
     const tuning = saved(file);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
-import { runSmall, small, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { restingLink, runSmall, small, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 describe("pinbench run --output", () => {
@@ -41,7 +41,7 @@ describe("pinbench run --output", () => {
     writeFileSync(file, "before");
     const { child, finished } = startCli(
       small("--budget", "2s", "--precision", "0.001%", "--quiet", "--output", "a.html", "--output", file),
-      { cwd },
+      { cwd, env: restingLink },
     );
     while (!existsSync(`${file}.partial`)) {
       if (child.exitCode !== null) throw new Error("it ended without FILE.partial");

@@ -87,10 +87,6 @@ describe("pinbench run", () => {
     expect(stdout).not.toBe("");
   });
 
-  it("has no progress line if stderr is no terminal", async () => {
-    expect((await runSmall(["--memory", "pinned"])).stderr).toBe("");
-  });
-
   it.each([
     ["the table", []],
     ["JSON that a pipe does not hold", ["--json", "--sizes", "1KiB..64KiB*1.3"]],

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { callCli } from "../helpers/in-process.js";
-import { pinbench, small, start, temporaryFolder } from "../helpers/run-cli.js";
+import { pinbench, restingLink, small, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const recordings = fileURLToPath(new URL("../../results/nvidia-h200/", import.meta.url));
 const sweep = join(recordings, "default.json");
@@ -124,7 +124,8 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
   it("that obeys no commands gets none: neither colours nor a line that is drawn again", async () => {
     const dumb = await atTerminal(80, compareHere, { TERM: "dumb" });
     await expect(dumb).toMatchFileSnapshot("snapshots/compare-dumb.txt");
-    const run = await atTerminal(80, small("--memory", "pinned", "--budget", "400ms"), { TERM: "dumb" });
+    const lasting = small("--memory", "pinned", "--budget", "400ms");
+    const run = await atTerminal(80, lasting, { ...restingLink, TERM: "dumb" });
     expect(run).toContain("GB/s");
     expect(["\u001b", "\r"].filter((one) => run.includes(one))).toEqual([]);
   });
@@ -133,10 +134,10 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     const config = join(temporaryFolder(), "pinbench.config.json");
     writeFileSync(config, "{}");
     const args = ["--memory", "pinned", "--budget", "400ms", "--config", config];
-    const told = await atTerminal(80, small(...args, "--no-progress"), { TERM: "xterm" });
+    const told = await atTerminal(80, small(...args, "--no-progress"), { ...restingLink, TERM: "xterm" });
     expect(told).toContain("pinbench: ");
     expect(told).not.toContain("\u001b[2K");
-    const quiet = await atTerminal(80, small(...args, "--quiet"), { TERM: "xterm" });
+    const quiet = await atTerminal(80, small(...args, "--quiet"), { ...restingLink, TERM: "xterm" });
     expect(quiet).not.toContain("pinbench: ");
   });
 });

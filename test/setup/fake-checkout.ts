@@ -39,7 +39,12 @@ export const rolldown = async () => ({
 export class FakeCheckout {
   readonly root = mkdtempSync(join(tmpdir(), "pinbench-setup-"));
 
-  constructor() {
+  /** A copy of `like` as it is then, if there is one. */
+  constructor(like?: FakeCheckout) {
+    if (like !== undefined) {
+      cpSync(like.root, this.root, { recursive: true });
+      return;
+    }
     cpSync(resolve(import.meta.dirname, "../../scripts"), join(this.root, "scripts"), { recursive: true });
     for (const file of [
       "src/cli/main.ts",

@@ -1,24 +1,29 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeCheckout } from "./fake-checkout.js";
 
 describe("prepare", () => {
+  /** Built once, as a build takes most of a test's time. */
+  const built = new FakeCheckout();
+  let first: ReturnType<FakeCheckout["run"]>;
   let checkout: FakeCheckout;
+  beforeAll(() => {
+    first = built.run("prepare.mjs");
+  });
   beforeEach(() => {
-    checkout = new FakeCheckout();
+    checkout = new FakeCheckout(built);
   });
   afterEach(() => checkout.delete("."));
+  afterAll(() => built.delete("."));
 
   it("builds everything in a fresh checkout, without a word", () => {
-    expect(checkout.run("prepare.mjs")).toEqual({ status: 0, output: "", calls: ["tsc", "cmake-js"] });
+    expect(first).toEqual({ status: 0, output: "", calls: ["tsc", "cmake-js"] });
   });
 
   it("does nothing when the build is up to date", () => {
-    checkout.run("prepare.mjs");
     expect(checkout.run("prepare.mjs")).toEqual({ status: 0, output: "", calls: [] });
   });
 
   it("goes by contents, not by times", () => {
-    checkout.run("prepare.mjs");
     checkout.write("cuda/engine/a.cpp", "first");
     expect(checkout.run("prepare.mjs").calls).toEqual([]);
   });
@@ -35,7 +40,6 @@ describe("prepare", () => {
     ["what healthy machines reach changes", "src/doctor/reference.json", ["tsc"]],
     ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
   ])("builds what is out of date when %s", (_, file, calls) => {
-    checkout.run("prepare.mjs");
     checkout.write(file, "second");
     expect(checkout.run("prepare.mjs").calls).toEqual(calls);
   });
@@ -51,12 +55,12 @@ describe("prepare", () => {
     ["dist/draw/page/browser/reading.js", ["tsc"]],
     ["build/Release/pinbench.node", ["cmake-js"]],
   ])("builds %s again when it is gone", (path, calls) => {
-    checkout.run("prepare.mjs");
     checkout.delete(path);
     expect(checkout.run("prepare.mjs").calls).toEqual(calls);
   });
 
   it("shows the compiler's words when a build fails, and tries again the next time", () => {
+    checkout.write("cuda/engine/a.cpp", "second");
     checkout.write("cmake-js.fails", "");
     const failed = checkout.run("prepare.mjs");
     expect(failed.status).toBe(1);
@@ -73,7 +77,6 @@ describe("prepare", () => {
   });
 
   it("says in one sentence which compilers are missing", () => {
-    checkout.run("prepare.mjs");
     checkout.write("cuda/engine/a.cpp", "second");
     const { status, output } = checkout.run("prepare.mjs", { PATH: "" });
     expect(status).toBe(1);
