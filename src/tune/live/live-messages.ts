@@ -2,6 +2,7 @@ import { z } from "zod";
 import { count } from "../../results/schema-parts.js";
 import { failureSchema, loaderSettingSchema } from "../../results/tuning.js";
 import { readLine } from "../message-shape.js";
+import { processPlaceSchema } from "../process-binding.js";
 
 /*
  * Messages between the hook in a job's processes and pinbench: JSON objects, one a line. Times are CLOCK_MONOTONIC in
@@ -53,6 +54,7 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     pinningOff: z.string().nullable(),
     fileLimit: z.number().nullable(),
     filesInUse: z.number().nullable(),
+    place: processPlaceSchema.optional(),
   }),
   z.object({
     type: z.literal("epoch"),

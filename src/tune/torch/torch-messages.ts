@@ -5,6 +5,7 @@ import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
 import { readLine } from "../message-shape.js";
+import { type ProcessPlace, processPlaceSchema } from "../process-binding.js";
 
 /** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions
@@ -44,7 +45,9 @@ const messageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("phase"), phase: z.string() }),
   z.object({
     type: z.literal("ready"),
-    facts: z.looseObject({ batch: batchSchema }) as unknown as z.ZodType<Omit<ProbeFacts, "kind" | "source">>,
+    facts: z.looseObject({ batch: batchSchema, place: processPlaceSchema }) as unknown as z.ZodType<
+      Omit<ProbeFacts, "kind" | "source" | "places"> & { place: ProcessPlace }
+    >,
   }),
   /** Why the data set cannot be opened, for a PinbenchError. */
   z.object({
