@@ -9,7 +9,6 @@ import {
   isLocal,
   type PlacedCell,
   placedCells,
-  shareOnNode,
   verdictsOnNodes,
 } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
@@ -120,7 +119,7 @@ export function nodeNotes(document: ResultDocument): Note[] {
     placed.filter(isElsewhere),
     ({ memoryNode, pages }) => `${memoryNode} ${pages?.ofNodes?.map(({ node }) => node)}`,
   );
-  const hidden = placed.filter((cell) => shareOnNode(cell) === null);
+  const hidden = placed.filter((cell) => isElsewhere(cell) === null);
   const barred = numaNodes.filter(({ hasMemory, isAllowed }) => hasMemory && !isAllowed);
   const withoutCpus = numaNodes.filter(
     ({ cpus, isAllowed, hasMemory }) => cpus.length === 0 && isAllowed && hasMemory,
