@@ -27,6 +27,7 @@ import {
   type RunEvent,
   type Visit,
 } from "./rounds.js";
+import { measureInWaves } from "./waves.js";
 
 /** The parts of a run that a stage needs. */
 export interface StageOptions extends DeviceRunOptions {
@@ -124,7 +125,9 @@ export class Stage {
       const isSearch = options.plan.candidates.length > 0;
       const rounds = isSearch
         ? searchBlocks(this.#measure, this.devices, options)
-        : measureInRounds(this.#measure, this.#cells(), { ...options, givesUp });
+        : options.plan.stopping.isHard
+          ? measureInWaves(this.#measure, this.#cells(), options)
+          : measureInRounds(this.#measure, this.#cells(), { ...options, givesUp });
       for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
