@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { packTarball, writeHash } from "./lib/archives.mjs";
 import { bundledTests } from "./lib/bundled-tests.mjs";
 import { ownArch } from "./lib/platforms.mjs";
-import { main } from "./lib/process.mjs";
+import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { checkedSizeMB, copyInto, stageProgram } from "./lib/staged-program.mjs";
 
@@ -47,6 +47,11 @@ await main(async () => {
       arch: { type: "string", default: ownArch },
     },
   });
+  if (values["with-tests"] && values.arch !== ownArch) {
+    throw new ScriptError(
+      `--with-tests needs programs that are compiled for ${ownArch} alone: leave out --arch ${values.arch}, or make the bundle on a machine with such a processor.`,
+    );
+  }
   const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
   const name = `pinbench-${version}-linux-${values.arch}`;
   const archive = resolve(values.out ?? inRoot(`${name}.tar.xz`));

@@ -141,6 +141,8 @@ SessionOptions read_session_options(const Napi::Value& value) {
   options.placement.threads = std::max<std::size_t>(read_size(object, "threads", kMostThreads), 1);
   const Napi::Value node = object.Get("numaNode");
   if (!node.IsNull()) options.placement.numa_node = read_ordinal(node, "numaNode");
+  const Napi::Value reports_nodes = object.Get("reportsNodes");
+  options.reports_nodes = !reports_nodes.IsUndefined() && read_bool(object, "reportsNodes");
   return options;
 }
 

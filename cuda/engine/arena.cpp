@@ -41,13 +41,18 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     for (const auto& block : blocks_) spans.push_back(block.bytes());
     if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered)
       report_.huge_page_bytes = huge_page_bytes(spans);
-    // On the device's thread, whose placement is the memory's.
-    context.on_device_thread(
-        [&] { report_.pages_of_node = pages_of_nodes(context.cuda().host_calls(), spans); });
   } catch (...) {
     context.free_on_device_thread([this] { blocks_.clear(); });
     throw;
   }
+}
+
+// On the device's thread, whose placement is the memory's.
+void HostArena::find_nodes(DeviceContext& context) {
+  HostSpans spans;
+  for (const auto& block : blocks_) spans.push_back(block.bytes());
+  context.on_device_thread(
+      [&] { report_.pages_of_node = pages_of_nodes(context.cuda().host_calls(), spans); });
 }
 
 // The addresses never change, and asking for them takes longer than starting a small copy: all of that is

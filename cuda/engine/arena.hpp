@@ -16,7 +16,7 @@ struct ArenaReport {
   double allocate_ns = 0;
   double fill_ns = 0;
   std::optional<std::size_t> huge_page_bytes;
-  // As pages_of_nodes() tells.
+  // As pages_of_nodes() tells; empty before find_nodes().
   std::map<int, std::size_t> pages_of_node;
 };
 
@@ -34,6 +34,8 @@ class HostArena {
   HostMemoryKind kind() const { return kind_; }
   const ArenaGeometry& geometry() const { return geometry_; }
   const ArenaReport& report() const { return report_; }
+  // Asks the system, which takes its time, on which nodes the memory lies.
+  void find_nodes(DeviceContext& context);
   std::span<std::byte> chunk(std::size_t worker, std::size_t index) const {
     return blocks_[geometry_.first_chunk(worker) + index].bytes();
   }

@@ -78,6 +78,7 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
   }
   // Not under the lock: memory of several kinds is made ready at the same time.
   HostArena arena(context_, kind, geometry, options_.seed, context_.has_one_memory_node());
+  if (options_.reports_nodes) arena.find_nodes(context_);
   const std::lock_guard lock(mutex_);
   return host_arenas_.insert_or_assign(kind, std::move(arena)).first->second.report();
 }

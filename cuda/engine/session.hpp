@@ -26,6 +26,8 @@ struct SessionOptions {
   int device = 0;
   Placement placement;
   std::uint64_t seed = 0;
+  // Whether reports on host memory have the nodes of its pages.
+  bool reports_nodes = false;
 };
 
 struct SessionOpening {

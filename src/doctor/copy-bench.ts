@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Placement } from "../host/topology.js";
 import { type Backend, openPlacedSession } from "../native/backend.js";
 import type {
+  ArenaReport,
   MeasureRequest,
   MeasureResult,
   NativeError,
@@ -40,6 +41,8 @@ export interface BenchOptions {
   cell: BenchCell;
   /** "every" compares each copy whose rate counts; otherwise the last copy to each buffer is compared. */
   verify?: "every" | true;
+  /** Whether to ask the system for the nodes of pages (no). */
+  reportsNodes?: boolean;
 }
 
 /**
@@ -79,6 +82,8 @@ export class CopyBench {
   readonly #visits: Record<Way, number> = { h2d: 0, d2h: 0 };
   /** The link as read during copies; null before that, and without NVML. */
   link: LinkRecord | null = null;
+  /** Where the memory lies that was reserved last; empty unless it was to be asked for, and if the system does not tell. */
+  pagesOfNode: ArenaReport["pagesOfNode"] = [];
   /** Number of wrong copies so far. */
   wrongCopies = 0;
   /** So far: copies whose rates count, how many of these were compared (in all, by direction), and bytes of all copies. */
@@ -90,8 +95,8 @@ export class CopyBench {
   }
 
   static async open(options: BenchOptions): Promise<CopyBench> {
-    const { backend, device, placement } = options;
-    const request = { device: device.ordinal, placement, seed: 1 };
+    const { backend, device, placement, reportsNodes = false } = options;
+    const request = { device: device.ordinal, placement, seed: 1, reportsNodes };
     return new CopyBench(await openPlacedSession(backend.driver, request), options);
   }
 
@@ -115,7 +120,8 @@ export class CopyBench {
     if (this.#reserved.has(memory)) return;
     const { arenas } = this.#options;
     if (this.#reserved.size === 0) await this.#session.reserveDevice(arenas.device, 1);
-    await this.#session.reserveHost(memory, arenas.host[memory]!);
+    const { pagesOfNode } = await this.#session.reserveHost(memory, arenas.host[memory]!);
+    this.pagesOfNode = pagesOfNode;
     this.#reserved.add(memory);
   }
 

@@ -1,16 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeviceSharing } from "../host/device-sharing.js";
-import { isLocalPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
+import { isLocalPlace, type NumaPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
-import type { PlannedArenas } from "../plan/geometry.js";
+import { areElsewhere } from "../results/nodes/node-rates.js";
 import { leastLostShare } from "../results/over-time.js";
 import { findFasterNode } from "./causes/cost.js";
 import { registeredLosses } from "./causes/memory-causes.js";
 import { lostBothWays } from "./causes/platform-causes.js";
-import { CopyBench, noRates, ratesOf, visits, visitsOfPinned, ways } from "./copy-bench.js";
+import {
+  type BenchOptions,
+  CopyBench,
+  noRates,
+  ratesOf,
+  visits,
+  visitsOfPinned,
+  ways,
+} from "./copy-bench.js";
 import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
 import { comparedWith, readHealth, type Subject } from "./examined-device.js";
 import type { SiteReference } from "./expectation.js";
@@ -231,11 +239,9 @@ export class Experiments {
         ...one,
         chunksOfWorker: [one.chunksOfWorker[0]!, one.chunksOfWorker[0]!],
       });
-      const both = await this.#openBench(facts, placement, {
-        ...arenas,
-        host: { pinned: twice(arenas.host.pinned!) },
-        device: twice(arenas.device),
-      });
+      const host = { pinned: twice(arenas.host.pinned!) };
+      const doubled = { ...arenas, host, device: twice(arenas.device) };
+      const both = await this.#openBench(facts, placement, { arenas: doubled });
       measured.bothWays = await both.bothWays();
       if (lostBothWays(measured) !== null && this.#fits(`a second look at ${what}`, this.#plainMs)) {
         measured.bothWays = betterRates(measured.bothWays, await both.bothWays());
@@ -290,36 +296,36 @@ export class Experiments {
     return isSlow || subject.path.before.numaNode === null;
   }
 
-  /**
-   * Whether copies are faster from another NUMA node. All nodes are measured, the default one too, each in its own
-   * session so that they are comparable.
-   */
+  /** Copies with each NUMA node, the default one too, each in its own session so that they are comparable. */
   async #measureNodes(subject: Subject): Promise<void> {
     const { root, prepared } = this.#options;
     const { facts, measured, failure } = subject;
-    const { emulated } = prepared.backend.facts;
     const places = numaPlaces(readNumaNodes(root));
     const nodes = places.filter((place) => isLocalPlace(place, places));
     if (failure !== null) return;
     const rates = new Map<number, Rates>();
-    const look = async () => {
-      for (const place of nodes) {
+    const look = async (some: readonly NumaPlace[]) => {
+      for (const place of some) {
         const node = place.memoryNode;
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
         if (!this.#fits(what, this.#plainMs)) continue;
         await this.#attempt(subject, what, async () => {
-          const bench = await this.#openBench(facts, placementAt(place, root));
-          rates.set(node, betterRates(rates.get(node) ?? noRates, await bench.rates("pinned")));
+          const bench = await this.#openBench(facts, placementAt(place, root), { reportsNodes: true });
+          const ofNode = await bench.rates("pinned");
           await this.#closeBench(subject, bench);
+          // The system then takes another node's.
+          if (areElsewhere(bench.pagesOfNode, node)) throw new Error("its memory is full or not allowed");
+          rates.set(node, betterRates(rates.get(node) ?? noRates, ofNode));
         });
       }
       measured.nodes = [...rates].map(([node, ofNode]) => ({ node, rates: ofNode }));
     };
-    await look();
-    const isFaster = () =>
-      findFasterNode({ ...comparedWith(subject, emulated), path: subject.path.before }) !== null;
+    await look(nodes);
+    const compared = comparedWith(subject, prepared.backend.facts.emulated);
+    const isFaster = findFasterNode({ ...compared, path: subject.path.before }) !== null;
     const again = `a second look at the NUMA nodes of device ${facts.ordinal}`;
-    if (isFaster() && this.#fits(again, nodes.length * this.#plainMs)) await look();
+    if (isFaster && this.#fits(again, nodes.length * this.#plainMs))
+      await look(nodes.filter(({ memoryNode }) => rates.has(memoryNode)));
   }
 
   /** Keeps the counts of benches before they are closed. */
@@ -340,12 +346,13 @@ export class Experiments {
   async #openBench(
     device: DeviceFacts,
     placement: Placement,
-    arenas: PlannedArenas = this.#options.prepared.plan.arenas,
+    options: Partial<Pick<BenchOptions, "arenas" | "reportsNodes">> = {},
   ): Promise<CopyBench> {
     const { plan, backend } = this.#options.prepared;
-    const cell = plan.cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
+    const { arenas, cells } = plan;
+    const cell = cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
     const verify = this.#options.isQuick ? "every" : true;
-    const bench = await CopyBench.open({ backend, device, placement, arenas, cell, verify });
+    const bench = await CopyBench.open({ backend, device, placement, arenas, cell, verify, ...options });
     this.#open.add(bench);
     return bench;
   }

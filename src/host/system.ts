@@ -1,4 +1,4 @@
-import { exists, fieldOf, readStart, readText } from "./files.js";
+import { exists, fieldOf, readCount, readStart, readText } from "./files.js";
 
 /** The kernel's release, such as "6.8.0-45-generic"; "unknown" without /proc. */
 export function kernelRelease(root = "/"): string {
@@ -50,6 +50,11 @@ function cpuInfoField(root: string, key: string): string | null {
 export function transparentHugePages(root = "/"): string | null {
   const choices = readText(root, "sys/kernel/mm/transparent_hugepage/enabled") ?? "";
   return /\[(\w+)\]/.exec(choices)?.[1] ?? null;
+}
+
+/** The size of a transparent huge page: 2 MiB, or on arm64 also 32 or 512 MiB. */
+export function hugePageBytes(root = "/"): number {
+  return readCount(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size") || 2 * 1024 * 1024;
 }
 
 /** The frequency governor of a CPU; null if the kernel does not set frequencies. */

@@ -156,9 +156,10 @@ export class DeviceRun {
   }
 
   async #open({ driver }: Backend, { settings }: Plan): Promise<NativeSession> {
-    const request = { device: this.device.ordinal, placement: this.placement, seed: settings.seed };
+    const { device, place, placement } = this;
+    const { seed } = settings;
+    const request = { device: device.ordinal, placement, seed, reportsNodes: place !== null };
     return openPlacedSession(driver, request, (refusal) => {
-      const { place } = this;
       if (place !== null && place.cpuNode !== place.memoryNode) {
         // Without a policy, memory comes from the node of the CPUs that touch it first.
         for (const progress of this.cells)

@@ -124,7 +124,7 @@ export class RemainingTime {
   }
 
   #measuringLeftNs(nowNs: number): number {
-    const { precision, budgetNs, samplesPerCell } = this.#plan.stopping;
+    const { precision, budgetNs, samplesPerCell, isHard } = this.#plan.stopping;
     // Ratio of measured to planned durations of visits.
     const factor = (this.#measuringNs + priorNs) / (this.#plannedNs + priorNs);
     let [firstNs, extraNs] = [0, 0];
@@ -142,7 +142,8 @@ export class RemainingTime {
     }
     const visitingNs = this.#visit === null ? 0 : nowNs - this.#visit.startedNs;
     const budgetLeftNs = samplesPerCell === null ? budgetNs - this.#measuringNs : 0;
-    const leftNs = Math.max(firstNs, Math.min(budgetLeftNs, firstNs + extraNs));
+    const withinNs = Math.min(budgetLeftNs, firstNs + extraNs);
+    const leftNs = isHard ? withinNs : Math.max(firstNs, withinNs);
     return Math.max(0, leftNs - visitingNs);
   }
 }

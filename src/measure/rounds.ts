@@ -8,7 +8,7 @@ import {
   type PlannedCell,
   strideBytes,
 } from "../plan/geometry.js";
-import type { Plan } from "../plan/plan.js";
+import type { Stopping } from "../plan/plan.js";
 import {
   calibrationCopies,
   copiesPerSample,
@@ -50,11 +50,13 @@ export type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
 /** The stopping rule, and a signal. */
 export interface RoundOptions {
-  plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
+  plan: { stopping: Omit<Stopping, "isHard">; settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
   /** Whether to skip cells that cannot come near the precision in the remaining time (no). */
   givesUp?: boolean;
+  /** After this, cells do not get their first samples either (never). */
+  endMs?: number;
 }
 
 /** How far the rounds of a stage have come: those of its next cells go on from there. */
@@ -72,7 +74,7 @@ export interface RoundsSoFar {
 export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
-  { plan, budgetNs, signal, givesUp = false }: RoundOptions,
+  { plan, budgetNs, signal, givesUp = false, endMs = Number.POSITIVE_INFINITY }: RoundOptions,
   course: RoundsSoFar = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
@@ -92,7 +94,8 @@ export async function* measureInRounds(
       const samples =
         missing > 0 ? samplesOfRound(least, missing) : extraSamples(first.cell.mode, samplesPerCell);
       const leftNs = (deadlineMs - performance.now()) * 1e6;
-      const isAffordable = missing > 0 || samples * first.visitNsPerSample <= leftNs;
+      const isAffordable =
+        missing > 0 ? performance.now() < endMs : samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
       // An outlier among the first samples is not conclusive yet.
       if (givesUp && first.taken > least && isHopeless(party, precision, leftNs)) {
@@ -244,7 +247,8 @@ function byLoad(parties: readonly CellParty[]): CellParty[] {
   return parties.toSorted((a, b) => place(a) - place(b));
 }
 
-function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): void {
+/** Skips what cannot be measured after this cell's failure. */
+export function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): void {
   const reason = `the context was lost with ${failed.error?.code} in ${failed.cell.id}`;
   for (const progress of cells) if (progress.isOpen) progress.markSkipped(reason);
 }

@@ -2,8 +2,10 @@ import { groupBy } from "../draw/report.js";
 import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
+import type { NumaPlace } from "../host/numa-nodes.js";
 import type { MeasureRequest, MeasureResult, NativeError, NativeRendezvous } from "../native/contract.js";
 import { flowThreads, type PlannedCell } from "../plan/geometry.js";
+import { placeOf } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
 import { cellId } from "../results/cell-id.js";
 import {
@@ -25,6 +27,7 @@ import {
   type RunEvent,
   type Visit,
 } from "./rounds.js";
+import { measureInWaves } from "./waves.js";
 
 /** The parts of a run that a stage needs. */
 export interface StageOptions extends DeviceRunOptions {
@@ -40,11 +43,13 @@ export class Stage {
   rounds = 0;
   /** The machine's counters before and after the rounds; null until these are over. */
   load: [LoadReading, LoadReading] | null = null;
+  readonly #parts: ReadonlyMap<string, DeviceRun>;
   readonly #createRendezvous: () => NativeRendezvous;
   #rendezvous: NativeRendezvous | null = null;
 
   constructor(devices: readonly DeviceRun[], createRendezvous: () => NativeRendezvous) {
     this.devices = devices;
+    this.#parts = new Map(devices.map((one) => [partOf(one.device.ordinal, one.place), one]));
     this.#createRendezvous = createRendezvous;
   }
 
@@ -120,7 +125,9 @@ export class Stage {
       const isSearch = options.plan.candidates.length > 0;
       const rounds = isSearch
         ? searchBlocks(this.#measure, this.devices, options)
-        : measureInRounds(this.#measure, this.#cells(), { ...options, givesUp });
+        : options.plan.stopping.isHard
+          ? measureInWaves(this.#measure, this.#cells(), options)
+          : measureInRounds(this.#measure, this.#cells(), { ...options, givesUp });
       for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
@@ -199,13 +206,18 @@ export class Stage {
   }
 
   /** On NUMA nodes a device has several parts. */
-  #ownerOf(progress: CellProgress): DeviceRun {
-    return this.devices.find(({ cells }) => cells.includes(progress))!;
+  #ownerOf({ cell }: CellProgress): DeviceRun {
+    return this.#parts.get(partOf(cell.device, placeOf(cell)))!;
   }
 
   #deviceOf(ordinal: number): DeviceRun {
     return this.devices.find(({ device }) => device.ordinal === ordinal)!;
   }
+}
+
+/** The part of a run that a device has at a place: "3 0 1". */
+function partOf(ordinal: number | "all", place: NumaPlace | null | "all"): string {
+  return `${ordinal} ${place === "all" ? "all" : `${place?.cpuNode} ${place?.memoryNode}`}`;
 }
 
 /**
@@ -219,10 +231,7 @@ export function stagesOf(
 ): Stage[] {
   const { devicesAtOnce, placesAtOnce } = plan.estimate;
   const groups = groupBy(devices, ({ device, place }) =>
-    [
-      devicesAtOnce > 1 ? "all" : device.ordinal,
-      placesAtOnce > 1 ? "all" : `${place?.cpuNode} ${place?.memoryNode}`,
-    ].join(" "),
+    partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placesAtOnce > 1 ? "all" : place),
   );
   return [...groups.values()].map((group) => new Stage(group, createRendezvous));
 }

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
 import type { BackendChoice, BackendName } from "../settings/choices.js";
-import type { NativeDriver, NativeError, NativeSession } from "./contract.js";
+import type { NativeDriver, NativeError, NativeSession, SessionOptions } from "./contract.js";
 import type { DeviceFacts, DriverFacts } from "./device-contract.js";
 import type { LoadedAddon } from "./load.js";
 
@@ -152,11 +152,7 @@ function nameOfFile(path: string): string {
 }
 
 /** The place of a session's threads and memory; null leaves it to the system. */
-interface SessionPlacement {
-  cpus: number[];
-  threads: number;
-  numaNode: number | null;
-}
+type SessionPlacement = Pick<SessionOptions, "cpus" | "threads" | "numaNode">;
 
 /**
  * Opens a session on a device's CPUs and memory node. If a container forbids the choice of a node, first touch by that
@@ -164,11 +160,11 @@ interface SessionPlacement {
  */
 export async function openPlacedSession(
   driver: NativeDriver,
-  { device, placement, seed }: { device: number; placement: SessionPlacement; seed: number },
+  { placement, ...request }: Omit<SessionOptions, keyof SessionPlacement> & { placement: SessionPlacement },
   onRefused: (refusal: NativeError) => void = () => undefined,
 ): Promise<NativeSession> {
   const { cpus, threads, numaNode } = placement;
-  const open = (node: number | null) => driver.openSession({ device, cpus, threads, numaNode: node, seed });
+  const open = (node: number | null) => driver.openSession({ ...request, cpus, threads, numaNode: node });
   return open(numaNode).catch((error: NativeError) => {
     if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
     onRefused(error);

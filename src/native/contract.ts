@@ -89,6 +89,8 @@ export interface SessionOptions {
   numaNode: number | null;
   /** Seed of the test pattern, 0 to 2^53. */
   seed: number;
+  /** Whether reserveHost() asks the system for the nodes of the pages (no). */
+  reportsNodes?: boolean;
 }
 
 /** A device's context, with the memory, threads and streams that measure on it. */
@@ -180,7 +182,7 @@ export interface ArenaReport {
   /** Bytes in transparent huge pages; null if that does not apply or is unknown. */
   hugePageBytes: number | null;
   /**
-   * Pages on each NUMA node, of all or of a sample. Empty unless a node was asked for, and if the system does not tell.
+   * Pages on each NUMA node, of all or of a sample. Empty unless the session reports nodes, and if the system does not tell.
    */
   pagesOfNode: { node: number; pages: number }[];
 }

@@ -1,4 +1,4 @@
-import { lines, numactl, type ProgrammedPool, summary } from "./programmed-pool.js";
+import { alignmentMiB, lines, numactl, type ProgrammedPool, summary } from "./programmed-pool.js";
 
 /** A program for the CUDA runtime that obtains a pool, and gives it back. */
 export function cProgram(pool: ProgrammedPool): string {
@@ -25,7 +25,7 @@ export function cProgram(pool: ProgrammedPool): string {
     "",
     `enum { PIECES = ${pieces}, THREADS = ${threads}, DEVICE = ${place.device} };`,
     `static const size_t POOL_BYTES = (size_t)${sizeBytes};`,
-    "static const size_t HUGE_PAGE = (size_t)2 << 20;",
+    `static const size_t HUGE_PAGE = (size_t)${alignmentMiB(pool)} << 20;`,
     way === "register-hugetlb" ? "enum { MAP_2MB = 21 << 26 }; /* MAP_HUGE_2MB of linux/mman.h */" : null,
     "",
     pieces > 1 ? "/* No copy may go from one piece into the next. */" : null,
@@ -143,7 +143,9 @@ export function cProgram(pool: ProgrammedPool): string {
       : [
           "  for (size_t i = 0; i < PIECES; ++i) {",
           "    const size_t pages = (POOL_BYTES + HUGE_PAGE - 1) / HUGE_PAGE;",
-          "    pool[i].bytes = (pages / PIECES + (i < pages % PIECES)) * HUGE_PAGE;",
+          "    const size_t begin = pages * i / PIECES * HUGE_PAGE;",
+          "    const size_t end = pages * (i + 1) / PIECES * HUGE_PAGE;",
+          "    pool[i].bytes = (end < POOL_BYTES ? end : POOL_BYTES) - begin;",
           "  }",
         ]),
     "  for (; started < THREADS; ++started) {",

@@ -7,7 +7,7 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "../host/memory.js";
-import { hostname, transparentHugePages, virtualization } from "../host/system.js";
+import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, machineRoot, openBackend } from "../native/backend.js";
 import type { SessionOptions } from "../native/contract.js";
@@ -209,7 +209,11 @@ export class PinMemory {
           confidentialComputing: this.#confidentialComputing,
         }),
       })),
-      recommendation: recommendPool(records, { device: ordinal, numaNode: placement.numaNode }),
+      recommendation: recommendPool(records, {
+        device: ordinal,
+        numaNode: placement.numaNode,
+        hugePageBytes: hugePageBytes(root),
+      }),
       quietStalls,
       torchRounding: torchRounding(records),
       others: sharing?.records.flatMap(describeSharing) ?? [],

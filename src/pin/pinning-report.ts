@@ -169,24 +169,31 @@ function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }
       "Huge pages",
       `transparent: ${machine.transparentHugePages ?? "not known"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
     ],
-    ...(machine.numaNode === null ? [] : [["Pages", pagesText(pools, machine.numaNode)] as const]),
+    ...pagesFact(pools, machine.numaNode),
     ["Time", `${formatDuration(wallNs)} of ${formatDuration(budgetNs)}`],
   ];
 }
 
-/** On which NUMA node the pools lie: a full node gives none, and nothing says so. */
-function pagesText(pools: readonly PinnedPool[], node: number): string {
-  const known = pools.filter(({ pagesOfNode }) => (pagesOfNode?.length ?? 0) > 0);
-  if (known.length === 0) return "their NUMA node is not known";
-  const strays = known.flatMap(({ way, pieces, pagesOfNode = [] }) => {
-    const all = pagesOfNode!.reduce((sum, { pages }) => sum + pages, 0);
-    const others = pagesOfNode!.filter((one) => one.node !== node);
+/**
+ * The NUMA nodes of the pools' pages: a full node gives none, and nothing says so. Nothing if no node was asked for and all
+ * are on one.
+ */
+function pagesFact(pools: readonly PinnedPool[], asked: number | null): Fact[] {
+  const known = pools.flatMap((pool) =>
+    pool.pagesOfNode?.length ? [{ ...pool, pages: pool.pagesOfNode }] : [],
+  );
+  const nodes = new Set(known.flatMap(({ pages }) => pages.map(({ node }) => node)));
+  if (asked === null && nodes.size < 2) return [];
+  if (known.length === 0) return [["Pages", "their NUMA node is not known"]];
+  const strays = known.flatMap(({ way, pieces, pages }) => {
+    const all = pages.reduce((sum, one) => sum + one.pages, 0);
+    const others = pages.filter(({ node }) => node !== asked);
     return others.map(
       (one) =>
         `${formatWholeShare(one.pages / all)} of ${way} in ${counted(pieces, "piece")} on node ${one.node}`,
     );
   });
-  return strays.length === 0 ? `on NUMA node ${node}` : strays.join("; ");
+  return [["Pages", strays.length === 0 ? `on NUMA node ${asked}` : strays.join("; ")]];
 }
 
 function underHypervisor(name: string | null): string {

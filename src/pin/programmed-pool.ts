@@ -1,4 +1,4 @@
-import { formatSize } from "../settings/units.js";
+import { formatSize, MiB } from "../settings/units.js";
 import type { PoolShape } from "./pinning-document.js";
 
 /** The device and the place of a pool. */
@@ -6,6 +6,8 @@ export interface PoolPlace {
   device: number;
   /** The node of its pages and of the CPUs that touched them; null if the system decided. */
   numaNode: number | null;
+  /** Of the machine's transparent huge pages: 512 MiB if its kernel has pages of 64 KiB. */
+  hugePageBytes: number;
 }
 
 /** The pool that a program obtains. */
@@ -13,6 +15,16 @@ export interface ProgrammedPool {
   shape: PoolShape;
   sizeBytes: number;
   place: PoolPlace;
+}
+
+/** In MiB, what pieces begin at multiples of, as in the measured pool: those smaller than a huge page may have folios of 2 MiB. */
+export function alignmentMiB({
+  shape: { way, pieces },
+  sizeBytes,
+  place: { hugePageBytes },
+}: ProgrammedPool): number {
+  const hasWhole = way !== "register-hugetlb" && sizeBytes / pieces >= hugePageBytes;
+  return hasWhole ? hugePageBytes / MiB : 2;
 }
 
 /** The text without null lines. */

@@ -1,4 +1,4 @@
-import { lines, numactl, type ProgrammedPool, summary } from "./programmed-pool.js";
+import { alignmentMiB, lines, numactl, type ProgrammedPool, summary } from "./programmed-pool.js";
 
 /** A module for torch that obtains a pool, and gives it back. */
 export function pythonModule(pool: ProgrammedPool): string {
@@ -19,7 +19,7 @@ export function pythonModule(pool: ProgrammedPool): string {
     `PIECES = ${pieces}${pieces > 1 ? "  # a tensor each: no copy may go from one into the next" : ""}`,
     `THREADS = ${threads}`,
     `DEVICE = ${place.device}`,
-    "HUGE_PAGE = 2 << 20",
+    `HUGE_PAGE = ${alignmentMiB(pool)} << 20`,
     isHugetlb ? "MAP_HUGETLB = 0x40000 | 21 << 26  # with MAP_HUGE_2MB" : null,
     isHuge ? "MADV_HUGEPAGE = 14" : null,
     "MADV_POPULATE_WRITE = 23  # since Linux 5.14",
@@ -31,10 +31,13 @@ export function pythonModule(pool: ProgrammedPool): string {
     "",
     "def map_piece(count):",
     `    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS${isHugetlb ? " | MAP_HUGETLB" : ""}`,
-    "    memory = mmap.mmap(-1, count, flags=flags)",
-    "    piece = torch.frombuffer(memory, dtype=torch.uint8)",
+    `    pages = -(-count // HUGE_PAGE)${isHuge ? " + 1  # one more, to align" : ""}`,
+    "    memory = mmap.mmap(-1, pages * HUGE_PAGE, flags=flags)",
+    "    whole = torch.frombuffer(memory, dtype=torch.uint8)",
+    isHuge ? "    begin = -whole.data_ptr() % HUGE_PAGE" : null,
+    isHuge ? "    piece = whole[begin : begin + count]" : "    return whole[:count]",
     isHuge ? "    libc.madvise(piece.data_ptr(), count, MADV_HUGEPAGE)" : null,
-    "    return piece",
+    isHuge ? "    return piece" : null,
     "",
     "",
     "def touch(address, count):",
@@ -61,8 +64,8 @@ export function pythonModule(pool: ProgrammedPool): string {
       ? [
           "def obtain():",
           "    torch.cuda.init()",
-          "    piece = map_piece(-(-POOL_BYTES // HUGE_PAGE) * HUGE_PAGE)",
-          "    part = 16 * HUGE_PAGE",
+          "    piece = map_piece(POOL_BYTES)",
+          "    part = 32 << 20",
           "    begin, count = piece.data_ptr(), piece.numel()",
           "",
           "    def touch_part(at):",
@@ -75,7 +78,8 @@ export function pythonModule(pool: ProgrammedPool): string {
       : [
           "def obtain_piece(index):",
           "    pages = -(-POOL_BYTES // HUGE_PAGE)",
-          "    piece = map_piece((pages // PIECES + (index < pages % PIECES)) * HUGE_PAGE)",
+          "    begin, end = (pages * i // PIECES * HUGE_PAGE for i in (index, index + 1))",
+          "    piece = map_piece(min(end, POOL_BYTES) - begin)",
           "    touch(piece.data_ptr(), piece.numel())",
           "    return register(piece)",
           "",

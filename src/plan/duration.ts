@@ -39,7 +39,7 @@ export interface DurationEstimate {
   startNs: number;
   /** Expected time for measuring. */
   measuringNs: number;
-  /** Time for the first samples of all cells, which no budget limits. */
+  /** Time for the first samples of all cells. */
   firstSamplesNs: number;
   /** The part of `setUpNs` for starting the worker processes of one device; 0 without any. */
   workersStartNs: number;
@@ -51,7 +51,7 @@ interface Work {
   arenas: PlannedArenas;
   processArenas: readonly PlannedArenas[];
   pinningSizesBytes: readonly number[];
-  stopping: { precision: number; budgetNs: number; samplesPerCell: number | null };
+  stopping: { precision: number; budgetNs: number; samplesPerCell: number | null; isHard: boolean };
   verify: Verifying;
   deviceCount: number;
   /** Each has memory of its own: one a device, and on several NUMA nodes one for each place. */
@@ -71,12 +71,13 @@ export function estimateDuration(work: Work, facts: SpeedFacts & { driverInitNs:
   const setUpNs = startNs + deviceCount * (deviceNs(work, speed) + workersStartNs) + moreSessionsNs;
   const endNs = sessionCount * releasingNs(work, speed) + speed.endingNs;
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
-  const measuringNs = Math.max(firstNs, Math.min(budgetNs, firstNs + extraNs));
+  const leastNs = stopping.isHard ? Math.min(firstNs, budgetNs) : firstNs;
+  const measuringNs = Math.max(leastNs, Math.min(budgetNs, firstNs + extraNs));
   const whole = (ns: number) => Math.round(setUpNs + ns + endNs);
   return {
     durationNs: whole(measuringNs),
-    leastDurationNs: whole(firstNs),
-    mostDurationNs: whole(Math.max(firstNs, budgetNs)),
+    leastDurationNs: whole(leastNs),
+    mostDurationNs: whole(Math.max(leastNs, budgetNs)),
     setUpNs: Math.round(setUpNs),
     startNs: Math.round(startNs),
     measuringNs: Math.round(measuringNs),

@@ -45,6 +45,8 @@ export interface Stopping {
   budgetNs: number;
   /** A fixed number of samples instead; null if precision and budget decide. */
   samplesPerCell: number | null;
+  /** Whether cells are skipped whose first samples are beyond the budget. */
+  isHard: boolean;
 }
 
 /** The plan of a run, made before it touches the device. */
@@ -92,7 +94,8 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
       ? numaPreset.budgetNs
       : presets[settings.preset ?? "default"].budgetNs;
   const budgetNs = settings.budgetNs ?? usualBudgetNs;
-  const stopping = { precision, budgetNs, samplesPerCell };
+  const isHard = comparesNodes(settings) && settings.budgetNs !== null && samplesPerCell === null;
+  const stopping = { precision, budgetNs, samplesPerCell, isHard };
   const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
   const pinningSizesBytes = pinningSizes(measurable, maxPinnedBytes);
   const { emulated, cpusUsable, driverInitNs } = facts;

@@ -52,6 +52,9 @@ export function budgetNote({ settings, stopping, estimate, cells }: Plan): strin
   if (firstSamplesNs - stopping.budgetNs < noticedNs) return null;
   if (!isAsked && leastDurationNs < longNs) return null;
   const measured = cells.filter(({ skipReason }) => skipReason === null).length;
+  if (stopping.isHard) {
+    return `The first samples of ${counted(measured, "cell")} take about ${formatRoughly(firstSamplesNs)}: what the budget of ${formatDuration(stopping.budgetNs)} leaves no time for is skipped, kind by kind.`;
+  }
   return `The first samples of ${counted(measured, "cell")} take longer than the budget of ${formatDuration(stopping.budgetNs)}: the run cannot end before about ${formatRoughly(leastDurationNs)}. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.`;
 }
 
@@ -129,7 +132,10 @@ function wayFacts(cells: readonly PlannedCell[]): Fact[] {
 function budgetText({ stopping, estimate }: Plan): string {
   const budget = `${formatDuration(stopping.budgetNs)} in all`;
   if (estimate.firstSamplesNs <= stopping.budgetNs) return budget;
-  return `${budget}; the first samples of every cell take about ${formatRoughly(estimate.firstSamplesNs)} in any case`;
+  const firstSamples = formatRoughly(estimate.firstSamplesNs);
+  return stopping.isHard
+    ? `${budget}; the first samples of every cell would take about ${firstSamples}`
+    : `${budget}; the first samples of every cell take about ${firstSamples} in any case`;
 }
 
 /** The expected time, and its range if that is wide. */

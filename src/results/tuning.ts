@@ -214,6 +214,8 @@ const probeSchema = z.object({
   link: z.object({ pinnedBytesPerSecond: z.number(), pageableBytesPerSecond: z.number() }).nullable(),
   /** Time of the training step without a loader; null without a step. */
   stepNs: nanoseconds.nullable(),
+  /** Where processes are not bound to the NUMA node of their GPU, a sentence each; absent if all are, or it is unknown. */
+  bindingFaults: z.array(z.string()).optional(),
   /** Notes on the data for the user, a sentence each. */
   notes: z.array(z.string()),
 });

@@ -1,4 +1,5 @@
 import type { LoaderSetting, ProbeRecord, StorageRate, TrialRecord } from "../results/tuning.js";
+import type { PlacedRank } from "./process-binding.js";
 
 /**
  * Runs a loader under a setting and reports when its batches arrive: the user's own Dataset in their own Python
@@ -73,4 +74,6 @@ export interface ProbeFacts extends ProbeRecord {
   processBytes?: number | null;
   /** Whether a running loop also waits for other ranks, which hides their waits for data in its own time. */
   waitsForRanks?: boolean;
+  /** The places of the processes that iterate loaders; absent for a model. */
+  places?: readonly PlacedRank[];
 }

@@ -6,6 +6,7 @@ import { batchesInFlight } from "../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import { formatSizeRounded } from "../settings/units.js";
 import type { ProbeFacts } from "./loader-probe.js";
+import { cpusOfProcesses, type PlacedRank } from "./process-binding.js";
 
 /** Resources that the loaders of this node's training processes share. */
 export type MachineLimits = Omit<Tuning["machine"], "hostname" | "cpuModel">;
@@ -19,6 +20,12 @@ export function machineLimits(ranks: number, root = "/"): MachineLimits {
     sharedMemoryBytes: freeSharedMemoryBytes(root),
     ranks,
   };
+}
+
+/** The same for processes that their launcher has bound to some of the CPUs; unchanged unless all ranks are known. */
+export function limitsOfProcesses(limits: MachineLimits, processes: readonly PlacedRank[]): MachineLimits {
+  if (processes.length < limits.ranks) return limits;
+  return { ...limits, usableCpus: Math.min(limits.usableCpus, cpusOfProcesses(processes)) };
 }
 
 function freeSharedMemoryBytes(root: string): number | null {

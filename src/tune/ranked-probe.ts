@@ -58,7 +58,7 @@ class RankedProbe implements Probe {
   readonly #ranks: readonly Probe[];
 
   constructor(ranks: readonly [Probe, ...Probe[]]) {
-    this.facts = ranks[0].facts;
+    this.facts = { ...ranks[0].facts, places: ranks.flatMap(({ facts }) => facts.places ?? []) };
     this.#ranks = ranks;
   }
 

@@ -6,7 +6,8 @@ import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
 import type { TuneSettings } from "../settings/tune-settings.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
-import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
+import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-limits.js";
+import { bindingFaults } from "./process-binding.js";
 import type { Measured } from "./search/choice.js";
 import { recommend, toDocument } from "./search/recommend.js";
 import { search, settingThatFits } from "./search/search.js";
@@ -20,6 +21,8 @@ export interface TuneRequest
   /** Time for the search alone, from when the probe is ready. */
   budgetNs: number;
   limits: MachineLimits;
+  /** The folder with /proc and /sys, which tests replace. */
+  root?: string;
 }
 
 /** Largest share of the budget for one trial, however slow the loader. */
@@ -35,11 +38,12 @@ const longestTimerMs = 2 ** 31 - 1;
  */
 export async function tuneLoader(
   probe: Probe,
-  request: TuneRequest,
+  asked: TuneRequest,
   signal: AbortSignal,
   onTrial: (setting: LoaderSetting, best: Measured | null) => void = () => undefined,
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
+  const request = { ...asked, limits: limitsOfProcesses(asked.limits, probe.facts.places ?? []) };
   const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
   const over = probe.over ?? new AbortController().signal;
   const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
@@ -96,7 +100,7 @@ export async function tuneLoader(
       maxWorkers: trials.options.maxWorkers,
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
-    probe: probeRecord(probe),
+    probe: probeRecord(probe, request.root),
     tried: trials.tried.map(({ setting, score, trials: ofSetting }) => ({
       ...{ setting, trials: ofSetting, score: score && toDocument(score) },
     })),
@@ -117,9 +121,17 @@ function statusOf(
   return isTimeUp ? "budget" : "complete";
 }
 
-function probeRecord({ facts }: Probe): ProbeRecord {
-  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, processBytes: ____, ...record } = facts;
-  return record;
+function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
+  const {
+    filesPerBatch: _,
+    fileLimit: __,
+    filesInUse: ___,
+    processBytes: ____,
+    places = [],
+    ...record
+  } = facts;
+  const faults = bindingFaults(places, root);
+  return faults.length === 0 ? record : { ...record, bindingFaults: faults };
 }
 
 /** Tries the whole grid of settings for `pinbench tune --exhaustive`, to check the search. */

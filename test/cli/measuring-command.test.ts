@@ -17,11 +17,9 @@ async function turnOf(flags: { wait?: boolean; waitAtMostNs?: number }) {
   const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   const call = { startedAt: new Date(), startedMs: performance.now() - 60_000 };
   const measure = vi.fn(async () => null);
-  const usual = {
-    ...{ wait: false, waitAtMostNs: null, quiet: true, progress: false, color: false, ascii: true },
-    ...{ backend: "emulated", json: false, format: null, output: [], debug: false },
-  };
-  const code = await runMeasuringCommand({ ...usual, ...flags } as never, { call, given: [] } as never, {
+  const usual = { wait: false, waitAtMostNs: null, quiet: true, progress: false, color: false, ascii: true };
+  const request = { destinations: { format: "table", files: [] }, turn: { ...usual, ...flags }, call };
+  const code = await runMeasuringCommand(request as never, {
     ...{ kind: "pinning", name: "pin", notes: () => [], measure, exitCode: () => ExitCode.ok },
     prepare: async () => ({ backend: { facts: { emulated: true } }, devices: [] }) as never,
   });

@@ -108,6 +108,20 @@ it("copies of a device that is not slow are measured with each NUMA node too, th
   expect(opened).toContain("node 1, CPUs 0,1");
 });
 
+it("figures of a node do not count if its memory lies on another one", async () => {
+  const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
+    const session = new FakeSession(() => usualNs);
+    const reserve = session.reserveHost.bind(session);
+    session.reserveHost = async () => {
+      const pagesOfNode = reportsNodes && numaNode !== null ? [{ node: 0, pages: 16 }] : [];
+      return { ...(await reserve()), pagesOfNode };
+    };
+    return session;
+  };
+  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), false);
+  expect(nodes.map(({ node }) => node)).toEqual([0]);
+});
+
 it("copies of a slow device are measured from the CPUs of each NUMA node", async () => {
   const root = fixtureRoot(treeOfTwoNodes);
   const opened: string[] = [];

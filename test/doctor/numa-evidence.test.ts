@@ -41,6 +41,21 @@ describe("NUMA nodes", () => {
     expect(unknown!.evidence).toHaveLength(3);
   });
 
+  it("without CPUs are bound to by their memory alone", () => {
+    const path = { ports: [], numaNode: 1, largestBarBytes: null, iommuType: null };
+    const nodes = [
+      { node: 0, cpus: [], physicalPackage: null },
+      { node: 1, cpus: [0, 1], physicalPackage: 0 },
+    ];
+    const [found] = saysOf("numa-far", { nodes }, { measured: far, other: { path } });
+    expect(found!.summary).toMatch(
+      /^Memory of NUMA node 0 is nearer to the device than that of node 1, its own/,
+    );
+    expect(found!.fix).toBe(
+      "Start programs that use the device with numactl --membind=0: the node has no CPUs.",
+    );
+  });
+
   it("are reported for a gain of more than a tenth, and of less where the reference is surer than that", () => {
     const gaining = (share: number, tolerance: number) => {
       const reference = { source: "its link alone", tolerance, isOfKind: false };

@@ -87,7 +87,7 @@ const calls: Call[] = [
   { name: "reset", args: () => [[1, 1]], run: (flows) => rendezvous.reset(flows) },
   {
     name: "openSession",
-    args: () => [{ device: 0, cpus: [0], threads: 1, numaNode: null, seed: 1 }],
+    args: () => [{ device: 0, cpus: [0], threads: 1, numaNode: null, seed: 1, reportsNodes: true }],
     run: (options) => driver.openSession(options),
     undo: (opened: NativeSession) => opened.close(),
   },

@@ -78,7 +78,7 @@ describe.each(shapes)("the programs for $way in $pieces pieces", (shape) => {
       rmSync(folder, { recursive: true, force: true });
     }
   };
-  const code = poolCode(shape, 64 * MiB, { device: 0, numaNode: null });
+  const code = poolCode(shape, 64 * MiB, { device: 0, numaNode: null, hugePageBytes: 2 * MiB });
 
   it("obtain it with torch", { timeout: 60_000 }, ({ skip }) => {
     skip(missing.torch !== null, missing.torch ?? undefined);

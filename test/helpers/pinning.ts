@@ -115,7 +115,7 @@ export function buildPinning(pools: PinnedPool[] = h200Pools, more: Partial<Pinn
     budgetNs: 60e9,
     pools,
     limits: [],
-    recommendation: recommendPool(pools, { device: 0, numaNode: null }),
+    recommendation: recommendPool(pools, { device: 0, numaNode: null, hugePageBytes: 2 ** 21 }),
     others: [],
     omitted: [],
     ...more,

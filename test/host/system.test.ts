@@ -4,6 +4,7 @@ import {
   container,
   cpuModel,
   frequencyGovernor,
+  hugePageBytes,
   kernelRelease,
   transparentHugePages,
   virtualization,
@@ -28,6 +29,13 @@ describe("the system", () => {
     expect(transparentHugePages(root)).toBe("madvise");
     expect(frequencyGovernor(4, root)).toBe("performance");
     expect(frequencyGovernor(0, root)).toBeNull();
+  });
+
+  it("has transparent huge pages of 2 MiB, unless the kernel says otherwise", () => {
+    const path = "sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
+    expect(hugePageBytes(fixtureRoot({ [path]: String(512 * 2 ** 20) }))).toBe(512 * 2 ** 20);
+    expect(hugePageBytes(fixtureRoot({ [path]: "0" }))).toBe(2 * 2 ** 20);
+    expect(hugePageBytes(fixtureRoot())).toBe(2 * 2 ** 20);
   });
 
   it.each([

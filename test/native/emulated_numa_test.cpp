@@ -19,6 +19,7 @@ std::map<int, std::size_t> nodes_of_memory(const Environment& environment, HostM
   SessionOptions options = session_options();
   options.placement.cpus = {0};
   options.placement.numa_node = node;
+  options.reports_nodes = true;
   Session session(emulated_driver(environment), nullptr, options);
   return session.reserve_host(kind, geometry_of(1, 1, kBytes)).pages_of_node;
 }
@@ -53,6 +54,13 @@ TEST_CASE("memory lies on the node that its session prefers, and copies take wha
   CHECK(seconds_of_copy(two_nodes(), 1) >= kBytes / 0.02e9 * 0.999);
 }
 
+TEST_CASE("only a session that reports nodes asks for those of its pages") {
+  SessionOptions options = session_options();
+  options.placement.numa_node = 1;
+  Session session(emulated_driver(two_nodes()), nullptr, options);
+  CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, kBytes)).pages_of_node.empty());
+}
+
 TEST_CASE("what devices share limits copies in addition to their own links") {
   const Environment environment = two_nodes(R"(, "shared": [{"GBps": 0.01, "devices": [0], "nodes": [0]}])");
   CHECK(seconds_of_copy(environment, 0) >= kBytes / 0.01e9 * 0.999);
@@ -63,6 +71,7 @@ TEST_CASE("memory wanted of a full node comes from another one") {
       with_setting("NUMA", R"({"nodes": [{}, {"full": true}], "GBps": [[1, 1]]})");
   SessionOptions options = session_options();
   options.placement.numa_node = 1;
+  options.reports_nodes = true;
   Session session(emulated_driver(environment), nullptr, options);
   CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, kBytes)).pages_of_node.count(0) == 1);
 }

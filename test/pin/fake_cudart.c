@@ -1,7 +1,9 @@
 /* A CUDA runtime without a GPU: counts what is pinned, checks it, and refuses
-   the call whose number stands in FAIL_AT. */
+   the call whose number is in FAIL_AT, and to register addresses that are no
+   multiples of ALIGNMENT. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +41,9 @@ cudaError_t cudaSetDevice(int device) {
   return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
 }
 cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned flags) {
+  const char* alignment = getenv("ALIGNMENT");
   if (flags != cudaHostRegisterPortable) return cudaErrorInvalidValue;
+  if (alignment != NULL && (uintptr_t)data % strtoull(alignment, NULL, 10) != 0) return cudaErrorInvalidValue;
   if (pin(bytes)) return cudaErrorMemoryAllocation;
   memset(data, 1, bytes); /* all of it must be there */
   return cudaSuccess;

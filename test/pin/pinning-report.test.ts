@@ -141,6 +141,9 @@ it("the node of the pools' pages is reported on a machine with several, with wha
     ],
   ];
   expect(linesOf(null, there)).not.toContain("Pages");
+  expect(linesOf(null, partly)).toMatch(
+    /Pages +60 % of register in 1 piece on node 1; 40 % of register in 1 piece on node 0\n/,
+  );
   expect(linesOf(1, there, there)).toMatch(/Pages +on NUMA node 1\n/);
   expect(linesOf(1, there, partly)).toMatch(/Pages +40 % of register in 2 pieces on node 0\n/);
   expect(linesOf(1, [])).toMatch(/Pages +their NUMA node is not known\n/);

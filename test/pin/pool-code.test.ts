@@ -8,8 +8,9 @@ import type { PoolShape } from "../../src/pin/pinning-document.js";
 import { poolCode } from "../../src/pin/recommend-pool.js";
 import { poolWays } from "../../src/settings/choices.js";
 
-const GiB = 1024 ** 3;
-const anywhere = { device: 0, numaNode: null };
+const MiB = 1024 ** 2;
+const GiB = 1024 * MiB;
+const anywhere = { device: 0, numaNode: null, hugePageBytes: 2 * MiB };
 
 /** Every form that the programs have. */
 const shapes: PoolShape[] = poolWays.flatMap((way) => [
@@ -67,7 +68,7 @@ it("the code says what it obtains, and fits a terminal of 80 columns", () => {
 
 it("the code is for the device that was measured, and says which node's memory that was", () => {
   for (const shape of shapes) {
-    const { c, python } = poolCode(shape, GiB, { device: 3, numaNode: 1 });
+    const { c, python } = poolCode(shape, GiB, { ...anywhere, device: 3, numaNode: 1 });
     expect(c).toMatch(/\bDEVICE = 3\b.*cudaSetDevice\(DEVICE\)/s);
     expect(python).toMatch(/^DEVICE = 3$.*set_device\(DEVICE\)/ms);
     expect(c).toContain("\n   numactl --cpunodebind=1 --preferred=1 ./a.out */\n");
@@ -99,6 +100,21 @@ describe("each way is in its program:", () => {
   });
 });
 
+it("memory is aligned to the machine's huge pages, and to 2 MiB if a piece is smaller or of hugetlbfs", () => {
+  const alignments = ([way, pieces]: [PoolShape["way"], number]) => {
+    const place = { ...anywhere, hugePageBytes: 512 * MiB };
+    const { c, python } = poolCode({ way, pieces, threads: 1 }, 16 * GiB, place);
+    return [
+      /HUGE_PAGE = \(size_t\)(\d+) << 20;/.exec(c)?.[1],
+      /^HUGE_PAGE = (\d+) << 20$/m.exec(python)?.[1],
+    ];
+  };
+  expect(alignments(["register-huge", 1])).toEqual(["512", "512"]);
+  expect(alignments(["register-huge", 32])).toEqual(["512", "512"]);
+  expect(alignments(["register-huge", 33])).toEqual(["2", "2"]);
+  expect(alignments(["register-hugetlb", 1])).toEqual(["2", "2"]);
+});
+
 it.skipIf(include === undefined || !has("gcc"))("the C programs compile without a warning", () => {
   const flags = [
     "-std=gnu11",
@@ -121,16 +137,19 @@ it.skipIf(include === undefined || !has("g++"))(
 );
 
 describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runtime without a GPU,", () => {
-  const sizeBytes = 21 * 1024 ** 2;
+  const sizeBytes = 21 * MiB;
   const ran = [
-    { way: "host-alloc", pieces: 5, threads: 3 },
-    { way: "register-huge", pieces: 1, threads: 3 },
-    { way: "register-huge", pieces: 5, threads: 3 },
+    { way: "host-alloc", pieces: 5, threads: 3, hugePageMiB: 2 },
+    { way: "register-huge", pieces: 1, threads: 3, hugePageMiB: 2 },
+    { way: "register-huge", pieces: 5, threads: 3, hugePageMiB: 2 },
+    { way: "register-huge", pieces: 1, threads: 3, hugePageMiB: 8 },
+    { way: "register-huge", pieces: 2, threads: 2, hugePageMiB: 8 },
   ] as const;
 
-  it.each(ran)("obtain all of it, and give it back: %o", (shape) => {
-    const name = join(folder, `${shape.way}-${shape.pieces}`);
-    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes, anywhere).c);
+  it.each(ran)("obtain all of it, and give it back: %o", ({ hugePageMiB, ...shape }) => {
+    const name = join(folder, `${shape.way}-${shape.pieces}-${hugePageMiB}`);
+    const hugePageBytes = hugePageMiB * MiB;
+    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes, { ...anywhere, hugePageBytes }).c);
     const runtime = fileURLToPath(new URL("fake_cudart.c", import.meta.url));
     execFileSync("gcc", ["-O1", `-isystem${include}`, `${name}.c`, runtime, "-o", name, "-lpthread"]);
     const run = (env: NodeJS.ProcessEnv) => {
@@ -138,11 +157,12 @@ describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runt
       const [, held, pinned] = /held (-?\d+), pinned in all (\d+)/.exec(stderr) ?? [];
       return { status, stdout, held: Number(held), pinned: Number(pinned) };
     };
-    const done = run({});
-    expect(done).toMatchObject({ status: 0, stdout: `${sizeBytes} bytes are pinned\n`, held: 0 });
-    expect(done.pinned).toBeGreaterThanOrEqual(sizeBytes);
-    // To whole huge pages.
-    expect(done.pinned).toBeLessThan(sizeBytes + 2 * 1024 ** 2);
+    expect(run({ ALIGNMENT: String(hugePageBytes) })).toEqual({
+      status: 0,
+      stdout: `${sizeBytes} bytes are pinned\n`,
+      held: 0,
+      pinned: sizeBytes,
+    });
     for (const nth of new Set([1, shape.pieces])) {
       expect(run({ FAIL_AT: String(nth) })).toMatchObject({ status: 1, stdout: "", held: 0 });
     }
@@ -156,27 +176,35 @@ describe.skipIf(!has("python3"))("the Python modules", () => {
   });
 
   it.each([
-    { way: "host-alloc", pieces: 1, threads: 1 },
-    { way: "host-alloc", pieces: 3, threads: 2 },
-    { way: "register-huge", pieces: 1, threads: 3 },
-    { way: "register", pieces: 5, threads: 3 },
-  ] as const)("obtain all of it, and give it back, with a torch without a GPU: %o", (shape) => {
-    const path = join(folder, `${shape.way}-${shape.pieces}.py`);
-    writeFileSync(path, poolCode(shape, 21 * 1024 ** 2, anywhere).python);
-    const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
-    const run = (env: NodeJS.ProcessEnv) =>
-      spawnSync("python3", [path], {
-        env: { ...process.env, PYTHONPATH: torch, PYTHONDONTWRITEBYTECODE: "1", ...env },
-        encoding: "utf8",
+    { way: "host-alloc", pieces: 1, threads: 1, hugePageMiB: 2 },
+    { way: "host-alloc", pieces: 3, threads: 2, hugePageMiB: 2 },
+    { way: "register-huge", pieces: 1, threads: 3, hugePageMiB: 2 },
+    { way: "register-huge", pieces: 2, threads: 2, hugePageMiB: 8 },
+    { way: "register", pieces: 5, threads: 3, hugePageMiB: 2 },
+  ] as const)(
+    "obtain all of it, and give it back, with a torch without a GPU: %o",
+    ({ hugePageMiB, ...shape }) => {
+      const path = join(folder, `${shape.way}-${shape.pieces}-${hugePageMiB}.py`);
+      const hugePageBytes = hugePageMiB * MiB;
+      writeFileSync(path, poolCode(shape, 21 * MiB, { ...anywhere, hugePageBytes }).python);
+      const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
+      const run = (env: NodeJS.ProcessEnv) =>
+        spawnSync("python3", [path], {
+          env: { ...process.env, PYTHONPATH: torch, PYTHONDONTWRITEBYTECODE: "1", ...env },
+          encoding: "utf8",
+        });
+      const { status, stdout, stderr } = run(
+        shape.way === "register-huge" ? { ALIGNMENT: String(hugePageBytes) } : {},
+      );
+      expect({ status, stdout, stderr }).toEqual({
+        status: 0,
+        stdout: `${21 * MiB} bytes are pinned\n`,
+        stderr: "held 0\n",
       });
-    const { status, stdout, stderr } = run({});
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "held 0\n" });
-    const [, pinned] = /^(\d+) bytes are pinned\n$/.exec(stdout) ?? [];
-    expect(Number(pinned)).toBeGreaterThanOrEqual(21 * 1024 ** 2);
-    expect(Number(pinned)).toBeLessThan(23 * 1024 ** 2);
-    if (shape.way === "host-alloc") return;
-    const failed = run({ FAIL_AT: String(shape.pieces) });
-    expect(failed.status).toBe(1);
-    expect(failed.stderr).toMatch(/RuntimeError: cudaHostRegister: 2\nheld 0\n$/);
-  });
+      if (shape.way === "host-alloc") return;
+      const failed = run({ FAIL_AT: String(shape.pieces) });
+      expect(failed.status).toBe(1);
+      expect(failed.stderr).toMatch(/RuntimeError: cudaHostRegister: 2\nheld 0\n$/);
+    },
+  );
 });

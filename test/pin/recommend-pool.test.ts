@@ -4,7 +4,8 @@ import { recommendPool, torchRounding, wayInWords } from "../../src/pin/recommen
 import { buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
 
 const GiB = 1024 ** 3;
-const recommended = (pools: PinnedPool[]) => recommendPool(pools, { device: 0, numaNode: null });
+const recommended = (pools: PinnedPool[]) =>
+  recommendPool(pools, { device: 0, numaNode: null, hugePageBytes: 2 ** 21 });
 const hostAlloc = { way: "host-alloc", pieces: 1, threads: 1 } as const;
 const register = { way: "register", pieces: 1, threads: 1 } as const;
 const byThreads = { way: "register-huge", pieces: 1, threads: 16 } as const;

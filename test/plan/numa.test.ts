@@ -71,6 +71,17 @@ describe("a plan of all NUMA nodes", () => {
     expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(flag) });
   });
 
+  it("ends within a budget that was asked for, and not within one that was not", () => {
+    const timesOf = (given: Given<typeof runSettings>) => {
+      const { stopping, estimate } = planOf({ ...all, ...given }, { devices, numaPlaces: places });
+      return { isHard: stopping.isHard, isWithin: estimate.measuringNs <= stopping.budgetNs };
+    };
+    expect(timesOf({ budgetNs: 1e6 })).toEqual({ isHard: true, isWithin: true });
+    expect(timesOf({ budgetNs: 1e6, samplesPerCell: 9 })).toEqual({ isHard: false, isWithin: false });
+    expect(timesOf({}).isHard).toBe(false);
+    expect(planOf({ budgetNs: 1e6 }).stopping.isHard).toBe(false);
+  });
+
   it("is of copies between host and device", () => {
     const error = errorOf(() => planOf({ ...all, directions: ["d2d"] }, { numaPlaces: places }));
     expect(error.message).toContain("--numa all measures copies between host memory and a device");

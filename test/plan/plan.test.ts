@@ -28,7 +28,7 @@ describe("the presets", () => {
     expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual([64 * KiB, MiB, 16 * MiB, 64 * MiB]);
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
     expect(notes).toEqual([]);
-    expect(stopping).toEqual({ precision: 0.01, budgetNs: 8e9, samplesPerCell: null });
+    expect(stopping).toEqual({ precision: 0.01, budgetNs: 8e9, samplesPerCell: null, isHard: false });
   });
 
   it("shmoo: quick over 81 sizes", () => {

@@ -105,8 +105,15 @@ describe("the sentences on NUMA nodes", () => {
     expect(nodeSentences(documentOf([0], nearAndFar(0, 0, [55, 55])))).toEqual([
       "device 0 copies equally fast with memory of nodes 0 and 1: binding gains nothing",
     ]);
-    expect(nodeSentences(documentOf([3], nearAndFar(0, 0, [55, 33])))[0]).toContain(
-      "; sysfs names node 3, which was not measured",
+    const named = (part: Partial<Nodes[number]> | null, rates: [number, number] = [55, 33]) => {
+      const third = part === null ? [] : [node(2, part)];
+      return nodeSentences(documentOf([2], nearAndFar(0, 0, rates), [node(0), node(1), ...third]))[0];
+    };
+    expect(named({})).toContain("; sysfs names node 2, which was not measured (H2D,");
+    expect(named(null)).toContain("; sysfs names node 2, which is not online (H2D,");
+    expect(named({ hasMemory: false })).toContain("; sysfs names node 2, which has no memory (H2D,");
+    expect(named({ isAllowed: false }, [55, 55])).toBe(
+      "these intervals do not show which of nodes 0 and 1 is nearest to device 0; sysfs names node 2, whose memory the cpuset of this process does not allow",
     );
   });
 
@@ -150,13 +157,29 @@ describe("the notes on NUMA nodes", () => {
   });
 
   it("say in one sentence each what the system hides, refuses and does not allow", () => {
-    const copies = nearAndFar(0, 0, [55, 33]).map((one) => ({ ...one, pagesOn: null, refused: true }));
+    const copies = nearAndFar(0, 0, [55, 33]).map((one) => ({
+      ...one,
+      cpuNode: 0,
+      pagesOn: null,
+      refused: true,
+    }));
     const nodes = [node(0), node(1, { cpus: [] }), node(2, { isAllowed: false })];
     expect(notesOn([0], copies, nodes)).toEqual([
       expect.stringContaining("the system refuses to choose the node of memory (set_mempolicy"),
       expect.stringContaining("where the pages lie is not verified"),
       expect.stringContaining("left out: memory of node 2, which the cpuset of this process does not allow"),
-      expect.stringContaining("node 1 has no CPU that this process may use"),
+      "node 1 has no CPU that this process may use: its memory was used from CPUs of node 0",
+    ]);
+  });
+
+  it("name all nodes without CPUs that were used from the same ones", () => {
+    const copies = [1, 2].flatMap((far) => [
+      { device: 0, memoryNode: 0, GBps: 55 },
+      { device: 0, memoryNode: far, GBps: 33, cpuNode: 0 },
+    ]);
+    expect(notesOn([0], copies, [node(0), node(1, { cpus: [] }), node(2, { cpus: [] })])).toEqual([
+      "nodes 1 and 2 have no CPU that this process may use: their memory was used from CPUs of node 0",
+      expect.stringContaining("the pages of all measured memory"),
     ]);
   });
 });
@@ -187,6 +210,13 @@ describe("the commands to paste", () => {
       /bash -c 'c=\(0\); m=\(1\); i=\$LOCAL_RANK; exec numactl --cpunodebind=\$\{c\[i\]\}/,
     );
     expect(text).not.toContain("vllm");
+  });
+
+  it("name the nodes for torchrun if this process may use no CPU of the right node", () => {
+    const copies = nearAndFar(0, 0, [55, 33]).map((one) => ({ ...one, cpuNode: 1 }));
+    const text = bindingCommands(documentOf([0], copies));
+    expect(text).toContain("c=(1); m=(0)");
+    expect(text).not.toContain("numa-binding");
   });
 
   it("are absent if nothing is nearer, or if a device is open", () => {

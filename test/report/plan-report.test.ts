@@ -55,6 +55,17 @@ describe("a budget that is too short", () => {
     );
   });
 
+  it("that ends the first samples as well says that what is left is skipped", () => {
+    const plan = planTaking(floor, { budgetNs: 4 * seconds });
+    const hard = { ...plan, stopping: { ...plan.stopping, isHard: true } };
+    expect(budgetNote(hard)).toBe(
+      "The first samples of 2 cells take about 20 s: what the budget of 4 s leaves no time for is skipped, kind by kind.",
+    );
+    expect(factOf("Stopping", hard)).toBe(
+      "±1 % or 4 s in all; the first samples of every cell would take about 20 s",
+    );
+  });
+
   it("is none that holds, nor one that is a little off", () => {
     for (const budgetNs of [60 * seconds, 19 * seconds]) {
       expect(budgetNote(planTaking(floor, { budgetNs }))).toBeNull();

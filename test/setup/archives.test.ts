@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,4 +58,13 @@ it("the hash beside a file is one that sha256sum finds right, and wrong once the
   expect(await check()).toMatchObject({ exitCode: 0, stdout: "text.md: OK\n" });
   writeFileSync(file, "other words\n");
   expect(await check()).toMatchObject({ exitCode: 1 });
+});
+
+it("a bundle with tests is for this machine's processor alone", () => {
+  const other = process.arch === "x64" ? "arm64" : "x64";
+  const args = ["scripts/bundle.mjs", "--with-tests", "--arch", other];
+  // Without a PATH nothing could be compiled.
+  const { status, stderr } = spawnSync(process.execPath, args, { env: { PATH: "" }, encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stderr).toContain(`--with-tests needs programs that are compiled for ${process.arch} alone`);
 });

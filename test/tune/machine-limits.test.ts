@@ -6,6 +6,7 @@ import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { ProbeFacts } from "../../src/tune/loader-probe.js";
 import {
   cpusPerRank,
+  limitsOfProcesses,
   type MachineLimits,
   machineLimits,
   misfit,
@@ -44,6 +45,19 @@ describe("what loaders have to share", () => {
     mkdirSync(join(root, "dev/shm"), { recursive: true });
     expect(machineLimits(1, root).sharedMemoryBytes).toBeGreaterThan(0);
   });
+});
+
+it("the CPUs of ranks that their launcher has bound count, if all ranks are known", () => {
+  const limits = limitsOf({ ranks: 2, usableCpus: 16 });
+  const rank = (number: number, cpus: number[]) => ({
+    rank: number,
+    place: { cpus, memoryPolicy: "default", pciBusId: null },
+  });
+  const both = [rank(0, [0, 1, 2]), rank(1, [2, 3])];
+  expect(limitsOfProcesses(limits, both).usableCpus).toBe(4);
+  expect(limitsOfProcesses(limits, both.slice(1)).usableCpus).toBe(16);
+  // A quota may leave fewer than the processes are bound to.
+  expect(limitsOfProcesses({ ...limits, usableCpus: 3 }, both).usableCpus).toBe(3);
 });
 
 it.each([

@@ -4,6 +4,7 @@ import { torchDefault, usualSetting } from "../../src/results/loader-setting.js"
 import { type LoaderSetting, tuningSchema } from "../../src/results/tuning.js";
 import type { Probe, TrialControl } from "../../src/tune/loader-probe.js";
 import { type TuneRequest, tuneLoader } from "../../src/tune/tune-loader.js";
+import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, trialOf } from "../helpers/tune.js";
@@ -45,6 +46,17 @@ async function tuned(
 }
 
 describe("the document", () => {
+  it("says where processes are bound wrongly, and counts the CPUs that they are bound to", async () => {
+    const places = [{ rank: 0, place: { cpus: [2, 3], memoryPolicy: null, pciBusId: "eeee:00:00.0" } }];
+    const root = emulatedNodes({ sysfs: [0], GBps: [[1, 1]] }).PINBENCH_EMULATED_ROOT!;
+    const tuning = await tuned(new SimulatedProbe(loader, { ...simulatedFacts, places }), { root });
+    expect(tuning.machine.usableCpus).toBe(2);
+    expect(tuning.method.maxWorkers).toBe(2);
+    expect(tuning.probe.bindingFaults).toEqual([
+      expect.stringContaining("CPUs of NUMA node 1, and its GPU is on node 0"),
+    ]);
+  });
+
   it("has the recommendation and all that it comes from", async () => {
     const probe = new SimulatedProbe(loader);
     const tuning = await tuned(probe);
@@ -58,6 +70,7 @@ describe("the document", () => {
       probe: { source: "simulated.py:dataset", link: simulatedFacts.link },
       recommendation: { setting: { pinMemory: false } },
     });
+    expect(tuning.probe.bindingFaults).toBeUndefined();
     expect(tuning.run.wallNs).toBeGreaterThanOrEqual(5e9 + tuning.run.searchNs);
     expect(tuning.tried.map(({ setting }) => setting)).toEqual([
       ...new Map(probe.order.map((setting) => [JSON.stringify(setting), setting])).values(),

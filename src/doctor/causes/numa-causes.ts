@@ -16,6 +16,9 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Suspect |
   const best = findFasterNode(device);
   if (best === null) return null;
   const { node, gains } = best;
+  const hasCpus = (machine.nodes.find((facts) => facts.node === node)?.cpus ?? [0]).length > 0;
+  const what = hasCpus ? "Memory and CPUs" : "Memory";
+  const areNearer = hasCpus ? "are nearer to the device than those" : "is nearer to the device than that";
   const leaves = (direction: LinkDirection) => {
     const found = measured.pinned[direction] ?? 0;
     return found === 0 ? 1 : found / (found + gains[direction]);
@@ -27,7 +30,7 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Suspect |
     summary:
       path.numaNode === null
         ? `NUMA node ${node} is nearer to the device than the node that the system chose.`
-        : `Memory and CPUs of NUMA node ${node} are nearer to the device than those of node ${path.numaNode}, its own node according to the firmware.`,
+        : `${what} of NUMA node ${node} ${areNearer} of node ${path.numaNode}, its own node according to the firmware.`,
     evidence: [
       `where the system places memory: ${ratesText(measured.pinned)}`,
       ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
@@ -35,7 +38,9 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Suspect |
     ],
     cost: null,
     claim: { leaves: { h2d: leaves("h2d"), d2h: leaves("d2h") }, bound: "measured" },
-    fix: `Start programs that use the device with numactl --cpunodebind=${node} --membind=${node} (pinbench: --numa ${node}).`,
+    fix: hasCpus
+      ? `Start programs that use the device with numactl --cpunodebind=${node} --membind=${node} (pinbench: --numa ${node}).`
+      : `Start programs that use the device with numactl --membind=${node}: the node has no CPUs.`,
     sureness: "certain",
   };
 }

@@ -9,7 +9,6 @@ import {
   isLocal,
   type PlacedCell,
   placedCells,
-  shareOnNode,
   verdictsOnNodes,
 } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
@@ -60,7 +59,8 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
     const nodes = nodeList(placedCells(document).map(({ memoryNode }) => memoryNode));
     if (sysfs === "equal")
       return `${devices} ${copy} equally fast with memory of nodes ${nodes}: binding gains nothing`;
-    return `these intervals do not show which of nodes ${nodes} is nearest to ${devices}`;
+    const named = sysfs === "unmeasured" ? `; ${namedElsewhere(sysfsNode!, document)}` : "";
+    return `these intervals do not show which of nodes ${nodes} is nearest to ${devices}${named}`;
   }
   const { node, all } = costs.find((cost) => sysfs === "wrong" && cost.node === sysfsNode) ?? costs[0]!;
   const pairsOf = (condition: string) =>
@@ -77,7 +77,7 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
     wrong: ", which sysfs names",
     right: "",
     unknown: "; sysfs names no node",
-    unmeasured: `; sysfs names node ${sysfsNode}, which was not measured`,
+    unmeasured: sysfs === "unmeasured" ? `; ${namedElsewhere(sysfsNode!, document)}` : "",
     equal: "",
     open: "",
   }[sysfs];
@@ -85,6 +85,20 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
   const more =
     costs.length > 1 && sysfs !== "wrong" ? ` (${nodeList(costs.map((cost) => cost.node))} are slower)` : "";
   return `${devices} ${copy} at ${rate("near")} GB/s with memory of node ${best}${confirmed} and ${rate("far")} with node ${node}${says}${more} (${conditionText(cellOf(condition))}): bind ${isOne ? "it" : "them"} to ${best}`;
+}
+
+/** "sysfs names node 1, which has no memory": of a node without figures. */
+function namedElsewhere(node: number, { numaNodes }: ResultDocument): string {
+  const named = numaNodes?.find((one) => one.node === node);
+  const why =
+    named === undefined
+      ? "which is not online"
+      : !named.hasMemory
+        ? "which has no memory"
+        : !named.isAllowed
+          ? "whose memory the cpuset of this process does not allow"
+          : "which was not measured";
+  return `sysfs names node ${node}, ${why}`;
 }
 
 /** "0 and 1", or with many "0-127". */
@@ -120,10 +134,14 @@ export function nodeNotes(document: ResultDocument): Note[] {
     placed.filter(isElsewhere),
     ({ memoryNode, pages }) => `${memoryNode} ${pages?.ofNodes?.map(({ node }) => node)}`,
   );
-  const hidden = placed.filter((cell) => shareOnNode(cell) === null);
+  const hidden = placed.filter((cell) => isElsewhere(cell) === null);
   const barred = numaNodes.filter(({ hasMemory, isAllowed }) => hasMemory && !isAllowed);
-  const withoutCpus = numaNodes.filter(
-    ({ cpus, isAllowed, hasMemory }) => cpus.length === 0 && isAllowed && hasMemory,
+  const withoutCpus = groupBy(
+    numaNodes.flatMap(({ node, cpus }) => {
+      const cell = placed.find((one) => one.memoryNode === node && isLocal(one, placed));
+      return cpus.length > 0 || cell === undefined ? [] : [{ node, cpuNode: cell.cpuNode }];
+    }),
+    ({ cpuNode }) => String(cpuNode),
   );
   const isRefused = placed.some(({ placement }) => placement?.numaNode === null);
   return [
@@ -154,13 +172,13 @@ export function nodeNotes(document: ResultDocument): Note[] {
             `left out: memory of node ${nodeList(barred.map(({ node }) => node))}, which the cpuset of this process does not allow`,
           ),
         ]),
-    ...(withoutCpus.length === 0 || placed.length === 0
-      ? []
-      : [
-          note(
-            `node ${nodeList(withoutCpus.map(({ node }) => node))} has no CPU that this process may use: its memory was used from the nearest node with CPUs`,
-          ),
-        ]),
+    ...[...withoutCpus.values()].map((alike) => {
+      const nodes = alike.map(({ node }) => node);
+      const [those, have, its] = nodes.length === 1 ? ["node", "has", "its"] : ["nodes", "have", "their"];
+      return note(
+        `${those} ${nodeList(nodes)} ${have} no CPU that this process may use: ${its} memory was used from CPUs of node ${alike[0]!.cpuNode}`,
+      );
+    }),
     ...(placed.length > 0 && hidden.length < placed.length && elsewhere.size === 0
       ? [note("the pages of all measured memory lie on the requested nodes", "muted")]
       : []),
@@ -187,16 +205,17 @@ export function bindingCommands(document: ResultDocument): string | null {
     const bound = `numactl --cpunodebind=${cpuNodeOf(node)} --membind=${node}`;
     return `CUDA_VISIBLE_DEVICES=${own.join(",")} ${bound} COMMAND`;
   });
+  const areOwnCpus = nodes.every((node, i) => node === cpuNodes[i]);
+  // torchrun takes the CPUs of sysfs's node, and ends if this process may use none of them.
   const isSysfsRight = verdicts.every(
     ({ verdict: { best, costs }, sysfsNode }) => best === sysfsNode || costs.length === 0,
   );
-  const areOwnCpus = nodes.every((node, i) => node === cpuNodes[i]);
   const ranks = `c=(${cpuNodes.join(" ")}); m=(${nodes.join(" ")}); i=$LOCAL_RANK`;
   return [
     "# any program, by node",
     ...byNode,
     "# PyTorch",
-    isSysfsRight
+    isSysfsRight && areOwnCpus
       ? `torchrun --nproc-per-node=${count} --numa-binding=node train.py`
       : `torchrun --nproc-per-node=${count} --no-python bash -c '${ranks}; exec numactl --cpunodebind=\${c[i]} --membind=\${m[i]} python train.py'`,
     ...(areOwnCpus

@@ -16,17 +16,19 @@ export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCel
 /** Fewer of the pages on the requested node, and the figures are not that node's. */
 const leastPages = 0.95;
 
-/** The share of a cell's memory on the node that was asked for; null if the system does not tell. */
-export function shareOnNode({ pages, memoryNode }: PlacedCell): number | null {
-  const found = pages?.ofNodes ?? [];
-  const all = found.reduce((sum, one) => sum + one.pages, 0);
-  return all === 0 ? null : (found.find(({ node }) => node === memoryNode)?.pages ?? 0) / all;
+/** Whether pages are known not to be on the node that was asked for; null if the system does not tell where they are. */
+export function areElsewhere(
+  pages: readonly { node: number; pages: number }[],
+  asked: number,
+): boolean | null {
+  const all = pages.reduce((sum, one) => sum + one.pages, 0);
+  const there = pages.find(({ node }) => node === asked)?.pages ?? 0;
+  return all === 0 ? null : there / all < leastPages;
 }
 
-/** Whether a cell's memory is known not to be where it was asked for. */
-export function isElsewhere(cell: PlacedCell): boolean {
-  const share = shareOnNode(cell);
-  return share !== null && share < leastPages;
+/** The same for a cell's memory. */
+export function isElsewhere({ pages, memoryNode }: PlacedCell): boolean | null {
+  return areElsewhere(pages?.ofNodes ?? [], memoryNode);
 }
 
 /** Whether the CPUs are those nearest to the memory, by the other cells of the result. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { count } from "../../results/schema-parts.js";
 import { failureSchema, loaderSettingSchema } from "../../results/tuning.js";
+import { processPlaceSchema } from "../process-binding.js";
 import { readLine } from "../python-programs.js";
 
 /*
@@ -53,6 +54,7 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     pinningOff: z.string().nullable(),
     fileLimit: z.number().nullable(),
     filesInUse: z.number().nullable(),
+    place: processPlaceSchema.optional(),
   }),
   z.object({
     type: z.literal("epoch"),

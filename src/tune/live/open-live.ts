@@ -125,6 +125,10 @@ class LiveOpening {
     const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);
     const facts = factsOf(member, record);
     facts.waitsForRanks = Math.max(worldSize ?? 1, ranksOfNode) > 1;
+    facts.places = ranks.flatMap((one) => {
+      const place = one.loader.batch?.place;
+      return place === undefined ? [] : [{ rank: one.rank, place }];
+    });
     facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize ?? 1));
     const setting = { ...record.told.setting, nonBlocking: false };
     return { job, facts, setting, loader, ranks, ranksOfNode, budgetNs };

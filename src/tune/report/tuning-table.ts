@@ -183,6 +183,7 @@ function tuningNotes(tuning: Tuning): Note[] {
   const isRough = tried.some(({ score }) => score?.isSettled === false);
   const rough = "* a rough figure: the trial ended before all batches made before its start had arrived";
   return [
+    ...(probe.bindingFaults ?? []).map((text) => note(text, "warning")),
     ...failures(tuning),
     ...withoutRate(tuning),
     ...skipped(tuning),

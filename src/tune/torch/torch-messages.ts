@@ -4,6 +4,7 @@ import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
+import { type ProcessPlace, processPlaceSchema } from "../process-binding.js";
 import { readLine } from "../python-programs.js";
 
 /** Options of a torch probe, from the settings of a search. */
@@ -44,7 +45,9 @@ const messageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("phase"), phase: z.string() }),
   z.object({
     type: z.literal("ready"),
-    facts: z.looseObject({ batch: batchSchema }) as unknown as z.ZodType<Omit<ProbeFacts, "kind" | "source">>,
+    facts: z.looseObject({ batch: batchSchema, place: processPlaceSchema }) as unknown as z.ZodType<
+      Omit<ProbeFacts, "kind" | "source" | "places"> & { place: ProcessPlace }
+    >,
   }),
   /** Why the data set cannot be opened, for a PinbenchError. */
   z.object({

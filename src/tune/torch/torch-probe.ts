@@ -125,7 +125,9 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
     const ready = waitUntilReady(probe, options);
     probe.send({ type: "open", link, ...settings });
     const isCold = settings.coldFolder !== null;
-    return { process: probe, facts: { kind: "torch", source: settings.torch, isCold, ...(await ready) } };
+    const { place, ...facts } = await ready;
+    const places = [{ rank: settings.rank?.index ?? 0, place }];
+    return { process: probe, facts: { kind: "torch", source: settings.torch, isCold, places, ...facts } };
   } catch (error) {
     await probe.kill();
     throw error;

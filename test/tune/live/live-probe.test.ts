@@ -95,6 +95,15 @@ describe.concurrent("a trial in a running job", () => {
     expect(probe.facts.notes).toEqual([]);
   });
 
+  it("knows where the processes of the job are", async (test) => {
+    const { expect } = test;
+    const places = [0, 1].map((node) => ({ cpus: [node], memoryPolicy: "default", pciBusId: null }));
+    const probe = await openFor(test, { ranks: [0, 1], worldSize: 2, localWorldSize: 2, places });
+    expect(probe.facts.places?.toSorted((a, b) => a.rank - b.rank)).toEqual(
+      places.map((place, rank) => ({ rank, place })),
+    );
+  });
+
   it("fails if the hook reports that the setting failed, and the next one continues", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { fails: [2] });

@@ -1,5 +1,6 @@
 """The parts of the hook that know nothing of a loop: its line to pinbench, files that are open, what a setting may do."""
 
+import ctypes
 import os
 import socket
 import tempfile
@@ -10,6 +11,7 @@ import support
 from torch.utils.data import DataLoader
 
 from pinbench_live import line, open_files
+from pinbench_probe import place
 from pinbench_live.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
 
 
@@ -49,6 +51,30 @@ class LineTest(unittest.TestCase):
             os._exit(self.line.is_open)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         self.assertTrue(self.line.is_open)
+
+
+class PlaceTest(unittest.TestCase):
+    def test_a_place_has_the_cpus_of_the_thread_and_the_policy_of_the_process(self):
+        allowed = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, allowed)
+        os.sched_setaffinity(0, {max(allowed)})
+        hidden = mock.mock_open(read_data="7f00 bind:0-1 file=/usr/bin/python3 mapped=2 N0=2\n")
+        with mock.patch("builtins.open", hidden):
+            expected = {"cpus": [max(allowed)], "memoryPolicy": "bind:0-1", "pciBusId": None}
+            self.assertEqual(place.place(False), expected)
+        with mock.patch("builtins.open", side_effect=PermissionError):
+            self.assertIsNone(place.place(False)["memoryPolicy"])
+
+    def test_the_driver_knows_the_gpu_that_torch_uses(self):
+        environment = {"PINBENCH_EMULATED_DEVICES": "3"}
+        with mock.patch.dict(os.environ, environment), mock.patch("torch.cuda.current_device", return_value=2):
+            driver = ctypes.CDLL(support.EMULATED_DRIVER)
+            with mock.patch("ctypes.CDLL", return_value=driver):
+                self.assertIsNone(place.place(True)["pciBusId"])  # before cuInit
+                self.assertEqual(driver.cuInit(0), 0)
+                self.assertEqual(place.place(True)["pciBusId"], "eeee:02:00.0")
+        with mock.patch("ctypes.CDLL", side_effect=OSError):
+            self.assertIsNone(place.place(True)["pciBusId"])
 
 
 class OpenFilesTest(unittest.TestCase):

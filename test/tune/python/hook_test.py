@@ -95,6 +95,28 @@ class InnerTest(unittest.TestCase):
         self.assertEqual(len(inner.worker_pids()), 2)
 
 
+class Binding(support.Numbers):
+    """Sample n is the CPU to which the process that makes it is bound, or -1."""
+
+    def __getitem__(self, index):
+        cpus = os.sched_getaffinity(0)
+        return torch.tensor([cpus.pop() if len(cpus) == 1 else -1])
+
+
+class BindingTest(unittest.TestCase):
+    def test_workers_of_every_setting_are_bound_as_the_job_is(self):
+        allowed = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, allowed)
+        os.sched_setaffinity(0, {max(allowed)})
+        for workers in (0, 1, 2):
+            loader = DataLoader(Binding(4), batch_size=2)
+            inner = Inner(loader, setting(workers), 1)
+            self.addCleanup(deaths.end, inner)
+            inner.start(Feed(iter(loader._index_sampler)))
+            inner.open()
+            self.assertEqual(support.numbers_of(inner.iterator), [[max(allowed)] * 2] * 2)
+
+
 class FeedTest(unittest.TestCase):
     def test_what_is_given_back_comes_again_in_its_order_before_the_rest(self):
         feed = Feed(iter(range(6)))

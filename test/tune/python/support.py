@@ -6,7 +6,9 @@ import sys
 import torch
 from torch.utils.data import Dataset
 
-_TUNE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src", "tune")
+_ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+_TUNE = os.path.join(_ROOT, "src", "tune")
+EMULATED_DRIVER = os.path.join(_ROOT, "build", "Release", "libpinbench_emulated.so")
 # Behind the rest: the hook's folder has a sitecustomize.
 sys.path += [os.path.join(_TUNE, "live", "hook"), os.path.join(_TUNE, "torch", "probe")]
 

@@ -281,6 +281,12 @@ describe("notes", () => {
     expect(cold(null)).toContain("whether all trials were cold is not known");
   });
 
+  it("say where processes are bound wrongly", () => {
+    expect(render({ probe: { bindingFaults: ["rank 0 uses CPUs of NUMA node 1"] } })).toContain(
+      "  rank 0 uses CPUs of NUMA node 1\n",
+    );
+  });
+
   it("say why no workers were tried, and what the probe has to say", () => {
     const text = render({
       probe: { workersOff: "the batches are cuda tensors", notes: ["This is a model."] },

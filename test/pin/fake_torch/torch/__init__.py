@@ -1,5 +1,5 @@
 """As much of torch as the recommended modules use, without a GPU: it counts what is pinned, checks it, and
-refuses the call whose number stands in FAIL_AT."""
+refuses the call whose number is in FAIL_AT, and addresses that are no multiples of ALIGNMENT."""
 import atexit
 import ctypes
 import os
@@ -13,9 +13,13 @@ _registered = {}
 
 
 class Tensor:
-    def __init__(self, memory, count, is_pinned):
+    def __init__(self, memory, count, is_pinned, begin=0):
         self._memory, self._count, self._is_pinned = memory, count, is_pinned
-        self._view = (ctypes.c_char * count).from_buffer(memory)
+        self._view = (ctypes.c_char * count).from_buffer(memory, begin)
+
+    def __getitem__(self, part):
+        begin, end, _ = part.indices(self._count)
+        return Tensor(self._memory, end - begin, self._is_pinned, begin)
 
     def data_ptr(self):
         return ctypes.addressof(self._view)
@@ -58,6 +62,8 @@ class cuda:
             _calls += 1
             if _calls == int(os.environ.get("FAIL_AT", 0)):
                 return 2
+            if address % int(os.environ.get("ALIGNMENT", 1)) != 0:
+                return 1
             _registered[address] = count
         ctypes.memset(address, 1, count)  # all of it must be there
         return 0

@@ -78,6 +78,7 @@ def batch(contents, drawn):
         "pinningOff": _pinning_off(contents, on_device, has_device),
         "fileLimit": None if soft == resource.RLIM_INFINITY else soft,
         "filesInUse": len(os.listdir("/proc/self/fd")),
+        "place": probe_module("place").place(has_device),
     }
 
 

@@ -9,6 +9,7 @@ import torch.multiprocessing
 
 from . import usage
 from .batch import Contents
+from .place import place
 from .refusal import Refusal
 from .tracebacks import refuse_for
 
@@ -45,6 +46,7 @@ def collect(source, contents, device, link, step_ns):
         "fileLimit": _file_limit(),
         "filesInUse": _files_in_use(),
         "processBytes": usage.anonymous_bytes("self"),
+        "place": place(device.is_cuda),
         "notes": source.notes() + _notes(contents, workers_off) + list(device.notes),
     }
 

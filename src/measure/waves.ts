@@ -1,0 +1,63 @@
+import { isLocalPlace, type NumaPlace } from "../host/numa-nodes.js";
+import { placeOf, placesOf } from "../plan/numa.js";
+import { leastSamples } from "../plan/sampling.js";
+import type { CellProgress } from "./cell-progress.js";
+import {
+  type Measure,
+  measureInRounds,
+  Rotation,
+  type RoundEvent,
+  type RoundOptions,
+  type RoundsSoFar,
+  skipOpenCells,
+} from "./rounds.js";
+
+const beyondBudget = "the budget ended before its turn";
+
+/**
+ * Measures cells of several NUMA nodes within the budget. One kind of copies after the other gets its first samples, with
+ * all devices and nodes in turns, so that those that are measured can be compared: pinned ones of all devices at once
+ * first, as they show most. Kinds that lack them when the budget ends are skipped, except the first. What is left is for
+ * further samples.
+ */
+export async function* measureInWaves(
+  measure: Measure,
+  cells: readonly CellProgress[],
+  { plan, budgetNs, signal }: RoundOptions,
+): AsyncGenerator<RoundEvent, void> {
+  const endMs = performance.now() + budgetNs / 1e6;
+  const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
+  for (const [i, wave] of wavesOf(cells).entries()) {
+    const mostMs = i === 0 ? Number.POSITIVE_INFINITY : endMs;
+    yield* measureInRounds(measure, wave, { plan, signal, budgetNs: 0, endMs: mostMs }, course);
+    if (signal.aborted) return;
+    const lost = wave.find(({ error }) => error?.sticky);
+    if (lost !== undefined) return skipOpenCells(cells, lost);
+    for (const progress of wave) {
+      const least = leastSamples(progress.cell.mode, plan.stopping.samplesPerCell);
+      if (progress.isOpen && progress.taken < least) progress.markSkipped(beyondBudget);
+    }
+  }
+  const leftNs = Math.max(0, endMs - performance.now()) * 1e6;
+  yield* measureInRounds(measure, cells, { plan, signal, budgetNs: leftNs }, course);
+}
+
+/** Cells that differ only in device and nodes, those that show most of the nodes first. */
+function wavesOf(cells: readonly CellProgress[]): CellProgress[][] {
+  const places = placesOf(cells.map(({ cell }) => cell)).filter(
+    (place): place is NumaPlace => place !== null,
+  );
+  const waves = new Map<string, { rank: number; cells: CellProgress[] }>();
+  for (const progress of cells) {
+    const { direction, memory, sizeBytes, workers, timer, cache, together } = progress.cell;
+    const place = placeOf(progress.cell);
+    const isCrossed = place !== null && !isLocalPlace(place, places);
+    const key = [direction, memory, sizeBytes, workers, timer, cache, together !== undefined, isCrossed];
+    const isOfCpus = memory === "pageable" || memory === "staged";
+    const rank = (isCrossed ? 4 : 0) + (isOfCpus ? 2 : 0) + (together === undefined ? 1 : 0);
+    const wave = waves.get(key.join(" ")) ?? { rank, cells: [] };
+    wave.cells.push(progress);
+    waves.set(key.join(" "), wave);
+  }
+  return [...waves.values()].toSorted((a, b) => a.rank - b.rank).map((wave) => wave.cells);
+}
