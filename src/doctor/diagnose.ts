@@ -288,8 +288,12 @@ function verdictOf(
   const unmeasured = devices.filter(({ measured }) =>
     linkDirections.some((way) => measured.pinned[way] === null),
   );
-  const unknownYet = `It is not known whether ${namesOf(unmeasured)} healthy: there was no time left to measure.`;
-  const andUnknown = unmeasured.length === 0 ? "" : ` ${unknownYet}`;
+  const unknownYet = (of: readonly DeviceExamination[]) =>
+    `It is not known whether ${namesOf(of)} healthy: there was no time left to measure.`;
+  const isAccused = ({ facts }: DeviceExamination) =>
+    findings.some((one) => one.device === facts.ordinal && (one.weight === "costs" || isFaulty(one)));
+  const others = unmeasured.filter((device) => !isAccused(device));
+  const andUnknown = others.length === 0 ? "" : ` ${unknownYet(others)}`;
   const costly = findings.filter(({ weight }) => weight === "costs");
   if (costly.length > 0) {
     const more =
@@ -309,7 +313,7 @@ function verdictOf(
       reason: `${rate}${rate === "" ? faulty.summary : uncapital(faulty.summary)}${andUnknown}`,
     };
   }
-  if (unmeasured.length > 0) return { verdict: "inconclusive", reason: unknownYet };
+  if (unmeasured.length > 0) return { verdict: "inconclusive", reason: unknownYet(unmeasured) };
   if (devices.length === 0) return { verdict: "inconclusive", reason: "There was no device to examine." };
   const unknown = devices.filter(({ expected }) => linkDirections.some((way) => expected[way] === null));
   if (unknown.length > 0) {

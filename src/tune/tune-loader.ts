@@ -127,6 +127,7 @@ function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
     fileLimit: __,
     filesInUse: ___,
     processBytes: ____,
+    waitsForRanks: _____,
     places = [],
     ...record
   } = facts;

@@ -47,7 +47,13 @@ const figures = { waitNsPerBatch: 1e6, copyNsPerBatch: null };
 
 const ofProbe: Message[] = [
   { type: "phase", phase: "the data set was being made" },
-  { type: "ready", facts: { batch: { samples: 64, bytes: 1024, description: "float32" } } as never },
+  {
+    type: "ready",
+    facts: {
+      batch: { samples: 64, bytes: 1024, description: "float32" },
+      place: { cpus: [0, 1], memoryPolicy: "default", pciBusId: null },
+    } as never,
+  },
   { type: "refused", kind: "usage", message: "There is no file.", hint: null, traceback: "Traceback" },
   { type: "preparing", trial: 1 },
   { type: "arrivals", ns: [1, 2, 3] },

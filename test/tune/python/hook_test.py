@@ -110,7 +110,7 @@ class BindingTest(unittest.TestCase):
         os.sched_setaffinity(0, {max(allowed)})
         for workers in (0, 1, 2):
             loader = DataLoader(Binding(4), batch_size=2)
-            inner = Inner(loader, setting(workers), 1)
+            inner = Inner(loader, support.setting(workers), 1)
             self.addCleanup(deaths.end, inner)
             inner.start(Feed(iter(loader._index_sampler)))
             inner.open()
