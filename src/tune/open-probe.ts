@@ -163,7 +163,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening: O
  * After each trial, checks for other users of the devices that the probe has open; a note on them counts for all
  * trials.
  */
-function watched(probe: Probe, sharing: DeviceSharing, open: readonly number[]): Probe {
+export function watched(probe: Probe, sharing: DeviceSharing, open: readonly number[]): Probe {
   const { notes } = probe.facts;
   const addNotes = () => {
     const texts = sharing.records.flatMap(describeSharing).map((text) => `During this search ${text}.`);

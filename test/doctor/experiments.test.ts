@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import { beginSubject, type Subject } from "../../src/doctor/examined-device.js";
 import { Experiments } from "../../src/doctor/experiments.js";
 import type { NativeDriver } from "../../src/native/contract.js";
@@ -161,5 +162,28 @@ describe("an error of a device", () => {
   it("that ends all contexts is no failure of those that are left, which nobody opens any more", async () => {
     const lost = `not measured, as the process lost its contexts: ${failure}`;
     expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
+  });
+});
+
+describe("a diagnosis", () => {
+  it("compares what a device reports before and after the copies", async () => {
+    let reads = 0;
+    const driver = {
+      openSession: async () => new FakeSession(() => usualNs),
+      readHealth: async () => ({ ...healthyHealth, replays: 1000 * reads++ }),
+      readActivity: async () => null,
+      readProcesses: async () => null,
+    };
+    const { findings } = await diagnoseMachine({
+      prepared: {
+        ...{ plan: { cells: [cell], arenas }, devices: [deviceFacts], root: fixtureRoot() },
+        backend: { driver, name: "cuda", facts: { emulated: false, devices: [deviceFacts] } },
+        build: { kernels: true },
+      } as never,
+      ...{ sharing: null, reference: null, isQuick: true, labels: {}, startedAt: new Date(0), startedMs: 0 },
+      ...{ countedFromMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
+      onActivity: () => undefined,
+    });
+    expect(findings).toMatchObject([{ cause: "link-errors", device: 0 }]);
   });
 });

@@ -167,6 +167,19 @@ TEST_CASE("a batch that reads during the call has read all when it returns, and 
   CHECK_FALSE(is_idle_after(cu::kSourceAccessOrderStream));
 }
 
+TEST_CASE("a batch to the host does not wait for one to the device, which another engine copies") {
+  // The one to the device takes more than a second, and the other one a fifth of that.
+  const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "2e3"}});
+  Blocks blocks(device);
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  unsigned char* const host = device.pinned_memory(kBytes);
+  const cu::Stream other = device.new_stream();
+  REQUIRE(blocks.send(Blocks::By::kBatch, device.stream) == cu::kSuccess);
+  REQUIRE(blocks.batch(Blocks::By::kBatch, {address_of(host)}, {memory}, other) == cu::kSuccess);
+  REQUIRE(device.streamSynchronize(other) == cu::kSuccess);
+  CHECK(device.streamQuery(device.stream) == cu::kErrorNotReady);
+}
+
 TEST_CASE("each block of a list is a copy, which faults hit by its number") {
   for (const auto by : kWays) {
     CAPTURE(static_cast<int>(by));

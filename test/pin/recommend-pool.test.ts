@@ -98,7 +98,7 @@ describe("the way that is recommended", () => {
     it("however soon it is there", () => {
       const chosen = recommended(registered(often, slow))!;
       expect(chosen).toMatchObject(byThreads);
-      expect(chosen.reason).toContain("copies from it or to it are slower");
+      expect(chosen.reason).toContain("is there in 510 ms, but copies from it or to it are slower");
     });
 
     it("of which a single quick copy makes no quick ones", () => {

@@ -208,7 +208,7 @@ describe("a sweep without two kinds to compare", () => {
     expect(textsOfProcesses([latency("pageable", 8), latency("pinned", 4)])).toEqual([
       "A copy of 4 KiB to the device takes 4.00 µs with pinned memory and 8.00 µs with ordinary (pageable) memory (3.98 to 4.02 and 7.96 to 8.04 in other runs).",
     ]);
-    expect(textsOfProcesses([latency("pinned", 4)])).toEqual([
+    expect(textsOfProcesses([latency("pinned", 4), latency("pinned", 40, { sizeBytes: MiB })])).toEqual([
       "A copy of 4 KiB to the device takes 4.00 µs with pinned memory (3.98 to 4.02 in other runs).",
     ]);
     const wide = { relativeHalfWidth: 0.5 };

@@ -132,8 +132,8 @@ async function weighPools(session: NativeSession, poolBytes: number, signal: Abo
 }
 
 /** Whether the kernel promises memory that it lacks, and kills processes when it is used. */
-function promisesAll(): boolean {
-  return readText("/", "proc/sys/vm/overcommit_memory")?.trim() === "1";
+export function promisesAll(root = "/"): boolean {
+  return readText(root, "proc/sys/vm/overcommit_memory")?.trim() === "1";
 }
 
 /** The memory available to all programs, after a pause to settle. */

@@ -172,6 +172,23 @@ describe("a latency", () => {
   });
 });
 
+describe("a single cell", () => {
+  it("keeps the direction in its name", () => {
+    const idOf = (sizeBytes: number) => `d0/bidir/pinned/${sizeBytes}/w1/throughput/wall/cold`;
+    const both = describeEntries(
+      course.map((factor, day) =>
+        buildEntry(day, {
+          series: [2 ** 22, 2 ** 23, 2 ** 24, 2 ** 25].map((size) =>
+            buildFigure({ id: idOf(size), figure: size === 2 ** 24 ? 40 * factor ** 4 : 40 }),
+          ),
+        }),
+      ),
+    );
+    expect(both.courses.map(({ name }) => name)).toContain(`${idOf(2 ** 24)} (h2d)`);
+    expect(drawn(historyKind, both, "table", plain)).toMatch(/^ {2}(?!bidir h2d).*\(h2d\)/m);
+  });
+});
+
 describe("the other formats", () => {
   it("JSON is the document", () => {
     expect(JSON.parse(drawn(historyKind, history, "json", plain))).toEqual(history);

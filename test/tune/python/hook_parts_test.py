@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 
 from pinbench_live import line, open_files
 from pinbench_probe import place
+from pinbench_live.handles import Handles
 from pinbench_live.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
 
 
@@ -95,6 +96,26 @@ class OpenFilesTest(unittest.TestCase):
                     found = open_files.positions()
                     self.assertEqual(found[read.fileno()][2], 3)
                     self.assertNotIn(log.fileno(), found)
+
+
+class HandlesTest(unittest.TestCase):
+    def setUp(self):
+        self.iterator = iter(DataLoader(support.Numbers(8), num_workers=1))
+        self.handles = Handles(self.iterator)
+        self.last = self.iterator._worker_result_queue._reader
+
+    def test_the_descriptors_of_ended_workers_are_closed(self):
+        self.iterator._shutdown_workers()
+        self.handles.close()
+        self.assertTrue(self.last.closed)
+
+    def test_a_descriptor_that_is_another_file_s_by_now_stays_open(self):
+        self.iterator._shutdown_workers()
+        with tempfile.TemporaryFile() as own:
+            os.dup2(own.fileno(), self.last.fileno())
+            self.handles.close()
+            self.assertFalse(self.last.closed)
+        self.last.close()
 
 
 class VerdictTest(unittest.TestCase):

@@ -14,9 +14,11 @@ import unittest
 from unittest import mock
 
 import support
+import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 from pinbench_probe import making, owned_memory, usage
+from pinbench_probe.batch import Contents
 from pinbench_probe.consumers import HostConsumer
 from pinbench_probe.endless import EndlessIterable, EndlessSampler, repeated_epochs, shuffled_epochs
 from pinbench_probe.owned_memory import OwnedMemory
@@ -27,6 +29,12 @@ from pinbench_probe.workers import Workers
 
 def first(count, iterable):
     return list(itertools.islice(iterable, count))
+
+
+class ContentsTest(unittest.TestCase):
+    def test_a_batch_has_as_many_samples_as_its_first_tensor_with_a_length(self):
+        self.assertEqual(Contents([torch.tensor(7), torch.zeros(32), torch.zeros(5, 3)]).first_length(), 32)
+        self.assertEqual(Contents([torch.tensor(7)]).first_length(), 1)
 
 
 class EndlessTest(unittest.TestCase):

@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
+import { expect, it, onTestFinished } from "vitest";
+import { LeftSharedMemory } from "../../src/host/processes.js";
+
+/** Maps a new file, and may close its descriptor, as torch does. */
+const program = (path: string, closes: boolean) => `
+import ctypes, os, time
+descriptor = os.open(${JSON.stringify(path)}, os.O_RDWR | os.O_CREAT, 0o600)
+os.ftruncate(descriptor, 4096)
+if ${closes ? "True" : "False"}:
+    # Python's own mmap would keep a descriptor open.
+    ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 3, 1, descriptor, ctypes.c_long(0))
+    os.close(descriptor)
+print("ready", flush=True)
+time.sleep(60)`;
+
+it.each([
+  ["mapped", true],
+  ["open", false],
+])("shared memory that a killed process had %s is removed", async (_, closes) => {
+  const path = `/dev/shm/psm_pinbench_${process.pid}_${closes}`;
+  onTestFinished(() => rmSync(path, { force: true }));
+  const left = new LeftSharedMemory();
+  const child = spawn("python3", ["-c", program(path, closes)], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  left.note([child.pid!]);
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+  left.remove(new Set());
+  expect(existsSync(path)).toBe(false);
+});
