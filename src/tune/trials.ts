@@ -87,7 +87,7 @@ export class Trials {
 
   /** In the order in which they were first tried. */
   get tried(): TriedSetting[] {
-    const { spread } = this.rule;
+    const { spread, tolerance } = this.rule;
     const { arePersistentRefused } = this;
     const all = [...this.#tried.values()].map(({ setting, trials, scores }) => {
       const isOut = (arePersistentRefused && setting.persistentWorkers) || trials.some(isBroken);
@@ -97,7 +97,7 @@ export class Trials {
     const { kind, batch, waitsForRanks = false } = this.probe.facts;
     const steadyScores =
       kind === "live" && !waitsForRanks
-        ? withCommonBody(all, spread, (score) => mayCopyFaster(batch.bytes, score, this.rule.tolerance))
+        ? withCommonBody(all, spread, (score) => mayCopyFaster(batch.bytes, score, tolerance))
         : all.map(({ score }) => score);
     return all.map(({ setting, trials }, index) => {
       const steady = steadyScores[index]!;

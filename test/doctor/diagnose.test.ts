@@ -1,44 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import {
-  betterRates,
-  type DeviceExamination,
-  type Examination,
-  slowShareOf,
-} from "../../src/doctor/examination.js";
-import {
-  type DeviceChange,
-  examinationOf,
-  healthyMeasurements,
-  otherProgram,
-  rates,
-} from "../helpers/examination.js";
-import { machineTree } from "../helpers/machine-tree.js";
+import { betterRates, type DeviceExamination, slowShareOf } from "../../src/doctor/examination.js";
+import { examinationOf, healthyMeasurements, otherProgram, rates } from "../helpers/examination.js";
 import { buildLink } from "../helpers/result-document.js";
+import { busy, context, diagnosisOf, measured, root } from "./diagnosed.js";
 
-const root = machineTree();
-
-const context = {
-  backend: "cuda",
-  sizeBytes: 2 ** 26,
-  createdAt: new Date("2026-11-22T10:00:00Z"),
-  wallNs: 9e9,
-  labels: { rack: "7" },
-} as const;
-
-/** What is said of the healthy machine of the fixtures, with a change. */
-function diagnosisOf(
-  change: DeviceChange = {},
-  more: Partial<Examination> = {},
-  devices: 1 | 2 = 1,
-): Diagnosis {
-  return diagnose({ ...examinationOf(root, change, { devices }), ...more }, context);
-}
-
-const measured = (part: DeviceChange["measured"]) => ({ measured: part! });
-/** What NVML tells of a device to which another program copies. */
-const busy = { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 };
 const causesOf = ({ findings }: Diagnosis) => findings.map(({ cause }) => cause);
 
 describe("a diagnosis", () => {

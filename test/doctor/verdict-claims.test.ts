@@ -1,24 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nodeState } from "../../src/doctor/automation.js";
-import { diagnose } from "../../src/doctor/diagnose.js";
-import {
-  type DeviceChange,
-  examinationOf,
-  healthyMeasurements,
-  otherProgram,
-  rates,
-} from "../helpers/examination.js";
-import { machineTree } from "../helpers/machine-tree.js";
-import { diagnosisContext } from "./cause-case.js";
-
-const root = machineTree();
-
-/** What is said of the healthy machine of the fixtures, with a change. */
-const diagnosisOf = (change: DeviceChange = {}) => diagnose(examinationOf(root, change), diagnosisContext);
-
-const measured = (part: DeviceChange["measured"]) => ({ measured: part! });
-/** What NVML tells of a device to which another program copies. */
-const busy = { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 };
+import { healthyMeasurements, otherProgram, rates } from "../helpers/examination.js";
+import { busy, diagnosisOf, measured } from "./diagnosed.js";
 
 describe("what a verdict claims", () => {
   const ofNoKind = { reference: { source: "its link alone", tolerance: 0.2, isOfKind: false } };

@@ -16,22 +16,7 @@ import {
   MiB,
   ofFiveProcesses,
 } from "../helpers/result-document.js";
-
-const textsOf = (part: DocumentPart) => answer(buildDocument(part)).map(({ text }) => text);
-
-/** Without a link, of which a sentence of its own would tell. */
-const noLink = { devices: [buildDevice({ link: null, linkLimitGBps: null })] };
-
-/** Of five processes, whose intervals hold as they are. */
-const textsOfProcesses = (cells: CellResult[], part: DocumentPart = noLink) =>
-  textsOf({ cells: cells.map(ofFiveProcesses), ...part });
-
-function pair(pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
-  return [
-    buildCell({ ...part, memory: "pageable", GBps: pageable }),
-    buildCell({ ...part, memory: "pinned", GBps: pinned }),
-  ];
-}
+import { noLink, pair, textsOf, textsOfProcesses } from "./answer-texts.js";
 
 describe("what pinned memory gains", () => {
   it("is given for both directions at the largest size", () => {

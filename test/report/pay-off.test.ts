@@ -1,34 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { answer } from "../../src/report/findings/answer.js";
-import type { CellResult } from "../../src/results/cell-schema.js";
 import type { ColdStart } from "../../src/results/schema.js";
-import {
-  buildCell,
-  buildColdStart,
-  buildDevice,
-  buildDocument,
-  type CellPart,
-  type DocumentPart,
-  KiB,
-  MiB,
-  ofFiveProcesses,
-} from "../helpers/result-document.js";
-
-const textsOf = (part: DocumentPart) => answer(buildDocument(part)).map(({ text }) => text);
-
-/** Without a link, of which a sentence of its own would tell. */
-const noLink = { devices: [buildDevice({ link: null, linkLimitGBps: null })] };
-
-/** Of five processes, whose intervals hold as they are. */
-const textsOfProcesses = (cells: CellResult[], part: DocumentPart = noLink) =>
-  textsOf({ cells: cells.map(ofFiveProcesses), ...part });
-
-function pair(pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
-  return [
-    buildCell({ ...part, memory: "pageable", GBps: pageable }),
-    buildCell({ ...part, memory: "pinned", GBps: pinned }),
-  ];
-}
+import { buildColdStart, KiB, MiB } from "../helpers/result-document.js";
+import { noLink, pair, textsOfProcesses } from "./answer-texts.js";
 
 describe("when pinning has paid off", () => {
   const sentence = (pinning: ColdStart["pinning"]) =>

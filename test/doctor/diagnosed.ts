@@ -1,0 +1,24 @@
+import { diagnose } from "../../src/doctor/diagnose.js";
+import type { Diagnosis } from "../../src/doctor/diagnosis.js";
+import type { Examination } from "../../src/doctor/examination.js";
+import { type DeviceChange, examinationOf } from "../helpers/examination.js";
+import { machineTree } from "../helpers/machine-tree.js";
+import { diagnosisContext } from "./cause-case.js";
+
+export const root = machineTree();
+
+export const context = { ...diagnosisContext, labels: { rack: "7" } } as const;
+
+/** What is said of the healthy machine of the fixtures, with a change. */
+export function diagnosisOf(
+  change: DeviceChange = {},
+  more: Partial<Examination> = {},
+  devices: 1 | 2 = 1,
+): Diagnosis {
+  return diagnose({ ...examinationOf(root, change, { devices }), ...more }, context);
+}
+
+export const measured = (part: DeviceChange["measured"]) => ({ measured: part! });
+
+/** What NVML tells of a device to which another program copies. */
+export const busy = { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 };
