@@ -50,7 +50,8 @@ class Handles:
                 each.close()
         for worker, _ in self._sentinels:
             if not worker.is_alive():
-                worker.close()
+                # Process.close() would make torch's own handler at exit fail, which still asks this process.
+                worker._popen.close()
 
     def abandon(self):
         """Ends the workers without a message to them."""
