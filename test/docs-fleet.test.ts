@@ -30,7 +30,8 @@ interface Recorded {
 /** Medians of pageable copies by one worker in a recording, of each machine and size apart. */
 function pageableRates(path: string, direction: "h2d" | "d2h"): number[] {
   if (path.endsWith(".txt")) {
-    const part = textOf(path).split(direction === "h2d" ? "Host to device" : "Device to host")[1]!;
+    // Records of doctor have no such chapter.
+    const part = textOf(path).split(direction === "h2d" ? "Host to device" : "Device to host")[1] ?? "";
     return [...part.split("\n\n")[0]!.matchAll(/^ +32 MiB +1 +([\d.]+)/gm)].map(([, rate]) => Number(rate));
   }
   const { cells } = JSON.parse(textOf(path)) as Recorded;

@@ -73,6 +73,20 @@ describe("reference.json", () => {
     expect(text).toContain(gpu);
     for (const share of [alone.h2d, alone.d2h]) expect(text).toContain(`${(share * 100).toFixed(1)} %`);
   });
+
+  it.each(["h2d", "d2h"] as const)(
+    "calls no healthy H100 slow, though tenants disturb its host, %s",
+    (direction) => {
+      const { alone, tolerance } = reference.listed.find(({ gpu }) => gpu.includes("H100"))!;
+      const rows = [
+        ...textOf("results/nvidia-h100/doctor.txt").matchAll(/^ +healthy .* ([\d.]+), ([\d.]+) +[\d.]+ /gm),
+      ];
+      const rates = rows.map(([, h2d, d2h]) => Number(direction === "h2d" ? h2d : d2h));
+      expect(rates.length).toBeGreaterThanOrEqual(20);
+      const least = alone[direction] * (1 - tolerance) * limitGBps;
+      for (const rate of rates) expect(rate).toBeGreaterThan(1.02 * least);
+    },
+  );
 });
 
 describe("what a device should reach", () => {
