@@ -67,7 +67,11 @@ def _limited(inner, grace):
     workers = inner.workers()
     killer = threading.Timer(grace, _kill, [workers])
     if workers:
-        killer.start()
+        try:
+            killer.start()
+        except RuntimeError:
+            # Python is ending and starts no more threads.
+            _kill(workers)
     try:
         yield
     finally:
@@ -104,10 +108,10 @@ def next_of(inner, seconds=None):
 
 def _kill(workers):
     for worker in workers:
-        try:
-            os.kill(worker.pid, signal.SIGKILL)
-        except (ProcessLookupError, TypeError):
-            pass  # it has ended
+        # The number of one that was waited for may be another process' by now.
+        if worker._popen is not None and worker._popen.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGKILL)
 
 
 def exit_code(inner):
