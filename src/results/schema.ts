@@ -102,26 +102,15 @@ const coldStartSchema = z.object({
   pinning: z.array(
     z.object({
       sizeBytes: count,
-      /** Number of measurements behind each median. Absent in older results: 1. */
-      repetitions: count.nullish(),
-      /** New pages of the system, each touched once by one thread. Absent in older results. */
-      pageable: pinningCostSchema.nullish(),
+      /** Number of measurements behind each median. */
+      repetitions: count,
+      /** New pages of the system, each touched once by one thread. */
+      pageable: pinningCostSchema.nullable(),
       pinned: pinningCostSchema.nullable(),
       registered: pinningCostSchema.nullable(),
       payOff: payOffSchema.nullish(),
       /** Why the cost of a way is null; absent if none was refused, and in older results. */
       refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).nullish(),
-      /**
-       * Only in older results: number of copies that pay for allocate and free of `cheapest`, with free pageable
-       * memory.
-       */
-      reuses: z
-        .object({
-          cheapest: z.enum(["pinned", "registered"]),
-          h2d: count.nullable(),
-          d2h: count.nullable(),
-        })
-        .nullish(),
     }),
   ),
 });

@@ -61,7 +61,7 @@ describe("reference.json", () => {
     const least = h200.alone[direction] * (1 - h200.tolerance);
     const files = ["default", "quick", "pinned", "at-once-together"];
     const shares = files.flatMap((name) => recordedShares(`results/nvidia-h200/${name}.json`, direction));
-    expect(shares.length).toBeGreaterThan(4);
+    expect(shares.length).toBeGreaterThanOrEqual(4);
     // In docs and comments: the range of all recordings is a sixth of the tolerance.
     expect(Math.max(...shares) - Math.min(...shares)).toBeLessThan(0.008);
     for (const share of shares) expect(share).toBeGreaterThan(least);

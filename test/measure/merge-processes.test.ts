@@ -214,7 +214,7 @@ describe("a document of several processes", () => {
   it("has what pays off on each of two devices by that one's own copies", () => {
     const cost = (allocateNs: number) => ({ allocateNs, freeNs: 0, hugePageBytes: null });
     const sizeBytes = 16 * MiB;
-    const pinning = [{ sizeBytes, pageable: cost(0), pinned: cost(1e6), registered: null }];
+    const pinning = [{ sizeBytes, repetitions: 1, pageable: cost(0), pinned: cost(1e6), registered: null }];
     const cellsAt = (GBps: number) =>
       [0, 1].flatMap((device) => [
         buildCell({ device, memory: "pageable", GBps }),

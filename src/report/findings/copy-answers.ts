@@ -15,7 +15,6 @@ import type { ColdStart, ResultDocument } from "../../results/schema.js";
 import type { Memory, WorkerKind } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
-import { payOffCopies } from "../tables/cold-start-report.js";
 import {
   comparableCells,
   equalWidth,
@@ -240,7 +239,7 @@ function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[
     .flatMap((record) => {
       const copies = directions.map((direction) => {
         const ofWays = (["pinned", "registered"] as const).flatMap(
-          (one) => payOffCopies(record, one)?.[direction] ?? [],
+          (one) => record.payOff?.[one]?.[direction] ?? [],
         );
         return ofWays.length === 0 ? null : Math.min(...ofWays);
       });

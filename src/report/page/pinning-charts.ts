@@ -12,7 +12,6 @@ import { isPlain } from "../../results/variant.js";
 import { type Direction, directions, memories } from "../../settings/choices.js";
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { payOffCopies } from "../tables/cold-start-report.js";
 import {
   chartName,
   clockSuffix,
@@ -70,14 +69,11 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
   const curves = (["pinned", "registered"] as const).flatMap((way) =>
     curveOf(
       way,
-      costs.pinning.flatMap((record) => payOffPoint(record, payOffCopies(record, way)?.[direction])),
+      costs.pinning.flatMap((record) => payOffPoint(record, record.payOff?.[way]?.[direction])),
     ),
   );
   const sizes = sizesOf(curves);
   if (sizes.size < 2) return [];
-  // Older results count pageable memory as free, and have only the cheaper way.
-  const isOld = costs.pinning.some(({ reuses }) => reuses != null);
-  const more = isOld ? "" : " beyond pageable memory";
   const missing = costs.pinning.length - sizes.size;
   const unknown =
     missing === 0
@@ -89,7 +85,7 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
       kind: "curves",
       isFolded: true,
       name: nameOf(document, costs, `${direction}-pinning-pays-off-by-size`),
-      title: `${devicePrefix(document, costs.device)}Copies (${directionName[direction]}) until pinned memory has saved its cost${more}, by size, 1 worker`,
+      title: `${devicePrefix(document, costs.device)}Copies (${directionName[direction]}) until pinned memory has saved its cost beyond pageable memory, by size, 1 worker`,
       description: describeCurves(curves, "", inCopies, formatSize) + unknown,
       x: sizeAxis([...sizes]),
       y: { label: "copies (0: at once)", scale: "linear", includes: [0], isWhole: true, format: formatTick },

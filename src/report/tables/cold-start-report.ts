@@ -50,9 +50,6 @@ function explanationOf(costs: ColdStart): string {
   const [record] = costs.pinning;
   const unknown = "if pinned is not faster for certain or was not measured";
   const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
-  if (record?.reuses != null) {
-    return `pays off after: ${saved}, with the cheaper of the two ways, as if pageable memory cost nothing; ${sign.absent} for the other way, and ${unknown}`;
-  }
   return (
     `medians of ${record?.repetitions}; pageable: new memory, touched once; pinned: cuMemHostAlloc; pays off after: ` +
     `${saved} over a pageable one, giving back included; ${sign.absent} ${unknown}${refusalsOf(costs).join("")}`
@@ -73,8 +70,7 @@ function pinningGrid({ pinning }: ColdStart): Grid {
     const { pageable, pinned, registered } = record;
     const size = figure(formatSize(record.sizeBytes));
     return [
-      // Older results have no costs of pageable memory.
-      ...(pageable === undefined ? [] : [[size, figure("pageable"), ...costFigures(pageable), blank, blank]]),
+      [size, figure("pageable"), ...costFigures(pageable), blank, blank],
       [size, figure("pinned"), ...costFigures(pinned), ...payOffFigures(record, "pinned")],
       [size, figure("registered"), ...costFigures(registered), ...payOffFigures(record, "registered")],
     ];
@@ -89,19 +85,8 @@ function costFigures(cost: PinningCost | null): Figure[] {
   );
 }
 
-/**
- * Number of copies of its size after which a buffer pinned in this way pays off, by direction; each null if unknown.
- * Older results have it for one way only; null for the other.
- */
-export function payOffCopies(
-  { payOff, reuses }: PinningRecord,
-  way: "pinned" | "registered",
-): Readonly<Record<"h2d" | "d2h", number | null>> | null {
-  return payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
-}
-
 function payOffFigures(record: PinningRecord, way: "pinned" | "registered"): Figure[] {
-  const copies = payOffCopies(record, way);
+  const copies = record.payOff?.[way];
   return [copies?.h2d, copies?.d2h].map((count) => {
     if (count == null) return absentFigure;
     return figure(count === 0 ? "at once" : counted(count, "copy", "copies"));
