@@ -203,7 +203,7 @@ export function bindingCommands(document: ResultDocument): string | null {
   const byNode = [...new Set(nodes)].map((node) => {
     const own = verdicts.flatMap(({ device, verdict }) => (verdict.best === node ? [device] : []));
     const bound = `numactl --cpunodebind=${cpuNodeOf(node)} --membind=${node}`;
-    return `CUDA_VISIBLE_DEVICES=${own.join(",")} ${bound} COMMAND`;
+    return `CUDA_VISIBLE_DEVICES=${own.map((device) => visibleName(document, device)).join(",")} ${bound} COMMAND`;
   });
   const areOwnCpus = nodes.every((node, i) => node === cpuNodes[i]);
   // torchrun takes the CPUs of sysfs's node, and ends if this process may use none of them.
@@ -227,4 +227,18 @@ export function bindingCommands(document: ResultDocument): string | null {
     "# Slurm, a task for each GPU",
     `srun --ntasks-per-node=${count} --cpu-bind=map_ldom:${cpuNodes.join(",")} --mem-bind=map_mem:${nodes.join(",")} COMMAND`,
   ].join("\n");
+}
+
+/** Digits of the first group of a UUID: "GPU-584424c9". */
+const shortUuidLength = 12;
+
+/**
+ * A device as CUDA_VISIBLE_DEVICES takes it, also where that is set already and renumbers devices: the beginning of its UUID
+ * if that is its own (CUDA C++ Programming Guide, "CUDA Environment Variables"). Its number without a UUID.
+ */
+function visibleName({ devices }: ResultDocument, ordinal: number): string {
+  const uuid = devices.find((device) => device.ordinal === ordinal)?.uuid ?? null;
+  if (uuid === null) return String(ordinal);
+  const short = uuid.slice(0, shortUuidLength);
+  return devices.filter((device) => device.uuid?.startsWith(short)).length === 1 ? short : uuid;
 }
