@@ -8,9 +8,15 @@ import { MiB } from "../settings/units.js";
 import { diagnose } from "./diagnose.js";
 import type { Diagnosis } from "./diagnosis.js";
 import type { DeviceExamination, Examination } from "./examination.js";
-import { beginSubject, examinedDevice, readHealth, type Subject } from "./examined-device.js";
+import {
+  beginSubject,
+  type ExamineOptions,
+  examinedDevice,
+  readHealth,
+  type Subject,
+} from "./examined-device.js";
 import type { SiteReference } from "./expectation.js";
-import { type ExamineOptions, Experiments } from "./experiments.js";
+import { Experiments } from "./experiments.js";
 import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js";
 
 /** A request for a diagnosis: the devices, the start time, and the listener. */

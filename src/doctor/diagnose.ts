@@ -1,3 +1,4 @@
+import { capital, listed } from "../draw/words.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { actionOf, byWeight, findCauses } from "./causes/causes.js";
@@ -163,7 +164,8 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
   const isDisturbed = shared.findings.some(
     ({ cause, device: of }) => cause === "cpus-taken" || (cause === "device-shared" && of === facts.ordinal),
   );
-  const isAccused = isOfKind(device) && !isDisturbed;
+  const untried = measured.untriedNodes ?? [];
+  const isAccused = isOfKind(device) && !isDisturbed && untried.length === 0;
   const isPart = left.some((way) => (losses?.[way]?.explained ?? 0) > 0);
   return [
     {
@@ -173,17 +175,26 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
       summary: isPart
         ? `${capital(nameOf(device))} copies slower than the findings explain.`
         : `${capital(nameOf(device))} copies slower than ${isOfKind(device) ? "healthy machines do" : "GPUs of other kinds would over its link"}, and none of the examined causes explains it.`,
-      evidence: left.map((way) => {
-        const explained = losses?.[way]?.explained ?? 0;
-        const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
-        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
-      }),
+      evidence: [
+        ...left.map((way) => {
+          const explained = losses?.[way]?.explained ?? 0;
+          const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
+          return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
+        }),
+        ...(untried.length === 0
+          ? []
+          : [
+              `not tried, for lack of time: memory of NUMA ${untried.length === 1 ? "node" : "nodes"} ${listed(untried.map(String))}`,
+            ]),
+      ],
       cost: costOf(rest, "measured"),
       fix: isDisturbed
         ? "Examine the device again when no other program uses it or the CPUs."
-        : "Run pinbench doctor as root, which can read more, and try the card in another slot or machine to find which of them is slow.",
+        : untried.length > 0
+          ? "Run pinbench run --numa all, which finds the nearest node."
+          : "Run pinbench doctor as root, which can read more, and try the card in another slot or machine to find which of them is slow.",
       sureness: isAccused ? "certain" : "possible",
-      // A reference of other GPUs, or other programs at work, is no reason to take this GPU out of use.
+      // A reference of other GPUs, other programs at work or nodes not tried are no reason to take this GPU out of use.
       ...(!isAccused && { action: "monitor" }),
     },
   ];
@@ -388,8 +399,4 @@ function namesOf(devices: readonly DeviceExamination[]): string {
 
 function uncapital(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

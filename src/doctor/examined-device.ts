@@ -1,4 +1,5 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
+import type { PreparedRun } from "../measure/prepare.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeDriver } from "../native/contract.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
@@ -9,6 +10,24 @@ import { type CopyBench, noRates } from "./copy-bench.js";
 import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examination.js";
 import { expectationOf, payloadLimitGBps, type SiteReference } from "./expectation.js";
 import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
+
+/** What to examine, and the time limit. */
+export interface ExamineOptions {
+  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
+  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
+  sharing: DeviceSharing | null;
+  /** The site's own reference; null without one. */
+  reference: SiteReference | null;
+  /** The folder with /proc and /sys: "/", or one that emulates a machine. */
+  root: string;
+  /** Whether to examine only pinned copies and NVML's report. */
+  isQuick: boolean;
+  /** On the clock of performance.now(): nothing is started that is likely to end later. */
+  endMs: number;
+  signal: AbortSignal;
+  /** Describes the current activity. */
+  onActivity: (text: string) => void;
+}
 
 /** One device during its examination. */
 export interface Subject {

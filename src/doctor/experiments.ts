@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeviceSharing } from "../host/device-sharing.js";
 import { isLocalPlace, type NumaPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
+import { kernelsOff } from "../measure/prepare.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { areElsewhere } from "../results/nodes/node-rates.js";
@@ -20,30 +19,11 @@ import {
   ways,
 } from "./copy-bench.js";
 import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
-import { comparedWith, readHealth, type Subject } from "./examined-device.js";
-import type { SiteReference } from "./expectation.js";
+import { comparedWith, type ExamineOptions, readHealth, type Subject } from "./examined-device.js";
 import { readPciPath } from "./facts/pci-path.js";
 
 /** Delay before slow copies are measured again: a starting program, or another guest of the host, is done by then. */
 const secondLookAfterMs = 1000;
-
-/** What to examine, and the time limit. */
-export interface ExamineOptions {
-  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
-  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
-  sharing: DeviceSharing | null;
-  /** The site's own reference; null without one. */
-  reference: SiteReference | null;
-  /** The folder with /proc and /sys: "/", or one that emulates a machine. */
-  root: string;
-  /** Whether to examine only pinned copies and NVML's report. */
-  isQuick: boolean;
-  /** On the clock of performance.now(): nothing is started that is likely to end later. */
-  endMs: number;
-  signal: AbortSignal;
-  /** Describes the current activity. */
-  onActivity: (text: string) => void;
-}
 
 /** The experiments of an examination; their results are in the subjects. */
 export class Experiments {
@@ -86,17 +66,20 @@ export class Experiments {
       this.#plainMs = Math.max(this.#plainMs, performance.now() - startedMs);
     }
     await this.#lookAgainAtPlain();
+    // Before a device is accused: its memory may lie on the wrong node.
+    for (const subject of this.#subjects) {
+      if (this.#isSlow(subject)) await this.#measureNodes(subject);
+    }
     if (isQuick) {
       this.omitted.push(
-        "copies at the same time, after a rest, from other memory and on other NUMA nodes: --quick",
+        "copies at the same time, after a rest, from other memory and, if they are not slow, on other NUMA nodes: --quick",
       );
       return this.#keepCounts();
     }
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
-      // Experiments for slow devices come before those for all.
-      if (this.#mayBeFar(subject)) await this.#measureNodes(subject);
+      if (!this.#isSlow(subject) && this.#mayBeFar(subject)) await this.#measureNodes(subject);
     }
     for (const subject of this.#subjects) {
       await this.#measureBothWays(subject);
@@ -289,26 +272,39 @@ export class Experiments {
     });
   }
 
-  /** Whether the node that the system names may be the wrong one: copies are slow, or it names none. */
-  #mayBeFar(subject: Subject): boolean {
-    const { emulated } = this.#options.prepared.backend.facts;
-    const isSlow = ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null);
-    return isSlow || subject.path.before.numaNode === null;
+  #isSlow(subject: Subject): boolean {
+    const compared = comparedWith(subject, this.#options.prepared.backend.facts.emulated);
+    return ways.some((way) => shortfallGBps(compared, way) !== null);
   }
 
-  /** Copies with each NUMA node, the default one too, each in its own session so that they are comparable. */
+  /** Whether the node that the system names may be the wrong one: copies are slow, or it names none. */
+  #mayBeFar(subject: Subject): boolean {
+    return this.#isSlow(subject) || subject.path.before.numaNode === null;
+  }
+
+  /**
+   * Copies with each NUMA node, each in its own session so that they are comparable: the default one too, but last, as the
+   * time may be short.
+   */
   async #measureNodes(subject: Subject): Promise<void> {
     const { root, prepared } = this.#options;
     const { facts, measured, failure } = subject;
     const places = numaPlaces(readNumaNodes(root));
-    const nodes = places.filter((place) => isLocalPlace(place, places));
+    const isDefault = ({ memoryNode }: NumaPlace) => Number(memoryNode === subject.path.before.numaNode);
+    const nodes = places
+      .filter((place) => isLocalPlace(place, places))
+      .sort((one, other) => isDefault(one) - isDefault(other));
     if (failure !== null) return;
     const rates = new Map<number, Rates>();
     const look = async (some: readonly NumaPlace[]) => {
       for (const place of some) {
         const node = place.memoryNode;
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
-        if (!this.#fits(what, this.#plainMs)) continue;
+        if (!this.#fits(what, this.#plainMs)) {
+          if (!isDefault(place) && !rates.has(node))
+            measured.untriedNodes = [...(measured.untriedNodes ?? []), node];
+          continue;
+        }
         await this.#attempt(subject, what, async () => {
           const bench = await this.#openBench(facts, placementAt(place, root), { reportsNodes: true });
           const ofNode = await bench.rates("pinned");
@@ -318,7 +314,9 @@ export class Experiments {
           rates.set(node, betterRates(rates.get(node) ?? noRates, ofNode));
         });
       }
-      measured.nodes = [...rates].map(([node, ofNode]) => ({ node, rates: ofNode }));
+      measured.nodes = [...rates]
+        .map(([node, ofNode]) => ({ node, rates: ofNode }))
+        .sort((one, other) => one.node - other.node);
     };
     await look(nodes);
     const compared = comparedWith(subject, prepared.backend.facts.emulated);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
@@ -156,6 +157,15 @@ describe("pinbench doctor of an emulated device", () => {
     expect(exitCode).toBe(4);
     expect(diagnosis).toMatchObject({ verdict: "inconclusive", reason: expect.stringContaining("wrong") });
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
+  });
+
+  it("names with --quick too the NUMA node to use where the system names a slower one", async () => {
+    const env = machine(linkOf(8), emulatedNodes({ sysfs: [0], GBps: [[1, 2]] }));
+    const { exitCode, diagnosis } = await examined(env, "--quick");
+    expect(exitCode).toBe(1);
+    expect(diagnosis.findings[0]).toMatchObject({ cause: "numa-far", weight: "costs" });
+    expect(diagnosis.findings[0]!.fix).toContain("numactl --cpunodebind=1 --membind=1");
+    expect(costly(diagnosis)).not.toContain("unexplained");
   });
 
   it("with --quick compares every copy whose rate counts, and says so", async () => {

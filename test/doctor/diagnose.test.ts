@@ -165,6 +165,14 @@ describe("a rate below the expectation", () => {
     expect(slow.reason).toContain("none of the examined causes explains it");
   });
 
+  it("is no reason to take the device out of use while another NUMA node may explain it", () => {
+    const ofUntried = { ...healthyMeasurements, pinned: rates(44.3, 55.2), nodes: [], untriedNodes: [1, 2] };
+    const [found] = diagnosisOf(measured(ofUntried)).findings;
+    expect(found).toMatchObject({ cause: "unexplained", sureness: "possible", action: "monitor" });
+    expect(found!.evidence).toContain("not tried, for lack of time: memory of NUMA nodes 1 and 2");
+    expect(found!.fix).toContain("--numa all");
+  });
+
   it("within the reference's tolerance is none", () => {
     const pinned = rates(55.4 * 0.96, 55 * 0.96);
     expect(diagnosisOf(measured({ ...healthyMeasurements, pinned }))).toMatchObject({ verdict: "healthy" });

@@ -27,7 +27,13 @@ const arenas = {
 type OpenSession = NativeDriver["openSession"];
 
 /** The experiments on as many devices in the machine of this folder, which are over. */
-async function examinedAll(openSession: OpenSession, root: string, isQuick: boolean, count: number) {
+async function examinedAll(
+  openSession: OpenSession,
+  root: string,
+  isQuick: boolean,
+  count: number,
+  endMs = () => Number.POSITIVE_INFINITY,
+) {
   const driver = { openSession, readHealth: async () => healthyHealth, readActivity: async () => null };
   const subjects: Subject[] = [];
   for (let ordinal = 0; ordinal < count; ++ordinal) {
@@ -38,7 +44,10 @@ async function examinedAll(openSession: OpenSession, root: string, isQuick: bool
       ...{ plan: { cells: [cell], arenas }, backend: { driver, facts: { emulated: false } } },
       build: { kernels: true },
     } as never,
-    ...{ sharing: null, reference: null, root, isQuick, endMs: Number.POSITIVE_INFINITY },
+    ...{ sharing: null, reference: null, root, isQuick },
+    get endMs() {
+      return endMs();
+    },
     ...{ signal: new AbortController().signal, onActivity: () => undefined },
   });
   await experiments.measureAll();
@@ -137,7 +146,37 @@ it("copies of a slow device are measured from the CPUs of each NUMA node", async
   ]);
   // For the device itself, and for a first and a second look at each node.
   const each = ["node 0, CPUs 0,1", "node 1, CPUs 2,3"];
-  expect(opened.filter((where) => each.includes(where))).toEqual([each[0], ...each, ...each]);
+  const [own, other] = each;
+  // The one that is not its own first, as the time may end.
+  expect(opened.filter((where) => each.includes(where))).toEqual([own, other, own, other, own]);
+});
+
+it("copies of a slow device are measured with the other NUMA nodes with --quick too, and of others not", async () => {
+  const openSession: OpenSession = async ({ numaNode }) =>
+    new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));
+  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), true);
+  expect(nodes.map(({ node }) => node)).toEqual([0, 1]);
+  const ofHealthy = await examined(
+    async () => new FakeSession(() => usualNs),
+    fixtureRoot(treeOfTwoNodes),
+    true,
+  );
+  expect(ofHealthy.nodes).toEqual([]);
+});
+
+it("a slow device's nodes for which no time is left are noted, its own one not", async () => {
+  let looks = 0;
+  const openSession: OpenSession = async () => {
+    // All that follows the two looks at the device would end too late.
+    looks += 1;
+    return new FakeSession(() => 2 * usualNs);
+  };
+  const { measured } = (
+    await examinedAll(openSession, fixtureRoot(treeOfTwoNodes), true, 1, () =>
+      looks > 0 ? 0 : Number.POSITIVE_INFINITY,
+    )
+  ).subjects[0]!;
+  expect(measured).toMatchObject({ nodes: [], untriedNodes: [1] });
 });
 
 describe("an error of a device", () => {
