@@ -4,7 +4,7 @@ import { waitingShare } from "../score.js";
 import { hardlyWaits, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
-import { mayCopyFaster } from "./loop-body.js";
+import { mayCopyFaster, workersWithSpare } from "./loop-body.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
 import { type RateCurve, supplySlack } from "./rate-bounds.js";
 
@@ -36,6 +36,7 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
     await tryPersistence(trials);
   }
   if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
+  if (spentShare() <= budgetShares.exploring) await trySpareWorkers(trials);
   if (!trials.isOver) await confirm(trials, spentShare);
   return isExplored || isLoopSaturated(trials);
 }
@@ -186,6 +187,20 @@ function noBetter(trials: Trials, counts: readonly number[], { workers, pinMemor
   const good = curveOf(trials, counts, pinMemory).filter((point) => point.workers < workers);
   const most = good.at(-1)?.workers ?? 0;
   return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
+}
+
+/**
+ * If the chosen workers have no time to spare, so that they become a running job's limit at times: as many as have. The
+ * script's own number is left as it is.
+ */
+async function trySpareWorkers(trials: Trials): Promise<void> {
+  const chosen = cheapestWithin(trials.measured, trials.rule);
+  if (trials.isOver || !chosen?.lacksSpare || chosen.setting.numWorkers === trials.startingPoint.numWorkers)
+    return;
+  const needed = workersWithSpare(chosen.score, trials.find(chosen.setting)!.trials)!;
+  if (needed > trials.options.maxWorkers) return;
+  const setting = { ...chosen.setting, numWorkers: needed };
+  if (trials.find(setting) === null && trials.misfit(setting) === null) await trials.run(setting);
 }
 
 /** Every allowed number of workers, ascending from 1. */
