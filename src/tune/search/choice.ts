@@ -71,7 +71,7 @@ export function shortfall(
 }
 
 /** Relative difference in rate that workers with time to spare are worth: without, a job lost 7 % when its workers slowed down. */
-const worthOfSpare = 0.03;
+export const worthOfSpare = 0.03;
 
 /**
  * The cheapest setting that is not shown to be worse than the best by more than the tolerance. A setting that was tried

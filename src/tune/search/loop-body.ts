@@ -79,13 +79,19 @@ function bodyOf(one: Scored): Body | null {
 }
 
 /** Mean number of workers that make batches at the same time; null if no batch was timed. */
-function busyWorkersAt({ batchesPerSecond }: Score, trials: readonly TrialRecord[]): number | null {
+export function busyWorkersAt(
+  { batchesPerSecond }: Pick<Score, "batchesPerSecond">,
+  trials: readonly TrialRecord[],
+): number | null {
   const makeNs = trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []);
   return makeNs.length === 0 ? null : (median(makeNs) * batchesPerSecond) / 1e9;
 }
 
 /** The fewest workers that have time to spare at such a rate; null if no batch was timed. */
-export function workersWithSpare(score: Score, trials: readonly TrialRecord[]): number | null {
+export function workersWithSpare(
+  score: Pick<Score, "batchesPerSecond">,
+  trials: readonly TrialRecord[],
+): number | null {
   const busyWorkers = busyWorkersAt(score, trials);
   return busyWorkers === null ? null : Math.ceil(busyWorkers / mostBusy);
 }
