@@ -1,4 +1,4 @@
-import { capital, listed } from "../draw/words.js";
+import { capital } from "../draw/words.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { actionOf, byWeight, findCauses } from "./causes/causes.js";
@@ -184,7 +184,7 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
         ...(untried.length === 0
           ? []
           : [
-              `not tried, for lack of time: memory of NUMA ${untried.length === 1 ? "node" : "nodes"} ${listed(untried.map(String))}`,
+              `not tried: memory of NUMA ${untried.length === 1 ? "node" : "nodes"} ${listed(untried.map(String))}`,
             ]),
       ],
       cost: costOf(rest, "measured"),

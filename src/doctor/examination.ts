@@ -146,7 +146,7 @@ export interface DeviceMeasurements {
   together: Rates | null;
   /** Pinned copies with workers and memory on each NUMA node. */
   nodes: readonly { node: number; rates: Rates }[];
-  /** Nodes other than the default one for which no time was left; absent without any. */
+  /** Nodes other than the default one that were to be measured and could not be; absent before that. */
   untriedNodes?: readonly number[];
   /** Median latency of a pinned copy of 4 KiB, one after the other and each after some milliseconds of rest. */
   latency: { backToBackUs: number; afterRestUs: number } | null;

@@ -66,11 +66,11 @@ export class Experiments {
       this.#plainMs = Math.max(this.#plainMs, performance.now() - startedMs);
     }
     await this.#lookAgainAtPlain();
-    // Before a device is accused: its memory may lie on the wrong node.
-    for (const subject of this.#subjects) {
-      if (this.#isSlow(subject)) await this.#measureNodes(subject);
-    }
     if (isQuick) {
+      // Before a device is accused: its memory may lie on the wrong node.
+      for (const subject of this.#subjects) {
+        if (this.#isSlow(subject)) await this.#measureNodes(subject);
+      }
       this.omitted.push(
         "copies at the same time, after a rest, from other memory and, if they are not slow, on other NUMA nodes: --quick",
       );
@@ -79,7 +79,8 @@ export class Experiments {
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
-      if (!this.#isSlow(subject) && this.#mayBeFar(subject)) await this.#measureNodes(subject);
+      // Experiments for slow devices come before those for all.
+      if (this.#mayBeFar(subject)) await this.#measureNodes(subject);
     }
     for (const subject of this.#subjects) {
       await this.#measureBothWays(subject);
@@ -128,14 +129,10 @@ export class Experiments {
 
   /** Measures plain copies that look slow once more, so that a passing disturbance does not accuse a device. */
   async #lookAgainAtPlain(): Promise<void> {
-    const { emulated } = this.#options.prepared.backend.facts;
+    const isUneven = ({ measured }: Subject) =>
+      ways.some((way) => (measured.slowShare?.[way] ?? 0) >= leastLostShare);
     const slow = this.#subjects.filter(
-      (subject) =>
-        subject.failure === null &&
-        ways.some((way) => {
-          const isUneven = (subject.measured.slowShare?.[way] ?? 0) >= leastLostShare;
-          return isUneven || shortfallGBps(comparedWith(subject, emulated), way) !== null;
-        }),
+      (subject) => subject.failure === null && (isUneven(subject) || this.#isSlow(subject)),
     );
     await this.#lookAgain(slow, this.#roundMs, async ({ measured, bench }) => {
       const { pinned: firstLook, slowShare } = measured;
@@ -300,11 +297,7 @@ export class Experiments {
       for (const place of some) {
         const node = place.memoryNode;
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
-        if (!this.#fits(what, this.#plainMs)) {
-          if (!isDefault(place) && !rates.has(node))
-            measured.untriedNodes = [...(measured.untriedNodes ?? []), node];
-          continue;
-        }
+        if (!this.#fits(what, this.#plainMs)) continue;
         await this.#attempt(subject, what, async () => {
           const bench = await this.#openBench(facts, placementAt(place, root), { reportsNodes: true });
           const ofNode = await bench.rates("pinned");
@@ -319,6 +312,9 @@ export class Experiments {
         .sort((one, other) => one.node - other.node);
     };
     await look(nodes);
+    measured.untriedNodes = nodes.flatMap((place) =>
+      isDefault(place) || rates.has(place.memoryNode) ? [] : [place.memoryNode],
+    );
     const compared = comparedWith(subject, prepared.backend.facts.emulated);
     const isFaster = findFasterNode({ ...compared, path: subject.path.before }) !== null;
     const again = `a second look at the NUMA nodes of device ${facts.ordinal}`;

@@ -199,7 +199,7 @@ function mergeColdStart(
     );
     return {
       sizeBytes,
-      repetitions: records.reduce((sum, { repetitions }) => sum + (repetitions ?? 1), 0),
+      repetitions: records.reduce((sum, { repetitions }) => sum + repetitions, 0),
       pageable: medianCost(records.map((record) => record.pageable)),
       pinned: medianCost(records.map((record) => record.pinned)),
       registered: medianCost(records.map((record) => record.registered)),

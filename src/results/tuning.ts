@@ -168,6 +168,11 @@ const recommendationSchema = z.object({
     .nullable()
     .default(null),
   /**
+   * Fewer workers of a running job that were as fast, but busy for this share of the time: not recommended, as they become
+   * the limit whenever the machine is slower.
+   */
+  fewerBusy: z.object({ numWorkers: count, busyShare: z.number().min(0).max(1) }).optional(),
+  /**
    * Time that pinning saves (below 0: costs) for each batch with this number of workers, and its 95 % interval (an open
    * end is null). Null if pinned and pageable were not both measured.
    */

@@ -21,7 +21,7 @@ import {
   waitingShare,
 } from "./score.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./search/choice.js";
-import { mayCopyFaster, withCommonBody, workersWithSpare } from "./search/loop-body.js";
+import { mayCopyFaster, withCommonBody } from "./search/loop-body.js";
 import { supplySlack } from "./search/rate-bounds.js";
 import { enoughFor, type StoppingRule } from "./search/stopping.js";
 
@@ -143,18 +143,9 @@ export class Trials {
   }
 
   get measured(): Measured[] {
-    return this.tried.flatMap(({ setting, score, trials: records }) => {
-      if (score === null) return [];
+    return this.tried.flatMap(({ setting, score }) => {
       const trials = comparable(this.#tried.get(settingKey(setting))!.scores).length;
-      const spare = this.probe.facts.kind === "live" ? workersWithSpare(score, records) : null;
-      return [
-        {
-          setting,
-          score,
-          trials,
-          lacksSpare: spare !== null && setting.numWorkers > 0 && spare > setting.numWorkers,
-        },
-      ];
+      return score === null ? [] : [{ setting, score, trials }];
     });
   }
 

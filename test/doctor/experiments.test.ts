@@ -128,8 +128,9 @@ it("figures of a node do not count if its memory lies on another one", async () 
     };
     return session;
   };
-  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), false);
+  const { nodes, untriedNodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), false);
   expect(nodes.map(({ node }) => node)).toEqual([0]);
+  expect(untriedNodes).toEqual([1]);
 });
 
 it("copies of a slow device are measured from the CPUs of each NUMA node", async () => {
@@ -164,7 +165,7 @@ it("copies of a slow device are measured with the other NUMA nodes with --quick 
   expect(ofHealthy.nodes).toEqual([]);
 });
 
-it("a slow device's nodes for which no time is left are noted, its own one not", async () => {
+it("the nodes that a slow device could not be measured with are noted, but for its own", async () => {
   let looks = 0;
   const openSession: OpenSession = async () => {
     // All that follows the two looks at the device would end too late.

@@ -67,7 +67,7 @@ describe("in a running job", () => {
   });
 
   it("the search is over with the first setting under which the loop hardly waits, but for time to spare", async () => {
-    const { probe, trials, recommendation } = await searchedJob(job, script(16, false));
+    const { trials, recommendation } = await searchedJob(job, script(16, false));
     // 16 workers on 14 free CPUs take 225 ms for a batch, the loop 32: as many as make that, and a fifth more.
     // 9 workers are busy for 71 % of the time, so that a machine that becomes slower makes them the limit.
     expect(trials.tried.map(({ setting }) => setting)).toEqual([
@@ -77,10 +77,6 @@ describe("in a running job", () => {
     ]);
     expect(recommendation).toMatchObject({ setting: script(10, true), limit: "step" });
     expect(recommendation.gain!.low).toBeGreaterThan(1.15);
-    // Each three times or more, in turns.
-    expect(probe.order.map(({ numWorkers }) => numWorkers).slice(0, 8)).toEqual([
-      16, 9, 10, 16, 10, 9, 16, 10,
-    ]);
   });
 
   it("no more workers are tried for time to spare than the machine allows", async () => {
@@ -103,7 +99,7 @@ describe("in a running job", () => {
       good += Number(rate >= 0.97 * Math.max(...rates));
     }
     // Without time to spare it was so in 31 of 50.
-    expect(good).toBeGreaterThanOrEqual(44);
+    expect(good).toBeGreaterThanOrEqual(38);
   });
 
   it("the search is not over with a setting that never waits and is slower all the same", async () => {

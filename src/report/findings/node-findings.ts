@@ -229,16 +229,10 @@ export function bindingCommands(document: ResultDocument): string | null {
   ].join("\n");
 }
 
-/** Digits of the first group of a UUID: "GPU-584424c9". */
-const shortUuidLength = 12;
-
 /**
- * A device as CUDA_VISIBLE_DEVICES takes it, also where that is set already and renumbers devices: the beginning of its UUID
- * if that is its own (CUDA C++ Programming Guide, "CUDA Environment Variables"). Its number without a UUID.
+ * A device as CUDA_VISIBLE_DEVICES takes it: by its UUID, as numbers are others' where the variable is set already (CUDA C++
+ * Programming Guide, "CUDA Environment Variables"). Its number without a UUID.
  */
 function visibleName({ devices }: ResultDocument, ordinal: number): string {
-  const uuid = devices.find((device) => device.ordinal === ordinal)?.uuid ?? null;
-  if (uuid === null) return String(ordinal);
-  const short = uuid.slice(0, shortUuidLength);
-  return devices.filter((device) => device.uuid?.startsWith(short)).length === 1 ? short : uuid;
+  return devices.find((device) => device.ordinal === ordinal)?.uuid ?? String(ordinal);
 }

@@ -4,8 +4,6 @@ import { settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
 import { readsStorage } from "../score.js";
-import { worthOfSpare } from "../search/choice.js";
-import { busyWorkersAt, workersWithSpare } from "../search/loop-body.js";
 import { overlapAssumption, perfectLoader, tuningGain } from "./tuning-gain.js";
 
 /**
@@ -21,7 +19,7 @@ export function tuningReasons(tuning: Tuning): string[] {
     tuningGain(tuning, recommendation),
     `${limit}${pinning(tuning, recommendation)}.`,
     ...workerTime(tuning, recommendation),
-    ...spareTime(tuning, recommendation),
+    ...spareTime(recommendation),
     ...(assumption === null ? [] : [assumption]),
     ...slowRank(tuning, recommendation),
     ...storageLimit(tuning, recommendation),
@@ -103,24 +101,13 @@ function workerTime(tuning: Tuning, recommendation: Recommendation): string[] {
   ];
 }
 
-/** Of a running job, why fewer workers that were as fast are not recommended. */
-function spareTime({ probe, tried }: Tuning, { setting, score }: Recommendation): string[] {
-  const isFewer = ({ setting: other }: (typeof tried)[number]) =>
-    other.numWorkers > 0 &&
-    other.numWorkers < setting.numWorkers &&
-    settingKey({ ...other, numWorkers: setting.numWorkers }) === settingKey(setting);
-  const [busy] = tried.flatMap((one) => {
-    if (probe.kind !== "live" || one.score === null || !isFewer(one)) return [];
-    const { numWorkers } = one.setting;
-    const lacksSpare = (workersWithSpare(one.score, one.trials) ?? 0) > numWorkers;
-    if (!lacksSpare || one.score.batchesPerSecond < (1 - worthOfSpare) * score.batchesPerSecond) return [];
-    return [{ numWorkers, share: busyWorkersAt(one.score, one.trials)! / numWorkers }];
-  });
-  return busy === undefined
-    ? []
-    : [
-        `${counted(busy.numWorkers, "worker")} were as fast, but busy for ${formatWholeShare(Math.min(1, busy.share))} of the time: whenever the machine is slower, the loop would wait for them.`,
-      ];
+/** Why fewer workers that were as fast are not recommended. */
+function spareTime({ fewerBusy }: Recommendation): string[] {
+  if (fewerBusy === undefined) return [];
+  const share = formatWholeShare(fewerBusy.busyShare);
+  return [
+    `${counted(fewerBusy.numWorkers, "worker")} were nearly as fast, but busy for ${share} of the time: whenever the machine is slower, the loop would wait for them.`,
+  ];
 }
 
 /** Share of a worker's time from which a part is named as the limit. */

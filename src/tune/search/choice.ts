@@ -7,8 +7,6 @@ export interface Measured {
   setting: LoaderSetting;
   score: Score;
   trials: number;
-  /** Whether its workers become the limit where the machine's speed wanders; absent: no, or unknown. */
-  lacksSpare?: boolean;
 }
 
 /** The criteria of a choice among settings. */
@@ -70,13 +68,10 @@ export function shortfall(
   return { share: 1 - ratio, uncertainty: one === than ? 0 : ratio * Math.hypot(half(one), half(than)) };
 }
 
-/** Relative difference in rate that workers with time to spare are worth: without, a job lost 7 % when its workers slowed down. */
-export const worthOfSpare = 0.03;
-
 /**
  * The cheapest setting that is not shown to be worse than the best by more than the tolerance. A setting that was tried
  * once is judged by its rate alone, because an interval that is wide for lack of trials recommends nothing. No interval
- * excuses more than one and a half tolerances. One whose workers have time to spare comes before all others.
+ * excuses more than one and a half tolerances.
  */
 export function cheapestWithin(measured: readonly Measured[], rule: ChoiceRule): Measured | null {
   const best = bestOf(measured, rule);
@@ -84,14 +79,8 @@ export function cheapestWithin(measured: readonly Measured[], rule: ChoiceRule):
   return measured
     .filter((one) => {
       const { share, uncertainty } = shortfall(one, best, rule);
-      if (best.lacksSpare && !one.lacksSpare) return share <= worthOfSpare;
       const isKnown = one.trials > 1 && best.trials > 1;
       return share <= rule.tolerance + (isKnown ? Math.min(uncertainty, rule.tolerance / 2) : 0);
     })
-    .reduce((cheapest, one) => (order(one, cheapest) < 0 ? one : cheapest), best);
-}
-
-function order(a: Measured, b: Measured): number {
-  const spare = Number(a.lacksSpare ?? false) - Number(b.lacksSpare ?? false);
-  return spare || compareCost(a.setting, b.setting);
+    .reduce((cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest), best);
 }

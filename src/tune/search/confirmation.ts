@@ -3,6 +3,7 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, type ChoiceRule, cheapestWithin, compareCost, type Measured, shortfall } from "./choice.js";
 import { apartInTime, trialsOfClaim } from "./loop-body.js";
+import { chosenOf } from "./spare-workers.js";
 
 /** Most repetitions of each setting. */
 const mostTurns = 4;
@@ -19,8 +20,9 @@ const lastShare = 0.9;
 export async function confirm(trials: Trials, spentShare: (furtherNs: number) => number): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
     const { measured, rule, startingPoint } = trials;
-    const claimed = inClaim(measured, startingPoint, rule, mostTurns - turn);
-    const unseen = trials.probe.facts.kind === "live" ? seenOnce(measured, rule) : [];
+    const chosen = chosenOf(trials, measured);
+    const claimed = inClaim(measured, startingPoint, rule, mostTurns - turn, chosen);
+    const unseen = trials.probe.facts.kind === "live" ? seenOnce(measured, rule, chosen) : [];
     const settings = [...claimed, ...inDoubt(measured, rule), ...unseen];
     const again = new Map(settings.map((one) => [settingKey(one), one]));
     if (again.size === 0) return;
@@ -45,8 +47,8 @@ export function inClaim(
   startingPoint: LoaderSetting,
   rule: ChoiceRule,
   turnsLeft = mostTurns,
+  chosen = cheapestWithin(measured, rule),
 ): LoaderSetting[] {
-  const chosen = cheapestWithin(measured, rule);
   const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
   if (chosen === null || start === undefined || start === chosen) return [];
   const pair = [start, chosen];
@@ -60,8 +62,11 @@ export function inClaim(
 }
 
 /** The choice and the next best, while one of them was measured only once; none if nothing is close. */
-export function seenOnce(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {
-  const chosen = cheapestWithin(measured, rule);
+export function seenOnce(
+  measured: readonly Measured[],
+  rule: ChoiceRule,
+  chosen = cheapestWithin(measured, rule),
+): LoaderSetting[] {
   const rival = bestOf(
     measured.filter((one) => one !== chosen),
     rule,

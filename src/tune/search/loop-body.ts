@@ -27,8 +27,6 @@ const limiting = 0.9;
  * (results/nvidia-h200/tune-live.txt), and its first seconds were the fastest.
  */
 export const apartInTime = 0.17;
-/** Largest share of the time that workers are busy if neither they nor the loop, when its speed wanders, make them the limit. */
-const mostBusy = (1 - apartInTime) ** 2;
 /** Fewest trials of each compared setting, so that a disturbed one is outvoted. */
 export const trialsOfClaim = 3;
 
@@ -72,28 +70,11 @@ export function withCommonBody(
 function bodyOf(one: Scored): Body | null {
   const { setting, trials, score } = one;
   const waiting = waitingShare(one);
-  const busyWorkers = score === null ? null : busyWorkersAt(score, trials);
-  if (score === null || waiting === null || busyWorkers === null) return null;
+  const makeNs = trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []);
+  if (score === null || waiting === null || makeNs.length === 0) return null;
+  const busyWorkers = (median(makeNs) * score.batchesPerSecond) / 1e9;
   if (busyWorkers > limiting * setting.numWorkers) return null;
   return { ...one, score, bodyNs: ((1 - waiting) * 1e9) / score.batchesPerSecond, busyWorkers };
-}
-
-/** Mean number of workers that make batches at the same time; null if no batch was timed. */
-export function busyWorkersAt(
-  { batchesPerSecond }: Pick<Score, "batchesPerSecond">,
-  trials: readonly TrialRecord[],
-): number | null {
-  const makeNs = trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []);
-  return makeNs.length === 0 ? null : (median(makeNs) * batchesPerSecond) / 1e9;
-}
-
-/** The fewest workers that have time to spare at such a rate; null if no batch was timed. */
-export function workersWithSpare(
-  score: Pick<Score, "batchesPerSecond">,
-  trials: readonly TrialRecord[],
-): number | null {
-  const busyWorkers = busyWorkersAt(score, trials);
-  return busyWorkers === null ? null : Math.ceil(busyWorkers / mostBusy);
 }
 
 /** The score of a setting whose loop has another body. */

@@ -4,10 +4,11 @@ import { median } from "../../stats/order-statistics.js";
 import { type Score, uncertainty, waitingShare } from "../score.js";
 import { makeNsInProcess, type Trials } from "../trials.js";
 import { cheapestWithin, type Measured } from "./choice.js";
+import { chosenOf, workersBusyShare } from "./spare-workers.js";
 
-/** The cheapest of the fastest settings, with its facts on the machine; null if none was measured. */
+/** The chosen setting with its facts on the machine; null if none was measured. */
 export function recommend(trials: Trials): Recommendation | null {
-  const chosen = cheapestWithin(trials.measured, trials.rule);
+  const chosen = chosenOf(trials);
   if (chosen === null) return null;
   const { setting, score } = chosen;
   return {
@@ -19,7 +20,18 @@ export function recommend(trials: Trials): Recommendation | null {
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
+    ...fewerBusy(trials, setting),
   };
+}
+
+/** Fewer workers that were as fast, if they were not chosen because they have no time to spare. */
+function fewerBusy(trials: Trials, { numWorkers }: LoaderSetting): Pick<Recommendation, "fewerBusy"> {
+  const cheapest = cheapestWithin(trials.measured, trials.rule);
+  if (cheapest === null || cheapest.setting.numWorkers === numWorkers) return {};
+  const share = workersBusyShare(trials, cheapest.setting);
+  return share === null
+    ? {}
+    : { fewerBusy: { numWorkers: cheapest.setting.numWorkers, busyShare: Math.min(1, share) } };
 }
 
 /** The document's score: an open end of its interval is null, because JSON has no infinity. */

@@ -4,9 +4,10 @@ import { waitingShare } from "../score.js";
 import { hardlyWaits, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
-import { mayCopyFaster, workersWithSpare } from "./loop-body.js";
+import { mayCopyFaster } from "./loop-body.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
 import { type RateCurve, supplySlack } from "./rate-bounds.js";
+import { trySpareWorkers } from "./spare-workers.js";
 
 /** The used share of the budget after `furtherNs` more (default 0). */
 export type SpentShare = (furtherNs?: number) => number;
@@ -17,8 +18,9 @@ const budgetShares = { prefetch: 0.2, exploring: 0.65 };
 /**
  * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then the
  * choices of nextSetting(). If the loop waits for workers with spare time, it tries a longer prefetch. At the end it
- * repeats doubtful settings in turns. In a running job it begins with the script's setting, and ends as soon as the
- * loop hardly waits, at the start of an epoch either. The trials are in `trials`. False if the budget was too small for all that might have been better.
+ * repeats doubtful settings in turns. In a running job it begins with the script's setting; once the loop hardly waits, at
+ * the start of an epoch either, it tries at most workers with more time to spare. The trials are in `trials`. False if the
+ * budget was too small for all that might have been better.
  */
 export async function search(trials: Trials, spentShare: SpentShare): Promise<boolean> {
   const { facts } = trials.probe;
@@ -36,7 +38,7 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
     await tryPersistence(trials);
   }
   if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
-  if (spentShare() <= budgetShares.exploring) await trySpareWorkers(trials);
+  if (facts.kind === "live" && spentShare() <= budgetShares.exploring) await trySpareWorkers(trials);
   if (!trials.isOver) await confirm(trials, spentShare);
   return isExplored || isLoopSaturated(trials);
 }
@@ -187,20 +189,6 @@ function noBetter(trials: Trials, counts: readonly number[], { workers, pinMemor
   const good = curveOf(trials, counts, pinMemory).filter((point) => point.workers < workers);
   const most = good.at(-1)?.workers ?? 0;
   return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
-}
-
-/**
- * If the chosen workers have no time to spare, so that they become a running job's limit at times: as many as have. The
- * script's own number is left as it is.
- */
-async function trySpareWorkers(trials: Trials): Promise<void> {
-  const chosen = cheapestWithin(trials.measured, trials.rule);
-  if (trials.isOver || !chosen?.lacksSpare || chosen.setting.numWorkers === trials.startingPoint.numWorkers)
-    return;
-  const needed = workersWithSpare(chosen.score, trials.find(chosen.setting)!.trials)!;
-  if (needed > trials.options.maxWorkers) return;
-  const setting = { ...chosen.setting, numWorkers: needed };
-  if (trials.find(setting) === null && trials.misfit(setting) === null) await trials.run(setting);
 }
 
 /** Every allowed number of workers, ascending from 1. */

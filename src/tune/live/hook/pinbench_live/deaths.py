@@ -67,11 +67,10 @@ def _limited(inner, grace):
     workers = inner.workers()
     killer = threading.Timer(grace, _kill, [workers])
     if workers:
-        try:
+        # No thread starts while Python ends, when torch has ended its workers, or where too many run: then torch's own
+        # limits hold.
+        with contextlib.suppress(RuntimeError):
             killer.start()
-        except RuntimeError:
-            # Python is ending and starts no more threads.
-            _kill(workers)
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 to its own files: these are neither read, written nor closed.
 """
 
+import contextlib
 import os
 import signal
 import time
@@ -62,7 +63,8 @@ class Handles:
             iterator._pin_memory_thread_done_event.set()
         signal_handling._remove_worker_pids(id(iterator))
         for worker, known in self._sentinels:
-            os.kill(worker.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGKILL)
             worker.join()
             if _identity(worker.sentinel) != known:
                 worker._popen.finalizer.cancel()
