@@ -181,11 +181,7 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
           const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
           return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
         }),
-        ...(untried.length === 0
-          ? []
-          : [
-              `not tried: memory of NUMA ${untried.length === 1 ? "node" : "nodes"} ${listed(untried.map(String))}`,
-            ]),
+        ...untried.map((node) => `not tried: memory of NUMA node ${node}`),
       ],
       cost: costOf(rest, "measured"),
       fix: isDisturbed
