@@ -15,7 +15,7 @@ import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { SeriesTime } from "../measure/remaining-time.js";
 import { programPath } from "../package-facts.js";
-import type { ProgressState, Told } from "../report/progress.js";
+import type { ProgressItem, ProgressState } from "../report/progress.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
@@ -123,7 +123,7 @@ export class CheckMeasuring {
     }));
     // An abort ends the wait, and nothing is measured.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
-    const cells = withHostControls(suspects, settings.cells);
+    const cells = withControlsOf(suspects, settings.cells);
     const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
     for await (const document of this.#measure(
       confirming,
@@ -141,7 +141,7 @@ export class CheckMeasuring {
 
   async *#measure(
     settings: RunSettings & { cells: readonly string[] },
-    describe: (run: number, runs: number) => Told,
+    describe: (run: number, runs: number) => ProgressItem,
     runs = this.#options.runs,
   ) {
     const { signal, onProgress } = this.#options;
@@ -169,7 +169,7 @@ export class CheckMeasuring {
 }
 
 /** The suspects, and the host cells of the first runs: only the same cells are a control. */
-function withHostControls(suspects: readonly string[], measured: readonly string[]): string[] {
+function withControlsOf(suspects: readonly string[], measured: readonly string[]): string[] {
   const isNeeded = suspects
     .map((id) => parseCellId(id).memory)
     .some((memory) => memory === "host" || controlledMemories.includes(memory));

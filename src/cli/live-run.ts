@@ -12,7 +12,7 @@ import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
 import { preliminaryRates } from "../report/findings/main-rates.js";
-import { bestOf, type ProgressState, progressLine, type Told } from "../report/progress.js";
+import { bestOf, type ProgressItem, type ProgressState, progressLine } from "../report/progress.js";
 import { resultKind } from "../report/result-report.js";
 import { writePartial } from "../results/files/store.js";
 import { cellNames, type NameOfCell } from "../results/naming/wording.js";
@@ -151,7 +151,7 @@ class RunProgressLine {
   }
 
   /** With a fixed number of samples, cells do not converge. */
-  #done(): Told {
+  #done(): ProgressItem {
     const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
     const text =
@@ -161,7 +161,7 @@ class RunProgressLine {
     return this.#event?.kind === "visit" ? { text, more: describeRound(this.#event.round + 1) } : { text };
   }
 
-  #now(): Told | null {
+  #now(): ProgressItem | null {
     if (this.#event === null) return null;
     if (this.#event.kind === "activity") return { text: this.#event.activity };
     const { cell, stats } = this.#event.progress;

@@ -6,7 +6,7 @@ import { groupBy } from "../../draw/report.js";
 import { capital, counted, listed, timeText } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Course, HistoryDocument } from "../history/history-document.js";
-import { changeText, courseFindings, figureText, newestText } from "./history-findings.js";
+import { courseChange, courseFigure, courseFindings, newestText } from "./history-findings.js";
 
 /** A chart of each course, from check to check. */
 export function historyCharts(history: HistoryDocument): CurveChart[] {
@@ -54,7 +54,7 @@ function chartOf(course: Course, name: string, { checks }: HistoryDocument): Cur
         y: change,
         low: null,
         high: null,
-        text: `check ${check + 1} (${timeText(startedAt)}): ${changeText(change, course)}${absolute(change, course)}`,
+        text: `check ${check + 1} (${timeText(startedAt)}): ${courseChange(change, course)}${absolute(change, course)}`,
       })),
     }),
   );
@@ -102,7 +102,7 @@ function dateAxis(checks: readonly { startedAt: string }[]): Pick<Axis, "ticks" 
 function absolute(change: number, course: Course): string {
   const { median } = course;
   if (median === null) return "";
-  return `, ${figureText(median * (1 + change), course)}`;
+  return `, ${courseFigure(median * (1 + change), course)}`;
 }
 
 function describe(course: Course, checks: number): string {
@@ -127,7 +127,7 @@ function stepRules(course: Course, dateOf: (check: number) => number): RuleLine[
     return {
       axis: "x",
       value: (dateOf(before) + dateOf(after)) / 2,
-      label: `${changeText(change, course)}${cause}`,
+      label: `${courseChange(change, course)}${cause}`,
     };
   });
 }
