@@ -216,9 +216,7 @@ const figuresSchema = z.object({
     .unwrap()
     .pick({ numa: true })
     .extend({
-      settings: z
-        .object({ devices: z.unknown(), origins: z.object({ devices: z.unknown().optional() }) })
-        .nullish(),
+      settings: z.object({ devices: z.unknown(), origins: z.object({ devices: z.unknown().optional() }) }),
     })
     .nullable(),
   cells: z.array(
