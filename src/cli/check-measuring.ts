@@ -118,8 +118,6 @@ export class CheckMeasuring {
       leftNs: untilNs - nowNs(),
       leftOf: `until ${what} ${suspects.length === 1 ? "is" : "are"} measured again`,
       done: { text: `${counted(runs, "run")} done` },
-      now: null,
-      best: null,
     }));
     // An abort ends the wait, and nothing is measured.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
@@ -156,7 +154,7 @@ export class CheckMeasuring {
       }
       time.next(nowNs());
       const done = describe(event.run + 1, runs);
-      onProgress(() => ({ leftNs: time.leftNs(nowNs()), isMost, done, now: null, best: null }));
+      onProgress(() => ({ leftNs: time.leftNs(nowNs()), isMost, done }));
     }
   }
 

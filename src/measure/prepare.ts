@@ -57,7 +57,7 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
 
 /**
  * prepareRun() with a better estimate of the time, for those who are shown it. Copies of the emulated device take as
- * long as the host's memory needs, whose speed is measured for 40 ms; those of a GPU do not depend on it.
+ * long as the host's memory needs, whose speed is measured in some 30 ms; those of a GPU do not depend on it.
  */
 export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRun> {
   const prepared = await prepareRun(settings);

@@ -21,9 +21,9 @@ export interface ProgressState {
   /** The finished part: "41 of 90 cells converged" and "round 3", "process 3 of 8". */
   done: ProgressItem;
   /** The present activity: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null if `done` includes it. */
-  now: ProgressItem | null;
+  now?: ProgressItem | null;
   /** The best result so far: "55.1 GB/s" and "H2D pinned 64 MiB x1"; null before any. */
-  best: ProgressItem | null;
+  best?: ProgressItem | null;
 }
 
 const separator = "; ";
@@ -34,7 +34,7 @@ const ellipsis = "…";
  * not enough room, additions are dropped first, then the best, then the finished part, and the remaining time last.
  */
 export function progressLine(
-  { leftNs, isMost = false, leftOf, done, now, best }: ProgressState,
+  { leftNs, isMost = false, leftOf, done, now = null, best = null }: ProgressState,
   columns: number,
 ): string {
   const left =
