@@ -5,6 +5,7 @@ import { formatChangeTick } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { capital, counted, listed, timeText } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
+import { mean } from "../../stats/variance.js";
 import type { Course, HistoryDocument } from "../history/history-document.js";
 import { courseChange, courseFigure, courseFindings, newestText } from "./history-findings.js";
 
@@ -173,8 +174,7 @@ function levels(course: Course, dateOf: (check: number) => number): Curve {
 
 /** The straight line through two points or more of different checks. */
 function leastSquares(points: readonly Course["points"][number][]): (check: number) => number {
-  const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const [x, y] = [meanOf(points.map(({ check }) => check)), meanOf(points.map(({ change }) => change))];
+  const [x, y] = [mean(points.map(({ check }) => check)), mean(points.map(({ change }) => change))];
   const squares = points.reduce((sum, { check }) => sum + (check - x) ** 2, 0);
   const products = points.reduce((sum, { check, change }) => sum + (check - x) * (change - y), 0);
   return (check) => y + (squares === 0 ? 0 : (products / squares) * (check - x));
