@@ -214,9 +214,7 @@ async function measureRuns(
       }
       time.next(nowNs());
       const done = { text: `run ${event.run + 1} of ${wanted}`, more: cells };
-      line.update((columns) =>
-        progressLine({ leftNs: time.leftNs(nowNs()), ...leftOf, done, now: null, best: null }, columns),
-      );
+      line.update((columns) => progressLine({ leftNs: time.leftNs(nowNs()), ...leftOf, done }, columns));
       continue;
     }
     time.finish(nowNs());

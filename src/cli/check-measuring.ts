@@ -15,7 +15,7 @@ import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { SeriesTime } from "../measure/remaining-time.js";
 import { programPath } from "../package-facts.js";
-import type { ProgressState, Told } from "../report/progress.js";
+import type { ProgressItem, ProgressState } from "../report/progress.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
@@ -118,12 +118,10 @@ export class CheckMeasuring {
       leftNs: untilNs - nowNs(),
       leftOf: `until ${what} ${suspects.length === 1 ? "is" : "are"} measured again`,
       done: { text: `${counted(runs, "run")} done` },
-      now: null,
-      best: null,
     }));
     // An abort ends the wait, and nothing is measured.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
-    const cells = withHostControls(suspects, settings.cells);
+    const cells = withControlsOf(suspects, settings.cells);
     const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
     for await (const document of this.#measure(
       confirming,
@@ -141,7 +139,7 @@ export class CheckMeasuring {
 
   async *#measure(
     settings: RunSettings & { cells: readonly string[] },
-    describe: (run: number, runs: number) => Told,
+    describe: (run: number, runs: number) => ProgressItem,
     runs = this.#options.runs,
   ) {
     const { signal, onProgress } = this.#options;
@@ -156,7 +154,7 @@ export class CheckMeasuring {
       }
       time.next(nowNs());
       const done = describe(event.run + 1, runs);
-      onProgress(() => ({ leftNs: time.leftNs(nowNs()), isMost, done, now: null, best: null }));
+      onProgress(() => ({ leftNs: time.leftNs(nowNs()), isMost, done }));
     }
   }
 
@@ -169,7 +167,7 @@ export class CheckMeasuring {
 }
 
 /** The suspects, and the host cells of the first runs: only the same cells are a control. */
-function withHostControls(suspects: readonly string[], measured: readonly string[]): string[] {
+function withControlsOf(suspects: readonly string[], measured: readonly string[]): string[] {
   const isNeeded = suspects
     .map((id) => parseCellId(id).memory)
     .some((memory) => memory === "host" || controlledMemories.includes(memory));

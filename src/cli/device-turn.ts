@@ -64,7 +64,7 @@ async function waitForTurn(
       const leftNs = mostNs === null ? null : mostNs - waitedNs;
       const soFar = waitedNs === 0 ? {} : { more: `${formatDuration(waitedNs)} so far` };
       const done = { text: "waiting for the device", ...soFar };
-      return progressLine({ leftNs, isMost: true, done, now: null, best: null }, columns);
+      return progressLine({ leftNs, isMost: true, done }, columns);
     });
   };
   try {

@@ -20,6 +20,9 @@ export function killAfterPatience(): void {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
 }
 
+/** How long an interrupted command waits for the driver call in flight before it reports its results. */
+export const callPatienceMs = 1000;
+
 /** Resolves with null when `signal` is aborted. */
 export function aborted(signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => {

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { drawDocument, type Show } from "../draw/document-kind.js";
 import { formatGBps } from "../draw/numbers.js";
@@ -12,12 +11,13 @@ import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
 import { preliminaryRates } from "../report/findings/main-rates.js";
-import { bestOf, type ProgressState, progressLine, type Told } from "../report/progress.js";
+import { bestOf, type ProgressItem, type ProgressState, progressLine } from "../report/progress.js";
 import { resultKind } from "../report/result-report.js";
 import { writePartial } from "../results/files/store.js";
 import { cellNames, type NameOfCell } from "../results/naming/wording.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { FormatOf } from "../settings/document-formats.js";
+import { aborted, callPatienceMs } from "./interruption.js";
 import type { Output } from "./output/document-output.js";
 import { nowNs, type ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
@@ -52,7 +52,10 @@ export async function showRun(
     }
   })();
   try {
-    const isOver = await Promise.race([measuring.then(() => true), afterAbort(signal, patienceMs)]);
+    const isOver = await Promise.race([
+      measuring.then(() => true),
+      aborted(signal).then(() => sleep(callPatienceMs, false, { ref: false })),
+    ]);
     if (!isOver) run.abandon();
   } finally {
     line.clear();
@@ -82,22 +85,11 @@ export async function showProcesses(
       const text = `process ${Math.min(series.done + 1, processes)} of ${processes}`;
       const done = { text, more: counted(cells.length, "cell") };
       const best = line.isShown && series.done > 0 ? bestOf(series.document().cells, nameOf) : null;
-      line.update((columns) =>
-        progressLine({ leftNs: time.leftNs(nowNs()), done, now: null, best }, columns),
-      );
+      line.update((columns) => progressLine({ leftNs: time.leftNs(nowNs()), done, best }, columns));
     }
   } finally {
     line.clear();
   }
-}
-
-/** How long an interrupted run waits for the driver call in flight. */
-const patienceMs = 1000;
-
-/** False this long after an abort; pending without one. */
-async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> {
-  if (!signal.aborted) await once(signal, "abort");
-  return sleep(delayMs, false, { ref: false });
 }
 
 /** Interval that a reader can follow. */
@@ -151,7 +143,7 @@ class RunProgressLine {
   }
 
   /** With a fixed number of samples, cells do not converge. */
-  #done(): Told {
+  #done(): ProgressItem {
     const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
     const text =
@@ -161,7 +153,7 @@ class RunProgressLine {
     return this.#event?.kind === "visit" ? { text, more: describeRound(this.#event.round + 1) } : { text };
   }
 
-  #now(): Told | null {
+  #now(): ProgressItem | null {
     if (this.#event === null) return null;
     if (this.#event.kind === "activity") return { text: this.#event.activity };
     const { cell, stats } = this.#event.progress;

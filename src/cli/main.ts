@@ -37,7 +37,7 @@ export async function main(argv: string[]): Promise<void> {
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;
-    }).parseAsync(spelledOut(inOrder(argv)), { from: "user" });
+    }).parseAsync(spelledOut(helpLast(argv)), { from: "user" });
   } catch (error) {
     const debug = ownWords(argv).includes("--debug");
     process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
@@ -53,7 +53,7 @@ async function endEarly(files: readonly string[]): Promise<void> {
 }
 
 /** `--help run` as `run --help`. */
-function inOrder(argv: readonly string[]): readonly string[] {
+function helpLast(argv: readonly string[]): readonly string[] {
   const [first, ...rest] = argv;
   return first === "--help" && rest.length > 0 ? [...rest, first] : argv;
 }

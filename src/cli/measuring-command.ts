@@ -75,10 +75,7 @@ export async function runMeasuringCommand<
       countedFromMs: mayWait ? performance.now() : call.startedMs,
       onActivity: (text, leftNs) =>
         line.update((columns) =>
-          progressLine(
-            { leftNs: leftNs ?? null, isMost: leftNs !== undefined, done: { text }, now: null, best: null },
-            columns,
-          ),
+          progressLine({ leftNs: leftNs ?? null, isMost: leftNs !== undefined, done: { text } }, columns),
         ),
     });
     line.clear();

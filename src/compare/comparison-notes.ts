@@ -3,7 +3,7 @@ import { describeSharing, joinSharing, type SharingRecord } from "../results/oth
 import type { LoadRecord } from "../results/schema.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
-import type { CellComparison } from "./comparison.js";
+import { type CellComparison, looksSlower } from "./comparison.js";
 import { fewestOccasions, groupByOccasion } from "./occasions.js";
 import type { ComparisonRequest, ResultSet, RunFigures } from "./result-set.js";
 
@@ -27,10 +27,6 @@ export function notesOn(
       : []),
     ...failures,
   ];
-}
-
-function looksSlower({ verdict }: CellComparison): boolean {
-  return ["slower", "probably slower", "unsteady", "uneven"].includes(verdict);
 }
 
 /** Fewest suspects of a memory kind that suggest a common cause. */

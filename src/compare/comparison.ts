@@ -261,6 +261,11 @@ export function isFailing(
   return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
 }
 
+/** Whether a verdict reports a loss, of the median or of single runs or copies. */
+export function looksSlower({ verdict }: Pick<CellComparison, "verdict">): boolean {
+  return ["slower", "probably slower", "unsteady", "uneven"].includes(verdict);
+}
+
 /** Whether a group fails the comparison. */
 export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): boolean {
   return verdict === "slower" || verdict === "probably slower";

@@ -1,8 +1,8 @@
 import { Chalk, type ChalkInstance } from "chalk";
 
 /**
- * The medium of a text for people, and the wanted content. The command decides it once and passes it on: nothing in
- * src/report asks the process for the terminal's width.
+ * The medium of a text for people, and the wanted content. The command decides it once and passes it on: nothing
+ * else asks the process for the terminal's width.
  */
 export interface Screen {
   /** Largest width of a line, except for a single word and the tables of `isPlain`. */

@@ -105,15 +105,15 @@ export interface MemorySpeed {
   copyGBps: number;
 }
 
-/** Together some 12 ms if the kernel provides pages at 1.3 GB/s. */
+/** The pieces of a buffer; two buffers take some 12 ms if the kernel provides pages at 1.3 GB/s. */
 const pieceBytes = 1024 * 1024;
 const pieces = 8;
 
-/** The first ones are slow, because the CPU was idle; later ones differ by a fifth. */
+/** The first copies are slow, because the CPU was idle; later ones differ by a fifth. */
 const copyRepetitions = 7;
 
 /**
- * Measures it in some 20 ms, for estimates only: no figure of a result depends on it. The median of the pieces and of
+ * Measures it in some 30 ms, for estimates only: no figure of a result depends on it. The median of the pieces and of
  * the copies counts, because a long run meets good and bad moments.
  */
 export function measureMemorySpeed(): MemorySpeed {

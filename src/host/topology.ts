@@ -141,8 +141,8 @@ export interface Placement {
 }
 
 /**
- * `local`, and `all` for copies that name no node, is the device's own node, if it is known and has CPUs that this process may use; otherwise there is no
- * restriction. Throws a usage error for a node that is missing, or whose CPUs this process may not use.
+ * The placement for a device. `local`, and `all` for copies that name no node, is the device's own node, if it is known
+ * and has CPUs that this process may use; otherwise there is no restriction. Throws a usage error for a node that is missing, or whose CPUs this process may not use.
  */
 export function choosePlacement(pciBusId: string, choice: NumaChoice, root = "/"): Placement {
   const allowed = allowedCpus(root);

@@ -11,7 +11,7 @@ import type {
   Outcome,
 } from "../results/cell-schema.js";
 import { pcieLimitGBps } from "../results/device-facts.js";
-import { overTimeGBps } from "../results/over-time.js";
+import { overTimeGBps, timesCounted } from "../results/over-time.js";
 import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 import type { LoadVisit } from "./beside-load.js";
@@ -162,26 +162,25 @@ export function summarize(
   linkLimitGBps: number | null,
 ): CellStats[] {
   const rates = samples.map(({ bytesPerSample, durationNs }) =>
-    // A device-to-device copy reads and writes every byte: both count, as usual for memory bandwidth.
-    durationNs.map((ns) => (bytesPerSample * (cell.direction === "d2d" ? 2 : 1)) / ns),
+    durationNs.map((ns) => (bytesPerSample * timesCounted(cell.direction)) / ns),
   );
   const isLatency = cell.mode === "latency";
   const overTime = (direction: CellStats["direction"]) =>
     overTimeGBps({ direction: cell.direction, samples }, direction);
   const stats = samples.map(({ direction, durationNs }, i) => ({
-    ...statsOf(direction, rates[i]!, isLatency ? durationNs : null, isLatency ? null : linkLimitGBps),
+    ...directionStats(direction, rates[i]!, isLatency ? durationNs : null, isLatency ? null : linkLimitGBps),
     overTimeGBps: overTime(direction),
   }));
   if (cell.direction === "bidir" && !isLatency) {
     const [first, second] = rates as [number[], number[]];
     const sums = first.map((rate, i) => rate + second[i]!);
     // The link has its limit in each direction, so the sum has no share of it.
-    stats.push({ ...statsOf("sum", sums, null, null), overTimeGBps: overTime("sum") });
+    stats.push({ ...directionStats("sum", sums, null, null), overTimeGBps: overTime("sum") });
   }
   return stats;
 }
 
-function statsOf(
+function directionStats(
   direction: CellStats["direction"],
   rates: readonly number[],
   latenciesNs: readonly number[] | null,

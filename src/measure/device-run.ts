@@ -42,8 +42,8 @@ export interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
-/** Where a device's copies are made. */
-export interface PlacedDevice {
+/** One device's part of a run. */
+export interface DevicePart {
   /** Null for the place that the settings choose. */
   place: NumaPlace | null;
   /** The folder with /proc and /sys. */
@@ -68,7 +68,7 @@ export class DeviceRun {
   /** Why its own memory was refused; null if it was not. */
   deviceMemoryError: NativeError | null = null;
 
-  constructor(device: DeviceFacts, plan: Plan, { place, root, isFirst }: PlacedDevice) {
+  constructor(device: DeviceFacts, plan: Plan, { place, root, isFirst }: DevicePart) {
     this.device = device;
     this.place = place;
     this.isFirst = isFirst;

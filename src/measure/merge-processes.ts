@@ -116,7 +116,7 @@ function mergeDirection(direction: CellStats["direction"], parts: readonly CellS
   const linkShares = parts.flatMap(({ linkShare }) => linkShare ?? []);
   return {
     direction,
-    samples: parts.reduce((sum, { samples }) => sum + samples, 0),
+    samples: sumOf(parts.map(({ samples }) => samples)),
     bandwidthGBps,
     relativeHalfWidth: relativeHalfWidth(bandwidthGBps, bandwidthGBps.median),
     latencyUs:
@@ -199,7 +199,7 @@ function mergeColdStart(
     );
     return {
       sizeBytes,
-      repetitions: records.reduce((sum, { repetitions }) => sum + repetitions, 0),
+      repetitions: sumOf(records.map(({ repetitions }) => repetitions)),
       pageable: medianCost(records.map((record) => record.pageable)),
       pinned: medianCost(records.map((record) => record.pinned)),
       registered: medianCost(records.map((record) => record.registered)),

@@ -18,6 +18,7 @@ import type { PlanFacts } from "../plan/facts.js";
 import { placesOf } from "../plan/numa.js";
 import { type Plan, plan, retimed } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
+import type { Cell } from "../results/cell-schema.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
@@ -47,8 +48,7 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const host = { ...hostRecord(), numaNodes: numaNodes(root).length, ...statedCache(settings) };
   const planned = plan(settings, planFacts({ backend, build, host, root }));
   refuseWithoutProcesses(planned);
-  const wanted = devicesOf(planned.cells);
-  const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
+  const devices = devicesIn(planned.cells, backend);
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa, root);
   for (const place of placesOf(planned.cells)) if (place !== null) placementAt(place, root);
   const { createRendezvous } = addon;
@@ -57,7 +57,7 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
 
 /**
  * prepareRun() with a better estimate of the time, for those who are shown it. Copies of the emulated device take as
- * long as the host's memory needs, whose speed is measured for 40 ms; those of a GPU do not depend on it.
+ * long as the host's memory needs, whose speed is measured in some 30 ms; those of a GPU do not depend on it.
  */
 export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRun> {
   const prepared = await prepareRun(settings);
@@ -79,10 +79,15 @@ export async function shareDevicesOfCells(
   { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
   options: SharingOptions,
 ): Promise<DeviceSharing | null> {
-  const wanted = devicesOf(cells.map(parseCellId));
+  const listed = cells.map(parseCellId);
   const backend = await openBackend(choice, loadAddon());
-  const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
-  return shareDevices({ backend, devices }, options);
+  return shareDevices({ backend, devices: devicesIn(listed, backend) }, options);
+}
+
+/** The driver's devices that these cells use. */
+export function devicesIn(cells: readonly Cell[], { facts }: Backend): DeviceFacts[] {
+  const ordinals = devicesOf(cells);
+  return facts.devices.filter(({ ordinal }) => ordinals.includes(ordinal));
 }
 
 /** Without room on the machine, worker processes would hang, or fail without a visible reason. */

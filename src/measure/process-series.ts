@@ -43,13 +43,7 @@ export class ProcessSeries {
       }
     } catch (error) {
       if (!(error instanceof PinbenchError) || this.#documents.length === 0) throw error;
-      this.#fail({
-        code: "PROCESS_ENDED",
-        message: error.message,
-        call: null,
-        location: null,
-        sticky: false,
-      });
+      this.#fail(endedProcess(error.message));
     }
     if (signal.aborted) this.#status = "aborted";
     else if (this.#status === "running") this.#status = "complete";
@@ -87,7 +81,7 @@ export class ProcessSeries {
       return true;
     }
     const ended = "it was interrupted by a signal that did not reach this process";
-    this.#fail(error ?? { code: "PROCESS_ENDED", message: ended, call: null, location: null, sticky: false });
+    this.#fail(error ?? endedProcess(ended));
     if (this.#documents.length === 0) this.#documents.push(document);
     return false;
   }
@@ -97,4 +91,8 @@ export class ProcessSeries {
     const which = `process ${this.#documents.length + 1} of ${this.#processes}`;
     this.#error = { ...error, message: `${which}: ${error.message}` };
   }
+}
+
+function endedProcess(message: string): ErrorRecord {
+  return { code: "PROCESS_ENDED", message, call: null, location: null, sticky: false };
 }

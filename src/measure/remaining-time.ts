@@ -2,6 +2,7 @@ import { cellTime } from "../plan/duration.js";
 import { machineSpeed } from "../plan/machine-speed.js";
 import type { Plan } from "../plan/plan.js";
 import { leastSamples } from "../plan/sampling.js";
+import { idWithoutDevice } from "../results/cell-id.js";
 import { median } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { RunEvent } from "./rounds.js";
@@ -106,9 +107,8 @@ export class RemainingTime {
   /** The cells of other devices that are measured in the same visits. */
   #companionsOf({ progress, devices }: CellPace): CellPace[] {
     if (devices === 1) return [];
-    const withoutDevice = ({ id, device }: CellProgress["cell"]) => id.slice(`d${device}`.length);
-    const shared = withoutDevice(progress.cell);
-    return [...this.#paces.values()].filter((pace) => withoutDevice(pace.progress.cell) === shared);
+    const shared = idWithoutDevice(progress.cell);
+    return [...this.#paces.values()].filter((pace) => idWithoutDevice(pace.progress.cell) === shared);
   }
 
   /** Time for opening the remaining devices, and for closing all. */

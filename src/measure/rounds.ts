@@ -17,6 +17,7 @@ import {
   samplesOfRound,
   warmup,
 } from "../plan/sampling.js";
+import { idWithoutDevice } from "../results/cell-id.js";
 import { blockWayOf } from "../results/variant.js";
 import { besides, type Verifying } from "../settings/choices.js";
 import { variesTooMuch } from "../stats/order-statistics.js";
@@ -126,8 +127,8 @@ export async function* measureInRounds(
 function partiesOf(cells: readonly CellProgress[]): CellParty[] {
   const parties = new Map<string, CellProgress[]>();
   for (const progress of cells) {
-    const { id, device, together } = progress.cell;
-    const key = together === undefined ? id : id.slice(`d${device}`.length);
+    const { id, together } = progress.cell;
+    const key = together === undefined ? id : idWithoutDevice(progress.cell);
     const party = parties.get(key);
     if (party === undefined) parties.set(key, [progress]);
     else party.push(progress);

@@ -8,7 +8,6 @@ import type { Backend } from "../native/backend.js";
 import type { NativeAddon, NativeError } from "../native/contract.js";
 import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { packageVersion } from "../package-facts.js";
-import { devicesOf } from "../plan/cells.js";
 import { arenaKind, computeNs } from "../plan/geometry.js";
 import { placesOf } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
@@ -23,10 +22,11 @@ import type { Labels } from "../settings/labels.js";
 import type { Call } from "../settings/settings.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
 import { DeviceRun } from "./device-run.js";
+import { devicesIn } from "./prepare.js";
 import type { RunEvent } from "./rounds.js";
 import { type Stage, stagesOf } from "./stage.js";
 
-const beyondBudget = "the budget ended before the turn of these NUMA nodes";
+const nodesBeyondBudget = "the budget ended before the turn of these NUMA nodes";
 
 /** A run of a plan, stage by stage. Its document so far is available at any time; reading the events drives the run. */
 export class Run {
@@ -38,8 +38,7 @@ export class Run {
   constructor(prepared: Omit<RunIdentity, "id">) {
     const { plan, backend, root } = prepared;
     this.#identity = { id: randomUUID(), ...prepared };
-    const wanted = devicesOf(plan.cells);
-    const used = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
+    const used = devicesIn(plan.cells, backend);
     const places = placesOf(plan.cells);
     const devices = places.flatMap((place, i) =>
       used
@@ -70,7 +69,7 @@ export class Run {
       // Each device has been measured with the memory of one node before.
       if (leftNs <= 0 && stage.devices.every(({ isFirst }) => !isFirst)) {
         for (const { cells } of stage.devices)
-          for (const progress of cells) progress.markSkipped(beyondBudget);
+          for (const progress of cells) progress.markSkipped(nodesBeyondBudget);
         continue;
       }
       try {

@@ -19,7 +19,7 @@ interface PendingCall {
 /** How long a process may take to free its memory; after that the kernel frees it. */
 const orderlyMs = 5000;
 
-/** A process that does not end within 2 s after its channel (cli/worker-command.ts) is killed. */
+/** A process that does not end within 2 s after its channel (cli/commands/worker-command.ts) is killed. */
 const forceMs = 2500;
 
 /** How long after its end a process' output may arrive here. */

@@ -1,8 +1,8 @@
 import type { LinkRecord } from "../results/schema-parts.js";
 
 /*
- * Facts that the module reports on itself, and an open driver on its devices (`NativeDriver` of contract.ts), written by hand as
- * that is: from CUDA, and from NVML if it exists. Unknown facts are null.
+ * What the compiled module reports on itself, and an open driver on its devices (from CUDA, and from NVML if it exists).
+ * Written by hand, like contract.ts, whose calls return it. Unknown facts are null.
  */
 
 /** How the module was compiled. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
-import type { AddonCandidate, ProbeOutcome } from "./probe.js";
+import { type AddonCandidate, longestLoadMs, type ProbeOutcome } from "./probe.js";
 
 /** Why a module cannot be loaded; `kind` decides what is advised. */
 export interface LoadFailure {
@@ -147,7 +147,7 @@ export function explainFailure(
     case "ended":
       return { kind: "crash", reason: `loading it ends the process with exit code ${outcome.exitCode}` };
     case "hung":
-      return { kind: "crash", reason: "loading it did not end within 30 s" };
+      return { kind: "crash", reason: `loading it did not end within ${longestLoadMs / 1000} s` };
   }
 }
 

@@ -122,7 +122,8 @@ export function probe(
   return outcome;
 }
 
-const hangMs = 30_000;
+/** A module that takes longer to load counts as hanging. */
+export const longestLoadMs = 30_000;
 
 /** Reports its start, so that a crash of the module can be distinguished from a process that did not get that far. */
 const script = `
@@ -153,7 +154,7 @@ function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulat
       encoding: "utf8",
       env,
       stdio: ["ignore", "pipe", "ignore"],
-      timeout: hangMs,
+      timeout: longestLoadMs,
       killSignal: "SIGKILL",
     });
   let child: ReturnType<typeof run>;
@@ -196,6 +197,7 @@ function identityOf(path: string): string {
   return info === undefined ? "-" : `${path}:${info.ino}:${info.size}:${info.mtimeMs}`;
 }
 
+/** Most modules to remember: those of this user's installations, each in a few versions. */
 const mostKept = 32;
 
 function readKeys(file: string): string[] {

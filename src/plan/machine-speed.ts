@@ -27,7 +27,7 @@ export interface MachineSpeed {
   pinningNsPerByte: number;
   /** Copies of a cell, without cached data. */
   copyGBps: (cell: Cell) => number;
-  /** How much faster the short calibrating copies are, which caches hold: its samples become longer. */
+  /** How much faster the short calibrating copies are, which caches hold: samples then have more copies than planned. */
   calibrationGain: number;
   /** Time of a copy regardless of its size. */
   copyOverheadNs: Readonly<Record<Memory, number>>;

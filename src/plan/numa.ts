@@ -43,7 +43,7 @@ export function refuseBesideNodes(settings: RunSettings): void {
 }
 
 /**
- * A plain cell at each place, alone and on all devices, `ordinals`, at once. Whose CPUs ask for a copy matters only if they also
+ * A plain cell at each place, alone and on all devices (`ordinals`) at once. The node of the CPUs matters only if these
  * touch the memory: pinned copies are measured with the CPUs nearest to it.
  */
 export function cellsAtPlaces(plain: Cell, places: readonly NumaPlace[], ordinals: number[]): Cell[] {

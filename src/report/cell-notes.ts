@@ -32,14 +32,14 @@ export function cellNotes(
     cells.map(({ id }) => id),
     shown,
   );
-  const { wrong, skipped, besides } = troubles(document, nameOf);
+  const { wrong, skipped, disturbances } = troubles(document, nameOf);
   return [
     ...wrong,
     ...precisionNotes(document, nameOf),
     ...signNotes(document),
     ...skipped,
     ...otherUnevenNotes(document, nameOf),
-    ...besides,
+    ...disturbances,
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
     ...provedNotes(document, nameOf),
     ...claimNotes(document),
@@ -53,8 +53,8 @@ export function urgentNotes(document: ResultDocument, shown: { showsIds: boolean
     document.cells.map(({ id }) => id),
     shown,
   );
-  const { wrong, skipped, besides } = troubles(document, nameOf);
-  return [...wrong, ...signNotes(document), ...skipped, ...besides];
+  const { wrong, skipped, disturbances } = troubles(document, nameOf);
+  return [...wrong, ...signNotes(document), ...skipped, ...disturbances];
 }
 
 function troubles(document: ResultDocument, nameOf: NameOfCell) {
@@ -77,11 +77,11 @@ function troubles(document: ResultDocument, nameOf: NameOfCell) {
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
   ];
-  const besides = [
+  const disturbances = [
     ...loadNotes(document.run),
     ...(document.run.sharing ?? []).flatMap(describeUnseen).map((text) => note(`note: ${text}`)),
   ];
-  return { wrong, skipped, besides };
+  return { wrong, skipped, disturbances };
 }
 
 function mismatchNote({ id, verification }: CellResult, nameOf: NameOfCell): Note {

@@ -21,7 +21,7 @@ import { countedCpus, guestOf, pcieLink } from "../results/naming/wording.js";
 import type { HostRecord } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import type { DeviceEntry, DevicesReport, Feature } from "./describe-devices.js";
-import { describeSharing } from "./shared-topology.js";
+import { describeSharedUpstreams } from "./shared-topology.js";
 
 /** The table of devices, the facts of the machine and the features, for people at a terminal. */
 export function devicesReport(found: DevicesReport, screen: Screen): string {
@@ -70,7 +70,7 @@ function describeLink(generation: number | null, width: number | null): string {
 
 function reportFacts({ devices, driver, host, build }: DevicesReport): Fact[] {
   const shared: Fact[] =
-    devices.length > 1 ? [["Shared", describeSharing(devices, host.virtualization)]] : [];
+    devices.length > 1 ? [["Shared", describeSharedUpstreams(devices, host.virtualization)]] : [];
   return [
     ...shared,
     ["Driver", driverOf(driver)],

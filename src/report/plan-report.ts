@@ -79,7 +79,7 @@ export function planReport(
 ): string {
   return joinBlocks([
     paragraph("The plan (nothing was measured)", screen, { style: screen.chalk.bold }),
-    factLines(printableDocument(planFacts(plan, devices, processes)), indent, screen),
+    factLines(printableDocument(factsOfPlan(plan, devices, processes)), indent, screen),
   ]);
 }
 
@@ -149,7 +149,7 @@ function timeText({ leastDurationNs, durationNs, mostDurationNs }: ReturnType<ty
   return `about ${expected} (an estimate${range})`;
 }
 
-function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
+function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
   if (cells.length === 0) return [["Cells", "none: there are no NUMA nodes to compare"]];
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>

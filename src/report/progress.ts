@@ -4,7 +4,7 @@ import type { NameOfCell } from "../results/naming/wording.js";
 import { formatDuration } from "../settings/units.js";
 
 /** One item of the line. */
-export interface Told {
+export interface ProgressItem {
   text: string;
   /** Added if there is room. */
   more?: string;
@@ -19,11 +19,11 @@ export interface ProgressState {
   /** The scope of the remaining time, if not the whole command: "of session 2 of 4", "until session 3 of 4". */
   leftOf?: string;
   /** The finished part: "41 of 90 cells converged" and "round 3", "process 3 of 8". */
-  done: Told;
+  done: ProgressItem;
   /** The present activity: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null if `done` includes it. */
-  now: Told | null;
+  now?: ProgressItem | null;
   /** The best result so far: "55.1 GB/s" and "H2D pinned 64 MiB x1"; null before any. */
-  best: Told | null;
+  best?: ProgressItem | null;
 }
 
 const separator = "; ";
@@ -34,18 +34,18 @@ const ellipsis = "…";
  * not enough room, additions are dropped first, then the best, then the finished part, and the remaining time last.
  */
 export function progressLine(
-  { leftNs, isMost = false, leftOf, done, now, best }: ProgressState,
+  { leftNs, isMost = false, leftOf, done, now = null, best = null }: ProgressState,
   columns: number,
 ): string {
   const left =
     leftNs === null ? null : { text: timeLeft(leftNs, isMost) + (leftOf === undefined ? "" : ` ${leftOf}`) };
   const named = best === null ? null : { ...best, text: `best ${best.text}` };
-  const whole = ({ text, more }: Told) => (more === undefined ? text : `${text}, ${more}`);
-  const brief = ({ text }: Told) => text;
-  const line = (parts: (Told | null)[], tell: (part: Told) => string) =>
+  const whole = ({ text, more }: ProgressItem) => (more === undefined ? text : `${text}, ${more}`);
+  const brief = ({ text }: ProgressItem) => text;
+  const line = (parts: (ProgressItem | null)[], textOf: (part: ProgressItem) => string) =>
     parts
       .filter((part) => part !== null)
-      .map(tell)
+      .map(textOf)
       .join(separator);
   const choices = [
     line([left, done, now, named], whole),
@@ -74,7 +74,7 @@ export type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
  * The highest rate of any cell between host and device or between devices, with the cell's name; if all measure
  * latency, the shortest one. Null without figures.
  */
-export function bestOf(cells: Iterable<MeasuredCell>, nameOf: NameOfCell): Told | null {
+export function bestOf(cells: Iterable<MeasuredCell>, nameOf: NameOfCell): ProgressItem | null {
   let fastest = { id: "", value: 0 };
   let quickest = { id: "", value: Number.POSITIVE_INFINITY };
   for (const { id, memory, mode, stats } of cells) {

@@ -81,7 +81,10 @@ function byShared(pairs: readonly DevicePair[]): { name: string; ordinals: numbe
  * What several devices share, as a list: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and 3: NUMA node
  * 0". `virtualization` is that of the host.
  */
-export function describeSharing(devices: readonly PlacedDevice[], virtualization: string | null): string {
+export function describeSharedUpstreams(
+  devices: readonly PlacedDevice[],
+  virtualization: string | null,
+): string {
   const pairs = pairsOf(devices);
   if (!isKnown(pairs))
     return "not known: sysfs shows neither a bridge above several of them nor their NUMA nodes";

@@ -130,6 +130,11 @@ export function cellId(cell: Cell): string {
   return plain.join("/") + variant.join("");
 }
 
+/** The part of a cell's id that cells which differ only in the device share. */
+export function idWithoutDevice({ id, device }: { id: string; device: number }): string {
+  return id.slice(`d${device}`.length);
+}
+
 const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}`;
 const variantForm = variantParts.map((group) => {
   const forms = partsOf(group).map(([, part]) =>

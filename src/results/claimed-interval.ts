@@ -7,7 +7,7 @@ import type { Cell, Distribution } from "./cell-schema.js";
  * The noise of a GPU by kind, outliers included: a fallback for comparisons whose runs do not show their own. From 45
  * processes on an NVIDIA H200 (results/nvidia-h200/noise.json; `node bench/regress/recorded-spread.mjs` prints these
  * lines); it says little about another machine, and unrecorded kinds are absent. Variance and degrees of freedom are
- * computed as in `outlierSpread()` of compare/noise.ts. `fitVariancePrior()` would leave 1.3 to 2.2 degrees of freedom,
+ * computed as in `outlierSpread()` of compare/evidence/noise.ts. `fitVariancePrior()` would leave 1.3 to 2.2 degrees of freedom,
  * because most cells of a kind are far quieter than a few, and its logarithms give weight to the quiet ones: a pinned
  * cell would have to lose 44 % before one run could be called slower than another. With these values none of the
  * recorded runs is slower than another, and a pinned cell that loses 10 % is found; a pageable cell must lose a third

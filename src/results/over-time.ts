@@ -26,8 +26,15 @@ export function overTimeGBps(
     bytes += samples.bytesPerSample * samples.durationNs.length;
     for (const duration of samples.durationNs) nanoseconds += duration;
   }
-  // A device-to-device copy reads and writes every byte: both count, as usual for memory bandwidth.
-  return nanoseconds === 0 ? null : (bytes * (cell.direction === "d2d" ? 2 : 1)) / nanoseconds;
+  return nanoseconds === 0 ? null : (bytes * timesCounted(cell.direction)) / nanoseconds;
+}
+
+/**
+ * How often a rate counts each byte: a device-to-device copy reads and writes it, and both count, as usual for memory
+ * bandwidth.
+ */
+export function timesCounted(direction: Cell["direction"]): 1 | 2 {
+  return direction === "d2d" ? 2 : 1;
 }
 
 /**

@@ -21,17 +21,25 @@ export function parseResult(text: string, name = "the result"): ResultDocument {
 
 /** The result document in a value of unknown kind. Throws like parseResult(). */
 export function checkedResult(value: unknown, name: string): ResultDocument {
+  const document = shapedAs(resultSchema, value, name);
+  checkIds(document, name);
+  for (const cell of document.cells) {
+    const fault = faultOf(cell);
+    if (fault !== null) throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
+  }
+  checkPossible(document, name);
+  return document;
+}
+
+/** The value as the schema reads it. Throws a usage error for another kind, version or shape. */
+function shapedAs<Shape>(schema: z.ZodType<Shape>, value: unknown, name: string): Shape {
   checkKind(value, name);
   checkVersion(value, name);
-  const parsed = checkShape(resultSchema, value);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
-    throw unusable(`${name} is not a valid pinbench result${where}.`);
-  }
-  checkCells(parsed.data, name);
-  checkPossible(parsed.data, name);
-  return parsed.data;
+  const parsed = checkShape(schema, value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
+  throw unusable(`${name} is not a valid pinbench result${where}.`);
 }
 
 /** Other documents of pinbench, by their `kind`; a result has none. */
@@ -68,14 +76,12 @@ export function describeVersion(version: unknown): string {
   return isNested ? "a schemaVersion that is not a number" : `schemaVersion ${JSON.stringify(version)}`;
 }
 
-/** Checks what the zod schema cannot: ids are unique, and a cell has the samples for its figures. */
-function checkCells({ cells }: ResultDocument, name: string): void {
+/** Throws a usage error if a cell occurs twice. */
+function checkIds({ cells }: { cells: readonly { id: string }[] }, name: string): void {
   const ids = new Set<string>();
-  for (const cell of cells) {
-    if (ids.has(cell.id)) throw unusable(`${name} has the cell ${cell.id} twice.`);
-    ids.add(cell.id);
-    const fault = faultOf(cell);
-    if (fault !== null) throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
+  for (const { id } of cells) {
+    if (ids.has(id)) throw unusable(`${name} has the cell ${id} twice.`);
+    ids.add(id);
   }
 }
 
@@ -210,9 +216,7 @@ const figuresSchema = z.object({
     .unwrap()
     .pick({ numa: true })
     .extend({
-      settings: z
-        .object({ devices: z.unknown(), origins: z.object({ devices: z.unknown().optional() }) })
-        .nullish(),
+      settings: z.object({ devices: z.unknown(), origins: z.object({ devices: z.unknown().optional() }) }),
     })
     .nullable(),
   cells: z.array(
@@ -251,22 +255,13 @@ export function withoutSamples(text: string): string {
  * messages, usually a path. Throws a PinbenchError (usage) that names the first fault in what is read.
  */
 export function checkedFigures(value: unknown, name: string): ResultFigures {
-  checkKind(value, name);
-  checkVersion(value, name);
-  const parsed = checkShape(figuresSchema, value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;
-    throw unusable(`${name} is not a valid pinbench result${where}.`);
-  }
-  const ids = new Set<string>();
-  for (const { id, stats, outcome } of parsed.data.cells) {
-    if (ids.has(id)) throw unusable(`${name} has the cell ${id} twice.`);
-    ids.add(id);
+  const document = shapedAs(figuresSchema, value, name);
+  checkIds(document, name);
+  for (const { id, stats, outcome } of document.cells) {
     const isFinished = outcome === "converged" || outcome === "budget";
     const fault = isFinished && stats.length === 0 ? "no figures of" : faultOfFigures(stats);
     if (fault !== null) throw unusable(`${name} has ${fault} the cell ${id}.`);
   }
-  checkPossible(parsed.data, name);
-  return parsed.data;
+  checkPossible(document, name);
+  return document;
 }

@@ -212,8 +212,8 @@ export const resultSchema = z.object({
       verify: z.union([z.literal("every"), z.boolean()]),
       seed: count,
       staging: z.object({ chunkBytes: count, slots: count }),
-      /** Where workers ran: "local" to each device, "all" nodes, or the node of --numa. Absent in older results. */
-      numa: z.union([z.enum(["local", "all"]), count]).nullish(),
+      /** Where workers ran: "local" to each device, "all" nodes, or the node of --numa. */
+      numa: z.union([z.enum(["local", "all"]), count]),
       cells: count,
       rounds: count,
       estimatedHostBytes: count,
@@ -221,8 +221,8 @@ export const resultSchema = z.object({
       estimatedDeviceBytes: count,
       /** What the preset left out on this machine, and why. */
       notes: z.array(z.string()),
-      /** All requested settings. Absent in results of pinbench 0.1.0. */
-      settings: settingsSchema.nullish(),
+      /** All requested settings. */
+      settings: settingsSchema,
     })
     .nullable(),
   /** With `--numa all`: the machine's nodes, as the system shows them to the process. */

@@ -63,6 +63,12 @@ export function idOfAlone(cell: Cell): string {
   return cellId(alone);
 }
 
+/** A function that finds the cell with the rate of another one alone among these; undefined if it is not there. */
+export function aloneIn<Given extends Cell & { id: string }>(cells: readonly Given[]) {
+  const byId = new Map(cells.map((cell) => [cell.id, cell]));
+  return (cell: Given): Given | undefined => byId.get(idOfAlone(cell));
+}
+
 /** The fields that say how blocks are copied. */
 export type BlockWayFields = Pick<Cell, "blockWay" | "blockSms">;
 

@@ -58,6 +58,8 @@ const launchSettings = {
 
 const json = kind.onDemand("--json", "short for --format json");
 const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
+/** For commands without progress. */
+const quietNotes = { ...quiet, help: "no notes on stderr" } as const;
 const progress = setting("--no-progress", "no progress on stderr, only notes", kind.trueOrFalse, {
   default: true,
 });
@@ -122,7 +124,7 @@ const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
   chart: chart("gpus"),
-  quiet: { ...quiet, help: "no notes on stderr" },
+  quiet: quietNotes,
   ...shown,
 } as const;
 
@@ -250,7 +252,7 @@ export const commandSettings = {
     ),
     chart: chart("h2d-by-size"),
     open: kind.onDemand("--open", "show the page in a browser"),
-    quiet: { ...quiet, help: "no notes on stderr" },
+    quiet: quietNotes,
     debug,
   },
   doctor: {
@@ -316,7 +318,7 @@ export const commandSettings = {
       "value of nvbandwidth's -b, which its file lacks (nvbandwidth's default)",
       kind.size,
     ),
-    quiet: { ...quiet, help: "no notes on stderr" },
+    quiet: quietNotes,
     ascii,
     debug,
   },

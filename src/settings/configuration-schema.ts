@@ -88,24 +88,24 @@ const plan = sectionOf(planTable);
 
 const planSchema = plan.schema.describe("What to measure if no flag of the same name is given.");
 
-const share = readAs(
+const thresholdShare = readAs(
   z.union([z.string(), z.number()], { error: "must be a share such as 5% or 0.05" }),
   "a share such as 5% or 0.05",
   (given) => parseThreshold(String(given)),
 );
 const sharesOf = (names: readonly string[]) =>
-  section(Object.fromEntries(names.map((name) => [name, share.exactOptional()])));
+  section(Object.fromEntries(names.map((name) => [name, thresholdShare.exactOptional()])));
 const floor = (unit: string) => {
   const error = `must be a number of ${unit} from 0 up`;
   return z.number({ error }).nonnegative({ error }).describe(`Smaller changes never count; ${unit}.`);
 };
 
 const thresholdsSchema = section({
-  default: share.exactOptional(),
+  default: thresholdShare.exactOptional(),
   memory: sharesOf(memories).exactOptional(),
   direction: sharesOf(directions).exactOptional(),
   cells: z
-    .record(z.string(), share, { error: "must be an object of patterns and shares" })
+    .record(z.string(), thresholdShare, { error: "must be an object of patterns and shares" })
     .describe("By a pattern of cell ids, in which * stands for any characters. The first that matches wins.")
     .exactOptional(),
   floorGBps: floor("decimal GB/s").exactOptional(),

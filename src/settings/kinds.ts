@@ -13,6 +13,7 @@ import {
   type Quantity,
   readCounts,
   readSizes,
+  writtenWholeNumber,
 } from "./units.js";
 
 /** Bytes of one size. */
@@ -121,8 +122,6 @@ export const significance: Kind<number, Quantity> = {
   },
 };
 
-const digits = /^\d+$/;
-
 /** A whole number without further limits; the table's bounds say more. */
 export function wholeNumber(what: string): Kind<number, Quantity> {
   return {
@@ -130,7 +129,7 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
     allowed: `a ${what}`,
     json: { type: "integer" },
     read: (given) => {
-      const value = digits.test(String(given)) ? Number(given) : Number.NaN;
+      const value = writtenWholeNumber(given);
       // A larger number is not distinguishable from its neighbours.
       if (Number.isSafeInteger(value)) return value;
       throw new PinbenchError("usage", `"${given}" is not a ${what}: it must be a whole number.`, {
@@ -147,7 +146,7 @@ export function count(what: string, least: number, most: number): Kind<number, Q
     allowed: `a ${what}`,
     json: { type: "integer" },
     read: (given) => {
-      const value = digits.test(String(given)) ? Number(given) : Number.NaN;
+      const value = writtenWholeNumber(given);
       if (value >= least && value <= most) return value;
       throw new PinbenchError(
         "usage",

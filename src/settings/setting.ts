@@ -1,8 +1,8 @@
 /**
  * How the values of a setting are written: the command line gives text, a configuration or a caller of the library
- * gives `Given`, and `read` makes the value that pinbench uses.
+ * gives `Written`, and `read` makes the value that pinbench uses.
  */
-export interface Kind<Value, Given> {
+export interface Kind<Value, Written> {
   /** Its form in a configuration: one value, only text, a list, a name of `choices`, or true and false. */
   readonly form: "value" | "text" | "list" | "choice" | "switch";
   /** Completes "must be …" in messages. */
@@ -15,18 +15,18 @@ export interface Kind<Value, Given> {
     orWords?: readonly string[];
   };
   /** Throws a usage error for a value that makes no sense. */
-  read(given: Given): Value;
+  read(given: Written): Value;
 }
 
 /** One setting: its flag, its kind, its default, its bounds and its line of help. */
-export interface Setting<Value, Given, Default> {
+export interface Setting<Value, Written, Default> {
   /**
    * As in the help: "--sizes <list>", or "--verify [copies]" for a switch with an optional value. The configuration and
    * the library use only the name, `sizes`.
    */
   readonly flag: string;
   readonly help: string;
-  readonly kind: Kind<Value, Given>;
+  readonly kind: Kind<Value, Written>;
   readonly default: Default;
   /** Help shows the default; otherwise the text mentions it, or there is none. */
   readonly showsDefault?: true;
@@ -95,20 +95,20 @@ export function optionName(flag: string): string {
 type Details = "showsDefault" | "helpOfNo" | "bounds" | "excludes";
 
 /** A setting that may be given once; null by default, unless it has another default. */
-export function setting<Value, Given, const Flag extends string, const Default extends Value | null = null>(
+export function setting<Value, Written, const Flag extends string, const Default extends Value | null = null>(
   flag: Flag,
   help: string,
-  of: Kind<Value, Given>,
-  more: { default?: Default } & Pick<Partial<Setting<Value, Given, Default>>, Details> = {},
-): Setting<Value, Given, Default> & { readonly flag: Flag } {
+  of: Kind<Value, Written>,
+  more: { default?: Default } & Pick<Partial<Setting<Value, Written, Default>>, Details> = {},
+): Setting<Value, Written, Default> & { readonly flag: Flag } {
   return { ...more, flag, help, kind: of, default: (more.default ?? null) as Default };
 }
 
 /** A setting that may be given several times; `add` puts them together. */
-export function gathered<Value, Given, const Flag extends string, All>(
+export function gathered<Value, Written, const Flag extends string, All>(
   flag: Flag,
   help: string,
-  of: Kind<Value, Given>,
+  of: Kind<Value, Written>,
   none: All,
   add: (earlier: All, value: Value) => All,
 ) {
@@ -116,10 +116,10 @@ export function gathered<Value, Given, const Flag extends string, All>(
 }
 
 /** A setting that may be given several times; its value has all of them, in order. */
-export function repeatable<Value, Given, const Flag extends string>(
+export function repeatable<Value, Written, const Flag extends string>(
   flag: Flag,
   help: string,
-  of: Kind<Value, Given>,
+  of: Kind<Value, Written>,
 ) {
   return gathered(flag, help, of, [] as readonly Value[], (earlier, value) => [...earlier, value]);
 }

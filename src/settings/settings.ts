@@ -116,7 +116,7 @@ export function unknownOption(name: string, known: readonly string[]): PinbenchE
  * Parses a caller's value for an option; callers may have no types. Throws a usage error for a value that makes no
  * sense.
  */
-export function readGiven<Value, Given>(name: string, kind: Kind<Value, Given>, value: Given): Value {
+export function readGiven<Value, Written>(name: string, kind: Kind<Value, Written>, value: Written): Value {
   const { form, json, allowed } = kind;
   if (Array.isArray(value)) {
     if (form === "list" && value.every(isPlain)) return kind.read(value);

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { directions, memories, nearestWord, steadyMemories } from "./choices.js";
-import { hintOfShare } from "./units.js";
+import { hintOfShare, writtenShare } from "./units.js";
 
 /**
  * The drop that counts, relative to the baseline (0.05 is 5 %); and the floors below which a change never counts,
@@ -88,8 +88,7 @@ export function mergeThresholds(base: Thresholds, ...parts: readonly Partial<Thr
 
 /** The share in "5%" or "0.05". Throws a usage error unless it is above 0 and below 1. */
 export function parseThreshold(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
-  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
+  const share = writtenShare(text);
   if (share > 0 && share < 1) return share;
   throw new PinbenchError("usage", `"${text}" is not a threshold, a share above 0 % and below 100 %.`, {
     hint: hintOfShare(text, 99.9, "5% or 0.05"),

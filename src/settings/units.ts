@@ -194,10 +194,20 @@ export function hintOfShare(text: string, mostPercent: number, examples: string)
     : `Write for example ${examples}.`;
 }
 
+/** The number that "1%" or "0.01" is; NaN for any other text. */
+export function writtenShare(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
+  return match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
+}
+
+/** The number of decimal digits alone, such as 16 or "16"; NaN for anything else. It may be too large to be exact. */
+export function writtenWholeNumber(given: Quantity): number {
+  return /^\d+$/.test(String(given)) ? Number(given) : Number.NaN;
+}
+
 /** The share in "1%" or "0.01". Throws a usage error unless it is above 0 and at most a half. */
 export function parsePercent(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
-  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
+  const share = writtenShare(text);
   if (!(share > 0 && share <= 0.5)) {
     throw new PinbenchError("usage", `"${text}" is not a share above 0 % and up to 50 %.`, {
       hint: hintOfShare(text, 50, "1% or 0.01"),
@@ -212,7 +222,7 @@ export function parsePercent(text: string): number {
  */
 export function readCounts(given: List<Quantity>, what: string): number[] {
   const counts = listEntries(given).map((entry) => {
-    const count = /^\d+$/.test(String(entry)) ? Number(entry) : Number.NaN;
+    const count = writtenWholeNumber(entry);
     if (count >= 1 && Number.isSafeInteger(count)) return count;
     throw new PinbenchError(
       "usage",

@@ -1,4 +1,5 @@
 import { median } from "./order-statistics.js";
+import { deviationsPerMad } from "./variance.js";
 
 /** Two levels between which the values of a course alternate. */
 export interface TwoLevels {
@@ -8,6 +9,7 @@ export interface TwoLevels {
   isHigh: boolean[];
 }
 
+/** The runs test below assumes many values. */
 const fewestValues = 12;
 /** Smallest share of the values on each level. */
 const leastShare = 0.2;
@@ -20,8 +22,7 @@ const mostClumping = 3;
 
 /**
  * The two levels of values in two clusters with a gap in between, if these alternate about as often as in random order,
- * or more often. The gap is the widest one between values sorted by size; it must be eight robust deviations about the
- * clusters' medians wide. The order is tested with the runs test of A. Wald and J. Wolfowitz ("On a test whether two
+ * or more often. The gap is the widest one between values sorted by size; it must be wider than `leastGap`. The order is tested with the runs test of A. Wald and J. Wolfowitz ("On a test whether two
  * samples are from the same population", Annals of Mathematical Statistics 11, 1940). Null without such levels.
  */
 export function twoLevels(values: readonly number[]): TwoLevels | null {
@@ -33,7 +34,8 @@ export function twoLevels(values: readonly number[]): TwoLevels | null {
   const gapAt = (i: number) => sorted[i]! - sorted[i - 1]!;
   for (let i = fewest; i <= count - fewest; ++i) if (gapAt(i) > gapAt(split)) split = i;
   const [low, high] = [median(sorted.slice(0, split)), median(sorted.slice(split))];
-  const deviation = 1.4826 * median(sorted.map((value, i) => Math.abs(value - (i < split ? low : high))));
+  const distances = sorted.map((value, i) => Math.abs(value - (i < split ? low : high)));
+  const deviation = deviationsPerMad * median(distances);
   if (gapAt(split) <= leastGap * deviation) return null;
   const isHigh = values.map((value) => value >= sorted[split]!);
   return takeTurns(isHigh, split) ? { low, high, isHigh } : null;

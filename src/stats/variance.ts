@@ -21,7 +21,7 @@ export interface VarianceEstimate {
 }
 
 /** The median absolute deviation of a normal distribution with deviation 1 is 1 / 1.4826. */
-const deviationsPerMad = 1.4826;
+export const deviationsPerMad = 1.4826;
 
 /** For two estimates of a normal deviation: Var(standard deviation) / Var(median absolute deviation, scaled). */
 const madEfficiency = 0.37;

@@ -10,6 +10,7 @@ import type {
 import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import type { ColdStart, DeviceRecord, HostRecord, ResultDocument } from "../../src/results/schema.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
 
 /** Builds valid result documents by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
@@ -231,25 +232,34 @@ export function buildDocument(part: DocumentPart = {}): ResultDocument {
     fingerprint:
       part.fingerprint ??
       fingerprint({ backend, devices, driverVersion, cudaVersion, host, pinbenchVersion: "0.1.0" }),
-    plan: {
-      preset: "default",
-      precision: 0.01,
-      budgetNs: 8e9,
-      samplesPerCell: null,
-      verify: true,
-      seed: 1,
-      staging: { chunkBytes: 2 * MiB, slots: 3 },
-      cells: cells.length,
-      rounds: 12,
-      estimatedHostBytes: 4 * GiB,
-      estimatedPinnedBytes: 2 * GiB,
-      estimatedDeviceBytes: 2 * GiB,
-      notes: [],
-      ...part.plan,
-    },
+    plan: buildPlan(cells.length, part.plan),
     coldStart: part.coldStart ?? [],
     cells,
   };
+}
+
+function buildPlan(cells: number, part: DocumentPart["plan"]): NonNullable<ResultDocument["plan"]> {
+  const plan: Omit<NonNullable<ResultDocument["plan"]>, "settings"> = {
+    preset: "default",
+    precision: 0.01,
+    budgetNs: 8e9,
+    samplesPerCell: null,
+    verify: true,
+    seed: 1,
+    staging: { chunkBytes: 2 * MiB, slots: 3 },
+    numa: "local",
+    cells,
+    rounds: 12,
+    estimatedHostBytes: 4 * GiB,
+    estimatedPinnedBytes: 2 * GiB,
+    estimatedDeviceBytes: 2 * GiB,
+    notes: [],
+    ...part,
+  };
+  const { precision, samplesPerCell, verify, seed, staging, numa } = plan;
+  const measured = { precision, samplesPerCell, verify, seed, numa };
+  const ring = { stagingChunkBytes: staging.chunkBytes, stagingSlots: staging.slots };
+  return { settings: { ...fillRunSettings(), ...measured, ...ring }, ...plan };
 }
 
 /** An emulated device: no link, so no share of it. */

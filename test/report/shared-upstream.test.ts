@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import {
   type DevicePlace,
-  describeSharing,
+  describeSharedUpstreams,
   sharedUpstream,
   sharingSentence,
 } from "../../src/report/shared-topology.js";
@@ -71,7 +71,7 @@ it("is told with the fewest devices first, by their numbers", () => {
   });
   const [first, second] = ["0000:00:01.0", "0000:00:02.0"] as const;
   const devices = [device(1, [first]), device(3, [second]), device(5, [second]), device(7, [first])];
-  expect(describeSharing(devices, null)).toBe(
+  expect(describeSharedUpstreams(devices, null)).toBe(
     "devices 1 and 7: PCIe root port 0000:00:01.0; devices 3 and 5: PCIe root port 0000:00:02.0; devices 1, 3, 5 and 7: PCIe host bridge pci0000:00",
   );
   expect(sharingSentence(devices.slice(2, 3), devices, null)).toBe(

@@ -25,15 +25,10 @@ describe("the settings of a result", () => {
     expect(settingsOfResult(resultWith({}))).toEqual({ ...settings, backend, budgetNs: plan!.budgetNs });
   });
 
-  it("are what its plan says, if it is older than settings in results", () => {
-    const { plan, ...document } = buildDocument({ host: { lastLevelCacheSource: "--llc" } });
-    const { settings: _, ...older } = { ...plan!, settings: undefined };
-    const found = settingsOfResult({ ...document, plan: { ...older, precision: 0.03, numa: 1 } });
-    expect(found).toMatchObject({ precision: 0.03, numa: 1, maxPinnedBytes: null, cells: null });
-    expect(found).toMatchObject({
-      lastLevelCacheBytes: document.host!.lastLevelCacheBytes,
-      origins: { lastLevelCacheBytes: "flag" },
-    });
+  it("are required of a result with a plan", () => {
+    const { plan, ...document } = buildDocument();
+    const text = JSON.stringify({ ...document, plan: { ...plan, settings: undefined } });
+    expect(() => parseResult(text)).toThrow("plan.settings");
   });
 
   it.each(Object.keys(runSettings) as (keyof typeof runSettings)[])(

@@ -160,7 +160,7 @@ async function waitUntil(
   line.update((columns) => {
     const leftNs = (dueMs - performance.now()) * 1e6;
     const done = { text: `waiting until ${due}` };
-    return progressLine({ leftNs, leftOf: `until ${next}`, done, now: null, best: null }, columns);
+    return progressLine({ leftNs, leftOf: `until ${next}`, done }, columns);
   });
   // An abort ends the wait, and nothing is measured.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);

@@ -21,6 +21,7 @@ import { programPath } from "../../package-facts.js";
 import { progressLine } from "../../report/progress.js";
 import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.js";
 import { reportingAs } from "../../results/files/output-stream.js";
+import { notEmpty } from "../../results/files/run-folder.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
 import type { Labels } from "../../settings/labels.js";
@@ -124,8 +125,8 @@ async function confirmed(
     watched.note(`not measured again, because it is not a host name: ${someOf(others)}.`);
   if (named.length === 0) return fleet;
   const leftNs = (untilMs - performance.now()) * 1e6;
-  const told = fleet.nodes.find(({ host, wallNs }) => named.includes(host) && wallNs !== null);
-  if (leftNs < (told?.wallNs ?? 0)) {
+  const measured = fleet.nodes.find(({ host, wallNs }) => named.includes(host) && wallNs !== null);
+  if (leftNs < (measured?.wallNs ?? 0)) {
     watched.note(`no time is left to measure ${someOf(named)} again: give a longer --deadline.`);
     return fleet;
   }
@@ -194,7 +195,6 @@ function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: stri
     isMost: true,
     done: { text: `${done} of ${nodes === null ? "? nodes" : counted(nodes, "node")}${again}` },
     now: named === "" ? null : { text: `waiting for ${named}`, ...(more !== undefined && { more }) },
-    best: null,
   };
 }
 
@@ -219,9 +219,7 @@ function requiredFlags({ folder, nodes, launcher }: FleetRunFlags): {
 }
 
 function holdsSomething(folder: string): PinbenchError {
-  return new PinbenchError("output", `${folder} already exists and is not empty.`, {
-    hint: "Choose a new folder: results of two runs would mix.",
-  });
+  return notEmpty(folder, "Choose a new folder: results of two runs would mix.");
 }
 
 /** Readers of the results identify the node by this label. */

@@ -6,13 +6,10 @@ import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
-import { aborted } from "../interruption.js";
+import { aborted, callPatienceMs } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
-
-/** How long an interrupted command waits for the driver call in flight before it reports its results. */
-const patienceMs = 1000;
 
 /** `pinbench pin`: returns the exit code; throws PinbenchError. */
 export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
@@ -29,7 +26,10 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
       const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, openNeighbour });
       const measuring = pinning.measure();
       // A driver call may take seconds. The process lives until it returns, and then frees its memory.
-      await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
+      await Promise.race([
+        measuring,
+        aborted(signal).then(() => sleep(callPatienceMs, null, { ref: false })),
+      ]);
       const document = pinning.document();
       const { status, error } = document;
       const finish = async () => {

@@ -108,7 +108,6 @@ function progress(setting: LoaderSetting, best: Measured | null, endNs: number |
     leftNs: endNs === null ? null : endNs - nowNs(),
     isMost: true,
     done: { text: `trying ${describeSetting(setting)}` },
-    now: null,
     best:
       best === null
         ? null

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { withoutFullStop } from "../../draw/words.js";
 import { ExitCode, endingSignals, PinbenchError } from "../../errors.js";
 import {
-  type SentError,
   sentError,
   type WorkerAnswer,
   type WorkerCall,
@@ -70,7 +70,9 @@ class WorkerLoop {
     try {
       return { result: await this.#carryOut(message) };
     } catch (error) {
-      return { error: withoutFullStop(sentError(error)) };
+      const sent = sentError(error);
+      // The message becomes part of a longer sentence.
+      return { error: { ...sent, message: withoutFullStop(sent.message) } };
     }
   }
 
@@ -155,9 +157,4 @@ class WorkerLoop {
     if (this.#session === null) throw new Error("the worker's session is not open");
     return this.#session;
   }
-}
-
-/** The sentence becomes part of a longer one. */
-function withoutFullStop(error: SentError): SentError {
-  return { ...error, message: error.message.replace(/\.$/, "") };
 }

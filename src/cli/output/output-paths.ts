@@ -48,6 +48,7 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
   }
 }
 
+/** As many as Linux follows in one path (path_resolution(7)). */
 const mostLinks = 40;
 
 /** Resolves symbolic links, also those with a missing target, and in folders that do not exist yet. */

@@ -10,7 +10,7 @@ const tickMs = 1000;
 const logEveryMs = 30_000;
 
 /** Columns if the terminal does not report its width, or reports 0. */
-const usualColumns = 80;
+const terminalColumns = 80;
 
 /** Lines of a log are not cut. */
 const logColumns = 1000;
@@ -75,7 +75,7 @@ export class ProgressLine {
       this.#note(this.#text(logColumns));
       return;
     }
-    const columns = (process.stderr.columns || usualColumns) - 1;
+    const columns = (process.stderr.columns || terminalColumns) - 1;
     const lines = [...(this.#found === null ? [] : [this.#found]), this.#text(columns)];
     // A sign that ASCII spells out makes the line longer.
     const drawn = lines.map((line) => shownText(line).slice(0, columns)).join("\n");

@@ -51,11 +51,13 @@ export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boo
 }
 
 /** Whether all runs of a series have the host's own copies, and these apply to it. */
-export function hasControl({ cell, baseline, first, fresh }: Series): boolean {
-  return (
-    isControlledByHost(cell) &&
-    [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null)
-  );
+export function hasControl(series: Series): boolean {
+  return isControlledByHost(series.cell) && hasHostSpeeds(series);
+}
+
+/** Whether all runs of a series have the host's own copies. */
+export function hasHostSpeeds({ baseline, first, fresh }: Series): boolean {
+  return [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
 }
 
 /**

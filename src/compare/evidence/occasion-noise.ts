@@ -132,11 +132,7 @@ export function betweenOccasions(
   // The variance of the mean of offsets with variance 1, each weighted by its occasion's runs: 1/3 for three equal
   // ones.
   const ofBaseline = occasionRuns.reduce((sum, one) => sum + (one / runs) ** 2, 0);
-  const times = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
-    variance: variance * (1 + ofBaseline),
-    degreesOfFreedom,
-  });
-  return { shared: times(shared), own: times(own) };
+  return { shared: times(shared, 1 + ofBaseline), own: times(own, 1 + ofBaseline) };
 }
 
 /**

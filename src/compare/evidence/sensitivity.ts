@@ -4,7 +4,7 @@ import { studentQuantile } from "../../stats/hypothesis-tests.js";
 import type { Rule, RunFigures } from "../result-set.js";
 import { joinRuns } from "../series.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
-import { sumOfVariances, tailOfOne } from "./change-estimate.js";
+import { detectableLoss, sumOfVariances, tailOfOne } from "./change-estimate.js";
 import { chancesOf } from "./evidence.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
@@ -24,9 +24,6 @@ export interface Sensitivity {
     largestDrop: number;
   }[];
 }
-
-/** The chance of missing a drop of the stated size. */
-const missed = 0.05;
 
 /**
  * The sensitivity of a baseline of these runs, for a check of `checkRuns` runs and as many to confirm. In logarithms, a
@@ -97,7 +94,7 @@ export function sensitivityOf(
     const chances = series[i]!.cell.memory === "host" ? chancesOf.host : chancesOf.cells * others;
     const significant = error * studentQuantile(tailOfOne(chances), degreesOfFreedom);
     const threshold = -Math.log1p(-thresholdOf(thresholds, series[i]!.cell));
-    return -Math.expm1(-Math.max(significant, threshold) - error * studentQuantile(missed, degreesOfFreedom));
+    return detectableLoss(Math.max(significant, threshold), { error, degreesOfFreedom });
   };
   return {
     kinds: [...new Set(kinds)].map((name) => {

@@ -2,7 +2,7 @@ import { median } from "../../stats/order-statistics.js";
 import type { RunFigure, Series } from "../series.js";
 import type { Evidence } from "./cell-evidence.js";
 import { changeOf, judgedTogether, type LogChange } from "./change-estimate.js";
-import type { HostPart } from "./host-covariate.js";
+import { type HostPart, hasHostSpeeds } from "./host-covariate.js";
 import { betweenOccasions } from "./occasion-noise.js";
 
 /** Separates the shared change of the cells of one kind of memory from each cell's own. */
@@ -79,9 +79,7 @@ function withOwnChange(whole: LogChange, own: LogChange): LogChange {
 
 /** Whether `judgeTogether()` has a mean for the `host` cells. */
 export function areJudgedTogether(host: readonly Series[]): boolean {
-  return host.every(({ baseline, first, fresh }) =>
-    [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null),
-  );
+  return host.every(hasHostSpeeds);
 }
 
 /**

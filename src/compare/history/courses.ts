@@ -110,7 +110,7 @@ function groupCourses(series: readonly MachineSeries[], entries: readonly Histor
     const members = series.filter((_, i) => names[i] === name);
     const group = courseOfGroup(name, members, series, entries);
     const own = members.length === 1 ? [] : members.map((one) => courseOfCell(one, series, entries));
-    return [group, ...own.filter((course) => !isToldBy(course, group))];
+    return [group, ...own.filter((course) => !isCoveredBy(course, group))];
   });
 }
 
@@ -267,7 +267,7 @@ function commonPoints(members: readonly (readonly LogPoint[])[]): LogPoint[] {
 const samePlace = 3;
 
 /** Whether the group has each of a cell's findings too. */
-function isToldBy(cell: Course, group: Course): boolean {
+function isCoveredBy(cell: Course, group: Course): boolean {
   return (
     placesOf(cell).every((own) => placesOf(group).some((shared) => isSamePlace(own, shared))) &&
     (cell.pattern === null || cell.pattern.kind === group.pattern?.kind)

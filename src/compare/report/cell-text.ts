@@ -6,6 +6,7 @@ import {
   type Comparison,
   type GroupComparison,
   isFailing,
+  looksSlower,
   type Verdict,
 } from "../comparison.js";
 
@@ -84,13 +85,12 @@ export function describeChange(cell: CellComparison): string {
   const estimate = changeEstimate(cell);
   const noInterval =
     estimate !== null && isTooWide(estimate) ? "the interval is too wide" : "no interval known";
-  const isShown = ["slower", "probably slower", "unsteady", "uneven"].includes(cell.verdict);
   const parts = [
     `${change} (${intervalText(cell) ?? noInterval})`,
     ...(explainedText(cell) === null ? [] : [`${explainedText(cell)} if only host memory had changed`]),
     ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
     ...(cell.verdict === "uneven" ? [cell.reason] : []),
-    ...(isShown && cell.confirmation !== null
+    ...(looksSlower(cell) && cell.confirmation !== null
       ? [`confirmed by ${freshProcesses(cell.confirmation.runs)}`]
       : []),
   ];

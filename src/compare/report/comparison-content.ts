@@ -49,7 +49,7 @@ export function comparisonFacts(comparison: Comparison): Fact[] {
   return [
     ["Baseline", describeSet(baseline)],
     ["Candidate", describeSet(candidate)],
-    ["Device", describeDevices(baseline, candidate)],
+    ["Device", namesOfDevices(baseline, candidate)],
     ["Rule", describeRule(comparison)],
     ...(confirmation === null ? [] : [["Confirmed", describeConfirmation(confirmation)] as const]),
     ...differences.map((difference): Fact => ["Differs", describeDifference(difference)]),
@@ -73,7 +73,7 @@ function describeSet({ path, runs, occasions, startedAt }: ResultSetSummary): st
   return `${path ?? "measured now"}, ${counted(runs, "run")}${when}, from ${timeText(startedAt)}`;
 }
 
-function describeDevices(baseline: ResultSetSummary, candidate: ResultSetSummary): string {
+function namesOfDevices(baseline: ResultSetSummary, candidate: ResultSetSummary): string {
   const names = ({ deviceNames }: ResultSetSummary) => listed([...new Set(deviceNames)]) || "not known";
   const [before, now] = [names(baseline), names(candidate)];
   return before === now ? now : `${before} before, ${now} now`;

@@ -19,7 +19,7 @@ import {
   type NameOfCompared,
   rangeOfChange,
 } from "./cell-text.js";
-import { findPatterns, type Pattern, type PlacedCell } from "./patterns.js";
+import { type ClassedCell, findPatterns, type Pattern } from "./patterns.js";
 
 /** A phrase on cells or groups that fail a comparison for one reason. */
 export interface Failure {
@@ -126,7 +126,7 @@ function placed(
   failing: readonly CellComparison[],
   unit: CellComparison["unit"],
   { cells }: Comparison,
-): PlacedCell<CellComparison>[] {
+): ClassedCell<CellComparison>[] {
   const partsOf = cellNameParts(cells.map(({ id }) => id));
   const others = cells.filter(
     (cell) =>
@@ -137,7 +137,7 @@ function placed(
       (cell.memory !== "host" || failing.some(({ memory }) => memory === "host")),
   );
   const isWell = ({ verdict }: CellComparison) => verdict === "not slower" || verdict === "faster";
-  const placeOf = (cell: CellComparison): PlacedCell<CellComparison>["place"] => {
+  const placeOf = (cell: CellComparison): ClassedCell<CellComparison>["place"] => {
     const { id, sizeBytes, workers, blockBytes, direction, moved } = cell;
     const parts = partsOf(id);
     if (parts === null) return { device: "", direction: "", kind: id, sizeBytes, workers };

@@ -5,8 +5,9 @@ import { formatChangeTick } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { capital, counted, listed, timeText } from "../../draw/words.js";
 import { median } from "../../stats/order-statistics.js";
+import { mean } from "../../stats/variance.js";
 import type { Course, HistoryDocument } from "../history/history-document.js";
-import { changeText, courseFindings, figureText, newestText } from "./history-findings.js";
+import { courseChange, courseFigure, courseFindings, newestText } from "./history-findings.js";
 
 /** A chart of each course, from check to check. */
 export function historyCharts(history: HistoryDocument): CurveChart[] {
@@ -54,7 +55,7 @@ function chartOf(course: Course, name: string, { checks }: HistoryDocument): Cur
         y: change,
         low: null,
         high: null,
-        text: `check ${check + 1} (${timeText(startedAt)}): ${changeText(change, course)}${absolute(change, course)}`,
+        text: `check ${check + 1} (${timeText(startedAt)}): ${courseChange(change, course)}${absolute(change, course)}`,
       })),
     }),
   );
@@ -102,7 +103,7 @@ function dateAxis(checks: readonly { startedAt: string }[]): Pick<Axis, "ticks" 
 function absolute(change: number, course: Course): string {
   const { median } = course;
   if (median === null) return "";
-  return `, ${figureText(median * (1 + change), course)}`;
+  return `, ${courseFigure(median * (1 + change), course)}`;
 }
 
 function describe(course: Course, checks: number): string {
@@ -127,7 +128,7 @@ function stepRules(course: Course, dateOf: (check: number) => number): RuleLine[
     return {
       axis: "x",
       value: (dateOf(before) + dateOf(after)) / 2,
-      label: `${changeText(change, course)}${cause}`,
+      label: `${courseChange(change, course)}${cause}`,
     };
   });
 }
@@ -173,8 +174,7 @@ function levels(course: Course, dateOf: (check: number) => number): Curve {
 
 /** The straight line through two points or more of different checks. */
 function leastSquares(points: readonly Course["points"][number][]): (check: number) => number {
-  const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const [x, y] = [meanOf(points.map(({ check }) => check)), meanOf(points.map(({ change }) => change))];
+  const [x, y] = [mean(points.map(({ check }) => check)), mean(points.map(({ change }) => change))];
   const squares = points.reduce((sum, { check }) => sum + (check - x) ** 2, 0);
   const products = points.reduce((sum, { check, change }) => sum + (check - x) * (change - y), 0);
   return (check) => y + (squares === 0 ? 0 : (products / squares) * (check - x));

@@ -4,19 +4,19 @@ import { counted, listed, timeText } from "../../draw/words.js";
 import type { Course, CourseDrift, CourseStep, FarChecks } from "../history/history-document.js";
 
 /** Rounded towards the slower, which for a time is more. */
-export function changeText(change: number, { unit }: Pick<Course, "unit">): string {
+export function courseChange(change: number, { unit }: Pick<Course, "unit">): string {
   return formatChange(change, unit === "us" ? "up" : "down");
 }
 
 /** A figure of a course, with its unit: "52.6 GB/s". */
-export function figureText(figure: number, { unit }: Pick<Course, "unit">): string {
+export function courseFigure(figure: number, { unit }: Pick<Course, "unit">): string {
   return unit === "us" ? `${formatMicroseconds(figure)} µs` : `${formatGBps(figure)} GB/s`;
 }
 
 /** A change with its interval: "−5.2 % (−5.6 to −4.8 %)". */
 export function withInterval({ change, low, high }: CourseStep | CourseDrift, course: Course): string {
   const from = formatChange(low, "down").replace(/ %$/, "");
-  return `${changeText(change, course)} (${from} to ${formatChange(high, "up")})`;
+  return `${courseChange(change, course)} (${from} to ${formatChange(high, "up")})`;
 }
 
 /** Whether a change of a course is one for the worse. */
@@ -78,7 +78,7 @@ export function courseFindings(course: Course): HistoryFinding[] {
         startedAt: null,
         place: `${isSlower(outage.change, course) ? "outage" : "short rise"} ${spanText(outage)}`,
         cause: "",
-        size: changeText(outage.change, course),
+        size: courseChange(outage.change, course),
         isSlower: isSlower(outage.change, course),
       }),
     ),
@@ -124,7 +124,7 @@ function endFinding(end: NonNullable<Course["endStep"]>, course: Course): Histor
     startedAt: end.startedFirst,
     place: `${which}, from check ${end.first + 1} (${timeText(end.startedFirst)}) on, ${end.checks === 1 ? "is" : "are"} ${way}`,
     cause: stepCause(end),
-    size: changeText(end.change, course),
+    size: courseChange(end.change, course),
     isSlower: isSlower(end.change, course),
   };
 }
@@ -165,7 +165,7 @@ function behindFinding({ machine, change }: NonNullable<Course["behind"]>, cours
     startedAt: null,
     place: `slower than ${machine}`,
     cause: "",
-    size: changeText(change, course),
+    size: courseChange(change, course),
     isSlower: true,
   };
 }
@@ -179,8 +179,8 @@ function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): H
     place: `the newest check differs from the median of the ${newest.checksBefore} before by more than their noise`,
     cause: "",
     size:
-      changeText(newest.change, course) +
-      (newest.figure === null ? "" : `, ${figureText(newest.figure, course)}`),
+      courseChange(newest.change, course) +
+      (newest.figure === null ? "" : `, ${courseFigure(newest.figure, course)}`),
     isSlower: isSlower(newest.change, course),
   };
 }
@@ -189,9 +189,9 @@ function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): H
 export function newestText({ newest, ...course }: Course): string | null {
   if (newest === null) return null;
   const { figure, change, checksBefore } = newest;
-  const text = changeText(change, course);
+  const text = courseChange(change, course);
   const distance = /^[−+]/.test(text) ? `${text.slice(1)} ${change < 0 ? "below" : "above"}` : "at";
-  const shown = figure === null ? "" : ` ${figureText(figure, course)},`;
+  const shown = figure === null ? "" : ` ${courseFigure(figure, course)},`;
   return `newest${shown} ${distance} the median of ${counted(checksBefore, "check")} before`;
 }
 

@@ -23,7 +23,14 @@ import { absentFigure } from "../../results/naming/cell-figure.js";
 import { cellNames } from "../../results/naming/wording.js";
 import { median } from "../../stats/order-statistics.js";
 import { type Course, type HistoryDocument, historySchema } from "../history/history-document.js";
-import { changeText, figureText, findingsOf, foundIn, isChanged, lastChange } from "./history-findings.js";
+import {
+  courseChange,
+  courseFigure,
+  findingsOf,
+  foundIn,
+  isChanged,
+  lastChange,
+} from "./history-findings.js";
 
 /** The course of past checks, as a kind of document. */
 export const historyKind: DocumentKind<HistoryDocument> = {
@@ -125,15 +132,15 @@ function gridsOf({ courses, checks }: HistoryDocument, curveWidth: number): Grid
 function rowOf(course: Course, checks: number, curveWidth: number): Figure[] {
   const { name, ids, median, points, newest, noise } = course;
   const changes = points.map(({ change }) => change);
-  const changeFigure = (change: number) => figure(changeText(change, course));
+  const changeFigure = (change: number) => figure(courseChange(change, course));
   return [
     figure(name),
     figure(String(ids.length)),
-    median === null ? absentFigure : figure(figureText(median, course)),
+    median === null ? absentFigure : figure(courseFigure(median, course)),
     ...(curveWidth === 0 ? [] : [figure(sparkline(course, checks, curveWidth))]),
     newest === null
       ? absentFigure
-      : figure(changeText(newest.change, course), "", newest.isBeyond ? "warning" : "plain"),
+      : figure(courseChange(newest.change, course), "", newest.isBeyond ? "warning" : "plain"),
     changeFigure(Math.min(...changes)),
     changeFigure(Math.max(...changes)),
     noise === null ? absentFigure : figure(`${roundUp(noise * 100, 2)} %`),

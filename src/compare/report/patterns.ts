@@ -14,7 +14,7 @@ export interface Place {
 }
 
 /** A cell as a pattern sees it. */
-export interface PlacedCell<Cell> {
+export interface ClassedCell<Cell> {
   cell: Cell;
   place: Place;
   /** "open" if unknown: it neither makes a pattern nor breaks one. */
@@ -51,7 +51,7 @@ const failingForOne = 3;
  * largest gain, as long as three in four of the new cells fail.
  */
 export function findPatterns<Cell>(
-  cells: readonly PlacedCell<Cell>[],
+  cells: readonly ClassedCell<Cell>[],
   most: number,
 ): { patterns: Pattern<Cell>[]; rest: Cell[] } {
   const everything = boxAround(cells.map(({ place }) => place));
@@ -72,7 +72,7 @@ export function findPatterns<Cell>(
   return { patterns, rest: left.map(({ cell }) => cell) };
 }
 
-function asOpen<Cell>(one: PlacedCell<Cell>): PlacedCell<Cell> {
+function asOpen<Cell>(one: ClassedCell<Cell>): ClassedCell<Cell> {
   return { ...one, state: "open" };
 }
 
@@ -98,7 +98,7 @@ function isIn(place: Place, box: AllowedValues): boolean {
 function grown<Cell>(
   start: AllowedValues,
   everything: AllowedValues,
-  cells: readonly PlacedCell<Cell>[],
+  cells: readonly ClassedCell<Cell>[],
 ): AllowedValues {
   let box = start;
   for (;;) {
@@ -142,7 +142,7 @@ function growths(box: AllowedValues, everything: AllowedValues): AllowedValues[]
 /** Most labels that are listed if they are all there are. */
 const mostListed = 3;
 
-function describe<Cell>(box: AllowedValues, cells: readonly PlacedCell<Cell>[]): string {
+function describe<Cell>(box: AllowedValues, cells: readonly ClassedCell<Cell>[]): string {
   /** The values of cells that match the box in all other parts. */
   const present = <Key extends keyof AllowedValues>(
     key: Key,
@@ -158,13 +158,13 @@ function describe<Cell>(box: AllowedValues, cells: readonly PlacedCell<Cell>[]):
   };
   const [device, direction] = [named("device"), named("direction")];
   const kind = named("kind") || (direction === "" ? "all copies" : "");
-  const size = rangeText(box.sizeBytes, present("sizeBytes", everything.sizeBytes), {
+  const size = valuesText(box.sizeBytes, present("sizeBytes", everything.sizeBytes), {
     one: (bytes) => `of ${formatSize(bytes)}`,
     upTo: (bytes) => `up to ${formatSize(bytes)}`,
     from: (bytes) => `from ${formatSize(bytes)} on`,
     between: (low, high) => `from ${formatSize(low)} to ${formatSize(high)}`,
   });
-  const workers = rangeText(box.workers, present("workers", everything.workers), {
+  const workers = valuesText(box.workers, present("workers", everything.workers), {
     one: (count) => `with ${counted(count, "worker")}`,
     upTo: (count) => `with up to ${count} workers`,
     from: (count) => `with ${count} workers or more`,
@@ -174,7 +174,7 @@ function describe<Cell>(box: AllowedValues, cells: readonly PlacedCell<Cell>[]):
 }
 
 /** A range of the existing values; empty if it has all of them. */
-function rangeText(
+function valuesText(
   range: readonly number[],
   present: readonly number[],
   texts: {

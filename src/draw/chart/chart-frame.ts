@@ -63,11 +63,11 @@ export function frameOf(
   };
 }
 
-/** The same of a logarithmic axis, which often has a mark at its end: its name stays clear of the other axis' names. */
-const logRoom = 0.05;
-
 /** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
 const roomAtEnds = 0.04;
+
+/** The same of a logarithmic axis, which often has a mark at its end: its name stays clear of the other axis' names. */
+const logRoom = 0.05;
 
 /** The scale of an axis across, on whose 0 a mark may be too: it would lie on the frame. */
 function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<number, number> {

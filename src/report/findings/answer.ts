@@ -36,7 +36,7 @@ export function answer(
 ): Note[] {
   const sentences = [
     ...answersOnCopies(document).map(({ text, device }) => ({ text, devices: [device] })),
-    ...mainLines(document).map(({ text, cells }) => ({ text, devices: devicesOf(cells ?? []) })),
+    ...mainLines(document).map(({ text, cells }) => ({ text, devices: ordinalsOf(cells ?? []) })),
     ...nodeSentences(document).map((text) => ({ text, devices: [] })),
   ];
   const prefixes = sentences.map(({ devices }) => circumstances(document, devices));
@@ -67,7 +67,7 @@ function mainLines(document: ResultDocument): VariantFinding[] {
   return mainVariantFindings(document, equalWidth(document));
 }
 
-function devicesOf(cells: readonly CellResult[]): number[] {
+function ordinalsOf(cells: readonly CellResult[]): number[] {
   return [...new Set(cells.map(({ device }) => device))];
 }
 

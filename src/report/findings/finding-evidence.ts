@@ -101,7 +101,8 @@ export function compareIntervals(
   return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 
-function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
+/** Whether the interval's relative half-width is at most `equalWidth`. */
+export function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
   return (relativeHalfWidth(estimate, estimate.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
 }
 

@@ -70,7 +70,7 @@ function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): st
     });
   const gainIn = (condition: string) =>
     pairsOf(condition).reduce((sum, { ratio }) => sum + Math.log(ratio.median), 0);
-  // That of the largest cost for all of them.
+  // The condition with the largest cost over the whole group.
   const { condition } = all.toSorted((a, b) => gainIn(b.condition) - gainIn(a.condition))[0]!;
   const rate = (pick: "near" | "far") => rangeOf(pairsOf(condition).map((pair) => pair[pick].median));
   const says = {

@@ -6,16 +6,16 @@ import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../res
 import { statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import { besideName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { idOfAlone, variantOf } from "../../results/variant.js";
+import { aloneIn, variantOf } from "../../results/variant.js";
 import { besides, type DirectionMoved, memories, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { namedDevices, sharingSentence } from "../shared-topology.js";
 import { blockFindings, cutoffFindings } from "./block-findings.js";
 import {
   compareIntervals,
   type IntervalOrder,
   isEvidence,
+  isNarrow,
   ofFirstDevice,
   ofOneClock,
 } from "./finding-evidence.js";
@@ -46,10 +46,9 @@ export function variantFindings(document: ResultDocument, equalWidth: number): V
 function questionsOf(document: ResultDocument, equalWidth: number): QuestionFindings[] {
   const measured = document.cells.filter(isEvidence);
   const evidence = measured.filter(({ mode }) => mode === "throughput");
-  const byId = new Map(evidence.map((cell) => [cell.id, cell]));
   const of = (variant: ReturnType<typeof variantOf>) =>
     ofOneClock(evidence.filter((cell) => variantOf(cell) === variant));
-  const terms: Terms = { document, equalWidth, aloneOf: (cell) => byId.get(idOfAlone(cell)) };
+  const terms: Terms = { document, equalWidth, aloneOf: aloneIn(evidence) };
   const betweenThem = measured.filter(({ direction, mode }) => direction === "p2p" && mode === "latency");
   const besideLoads = copiesBesideLoads(ofFirstDevice(of("beside")), terms);
   const [worst] = besideLoads.toSorted((a, b) => a.leastKept - b.leastKept);
@@ -103,7 +102,7 @@ function keptOf(
   return { cell, share: ratioInterval(rate, alone), order: compareIntervals(rate, alone, equalWidth) };
 }
 
-/** The range of all of them. */
+/** The range of their shares: "91 % to 93 %". */
 function spanOf(kept: readonly Kept[]): string {
   const shares = kept.map(({ share }) => share);
   return shareRange({
@@ -257,9 +256,8 @@ function whatLoadsKeep(cells: readonly CellResult[], { equalWidth }: Terms): str
     .sort((a, b) => a.share.median - b.share.median)
     .map(({ memory, share }) => `${shareRange(share)} beside ${memory}`);
   if (losses.length > 0) return `; the load keeps ${listed(losses)}`;
-  const isNarrow = ({ share }: { share: IntervalEstimate }) =>
-    (relativeHalfWidth(share, share.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
-  return shares.length > 0 && shares.every(isNarrow) ? "; the load loses nothing" : "";
+  const areNarrow = shares.every(({ share }) => isNarrow(share, equalWidth));
+  return shares.length > 0 && areNarrow ? "; the load loses nothing" : "";
 }
 
 /** The gain from copying a batch in chunks while kernels work on earlier ones, by kind of memory. */

@@ -6,10 +6,9 @@ import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { isMeasured, measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { idOfAlone, variantOf } from "../../results/variant.js";
+import { aloneIn, variantOf } from "../../results/variant.js";
 import { type Beside, besides, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { movedIn } from "../tables/several-devices-grids.js";
 import {
   barAxis,
   barOf,
@@ -19,12 +18,12 @@ import {
   directionSubject,
   formatTick,
   mainCells,
+  movedInCharts,
 } from "./cell-points.js";
 
 /** Copies during loads, and copies in chunks followed by kernels, compared with the same copies alone. */
 export function besideCharts(document: ResultDocument): BarChart[] {
-  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
-  const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
+  const aloneOf = aloneIn(document.cells);
   const tablesOf = (variant: "beside" | "pipeline") => [
     ...groupBy(
       document.cells.filter((cell) => variantOf(cell) === variant && cell.memory !== "host"),
@@ -44,9 +43,8 @@ function besideChart(document: ResultDocument, cells: readonly CellResult[], alo
   const [first] = cells;
   if (first === undefined) return [];
   const { direction, mode, sizeBytes, workers } = first;
-  const moved = mode === "latency" ? movedIn(direction, mode) : [wholeOf(direction)];
   const groups = memories.flatMap((memory) =>
-    moved.flatMap((one) => {
+    movedInCharts(direction, mode).flatMap((one) => {
       const ofMemory = cells
         .filter((cell) => cell.memory === memory)
         .sort((a, b) => besides.indexOf(a.beside!) - besides.indexOf(b.beside!));

@@ -5,14 +5,16 @@ import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { blockWayText } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { blockWayOf, compareBlockWays, idOfAlone, variantOf } from "../../results/variant.js";
+import { aloneIn, blockWayOf, compareBlockWays, variantOf } from "../../results/variant.js";
 import { directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
+import { variesBlockCount } from "../tables/block-grids.js";
 import {
   chartName,
   describeCurves,
   directionSubject,
+  joinedCurve,
   otherWorkers,
   rateAxis,
   ratePoint,
@@ -24,22 +26,20 @@ import {
  * each way, and one for the same bytes in one piece.
  */
 export function blockCharts(document: ResultDocument): CurveChart[] {
-  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
+  const aloneOf = aloneIn(document.cells);
   const blocks = document.cells.filter((cell) => variantOf(cell) === "blocks");
   const kinds = groupBy(
     blocks.sort((a, b) => a.device - b.device || memoryPlace(a) - memoryPlace(b)),
     (cell) => [cell.device, cell.direction, cell.memory, countIn(blocks, cell)].join("/"),
   );
   return [...kinds.values()].flatMap((cells) =>
-    chartOf(document, cells, countIn(blocks, cells[0]!), (cell) => byId.get(idOfAlone(cell))),
+    chartOf(document, cells, countIn(blocks, cells[0]!), aloneOf),
   );
 }
 
 /** The number of blocks in a copy, if one block size was copied in several numbers: each has its own chart then. */
 function countIn(blocks: readonly CellResult[], { sizeBytes, blockBytes = 1 }: CellResult): number | null {
-  const kinds = new Set(blocks.map((cell) => `${cell.blockBytes}/${cell.sizeBytes}`));
-  const isVaried = kinds.size > new Set(blocks.map((cell) => cell.blockBytes)).size;
-  return isVaried ? sizeBytes / blockBytes : null;
+  return variesBlockCount(blocks) ? sizeBytes / blockBytes : null;
 }
 
 function memoryPlace({ direction, memory }: CellResult): number {
@@ -66,8 +66,7 @@ function chartOf(
     const points = some.flatMap(([bytes, cell]) =>
       ratePoint(cell, direction, bytes, `blocks of ${formatSize(bytes)}`),
     );
-    const ordered = [...points].sort((a, b) => a.x - b.x);
-    return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
+    return joinedCurve(name, style, points);
   };
   const ofWays = groupBy(
     cells.filter(({ blockWay }) => blockWay !== undefined),

@@ -2,11 +2,12 @@ import type { Axis, Bar, BarGroup, ChartPoint, Curve, RuleLine } from "../../dra
 import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
-import { measuredStats, shareOfSpeed } from "../../results/naming/cell-figure.js";
+import { measuredStats, shareOfSpeed, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending, relativeHalfWidth } from "../../stats/order-statistics.js";
+import { movedIn } from "../tables/several-devices-grids.js";
 
 /*
  * The figures of cells as points of curves, and the common properties of such charts' axes.
@@ -51,6 +52,20 @@ export function latencyPoint(
   const { median, p99 } = latencyUs;
   const text = `${at}: ${formatMicroseconds(median)} µs${noteOf(cell, latencyUs)}, p99 ${formatMicroseconds(p99)} µs`;
   return [{ x, y: median, low: median, high: p99, text, ...openness(cell) }];
+}
+
+/** A curve through these points, in the order of `x`; none without a point. */
+export function joinedCurve(name: string, style: number, points: readonly ChartPoint[]): Curve[] {
+  const ordered = points.toSorted((a, b) => a.x - b.x);
+  return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
+}
+
+/** The figures of a cell with charts: for both directions at once, the sum of rates, but each direction's latency. */
+export function movedInCharts(
+  direction: CellResult["direction"],
+  mode: CellResult["mode"],
+): CellStats["direction"][] {
+  return mode === "latency" ? movedIn(direction, mode) : [wholeOf(direction)];
 }
 
 /** The half-width of an interval and other remarks; empty for none. */

@@ -18,6 +18,7 @@ import {
   describeCurves,
   devicePrefix,
   formatTick,
+  joinedCurve,
   otherWorkers,
   sizeAxis,
 } from "./cell-points.js";
@@ -37,8 +38,9 @@ const ways = ["pageable", "pinned", "registered"] as const;
 
 function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
   const curves = ways.flatMap((way) =>
-    curveOf(
+    joinedCurve(
       way,
+      memories.indexOf(way),
       costs.pinning.flatMap((record) => costPoint(record, record[way])),
     ),
   );
@@ -67,8 +69,9 @@ function costPoint({ sizeBytes }: PinningRecord, cost: PinningCost | null | unde
 
 function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d" | "d2h"): CurveChart[] {
   const curves = (["pinned", "registered"] as const).flatMap((way) =>
-    curveOf(
+    joinedCurve(
       way,
+      memories.indexOf(way),
       costs.pinning.flatMap((record) => payOffPoint(record, record.payOff?.[way]?.[direction])),
     ),
   );
@@ -101,13 +104,6 @@ function payOffPoint({ sizeBytes }: PinningRecord, copies: number | null | undef
   return [
     { x: sizeBytes, y: copies, low: null, high: null, text: `${formatSize(sizeBytes)}: pays off ${after}` },
   ];
-}
-
-function curveOf(way: (typeof ways)[number], points: readonly ChartPoint[]): Curve[] {
-  const ordered = [...points].sort((a, b) => a.x - b.x);
-  return points.length === 0
-    ? []
-    : [{ name: way, style: memories.indexOf(way), isJoined: true, points: ordered }];
 }
 
 function sizesOf(curves: readonly Curve[]): Set<number> {

@@ -10,6 +10,7 @@ import { counted } from "../../draw/words.js";
 import type { CellResult, CellSamples } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
+import { timesCounted } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { leastFigure, mostFigure } from "../../results/schema-parts.js";
 import { isPlain, variantOf } from "../../results/variant.js";
@@ -253,13 +254,12 @@ function valuesOf(
   { mode, direction }: CellResult,
   { startNs, durationNs, bytesPerSample }: CellSamples,
 ): { startMs: number; value: number }[] {
-  // For copies within a device, the rate counts bytes read and written.
-  const timesCounted = direction === "d2d" ? 2 : 1;
   return startNs
     .flatMap((start, index) => {
       const duration = durationNs[index];
       if (duration === undefined) return [];
-      const value = mode === "latency" ? duration / 1e3 : (timesCounted * bytesPerSample) / duration;
+      const value =
+        mode === "latency" ? duration / 1e3 : (timesCounted(direction) * bytesPerSample) / duration;
       return value >= leastFigure && value <= mostFigure && start <= longestNs
         ? [{ startMs: start / 1e6, value }]
         : [];

@@ -7,18 +7,25 @@ import { wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName, directionTitle } from "../../results/naming/wording.js";
 import { isLocal, placedCells } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { idOfAlone } from "../../results/variant.js";
+import { aloneIn } from "../../results/variant.js";
 import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
-import { movedIn, sumOfRates } from "../tables/several-devices-grids.js";
-import { barAxis, barOf, chartName, clockSuffix, describeBars, mainCells } from "./cell-points.js";
+import { sumOfRates } from "../tables/several-devices-grids.js";
+import {
+  barAxis,
+  barOf,
+  chartName,
+  clockSuffix,
+  describeBars,
+  mainCells,
+  movedInCharts,
+} from "./cell-points.js";
 
 /** The rates of devices at once, each next to its rate alone, of pairs of devices, and by NUMA node. */
 export function severalDevicesCharts(document: ResultDocument): BarChart[] {
   const groups = groupCells(document);
-  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
-  const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
+  const aloneOf = aloneIn(document.cells);
   return [
     ...groups
       .filter(({ variant }) => variant === "together")
@@ -44,9 +51,8 @@ function togetherChart(
   const [first] = cells;
   if (first?.together === undefined) return [];
   const { together, workers, sizeBytes } = first;
-  const moved = mode === "latency" ? movedIn(direction, mode) : [wholeOf(direction)];
   const groups = memories.flatMap((memory) =>
-    moved.flatMap((one) => {
+    movedInCharts(direction, mode).flatMap((one) => {
       const ofMemory = cells.filter((cell) => cell.memory === memory);
       const name = direction === "bidir" ? `${memory}, ${directionName[one]}` : memory;
       return devicesGroup(name, ofMemory, one, aloneOf);

@@ -3,14 +3,12 @@ import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
-import { wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
-import { movedIn } from "../tables/several-devices-grids.js";
 import {
   chartName,
   clockSuffix,
@@ -18,7 +16,9 @@ import {
   describeRules,
   directionSubject,
   formatTick,
+  joinedCurve,
   latencyPoint,
+  movedInCharts,
   otherWorkers,
   rateAxis,
   ratePoint,
@@ -45,13 +45,12 @@ function plainCharts(document: ResultDocument, group: CellGroup): CurveChart[] {
   const [first] = cells;
   if (first === undefined) return [];
   const isLatency = mode === "latency";
-  const moved = isLatency ? movedIn(direction, mode) : [wholeOf(direction)];
-  return moved.flatMap((one) => {
+  return movedInCharts(direction, mode).flatMap((one) => {
     const curves = memories.flatMap((memory): Curve[] => {
       const points = cells
         .filter((cell) => cell.memory === memory)
         .flatMap((cell) => sizePoint(cell, one, isLatency));
-      return curveOf(memory, memories.indexOf(memory), points);
+      return joinedCurve(memory, memories.indexOf(memory), points);
     });
     const isHalf = isLatency && direction === "bidir";
     return chartOf(curves, {
@@ -91,7 +90,7 @@ function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): Cur
     const pairs = [...groupBy(shown, ({ device, peer }) => `${device} → ${peer}`)];
     const some = pairs.length <= mostPairs ? pairs : pairs.slice(0, mostPairs);
     const curves = some.flatMap(([pair, ofPair], index) =>
-      curveOf(
+      joinedCurve(
         pair,
         index,
         ofPair.flatMap((cell) => sizePoint(cell, "p2p", cell.mode === "latency")),
@@ -128,11 +127,6 @@ function sizePoint(
 ): ChartPoint[] {
   const pointOf = isLatency ? latencyPoint : ratePoint;
   return pointOf(cell, moved, cell.sizeBytes, formatSize(cell.sizeBytes));
-}
-
-function curveOf(name: string, style: number, points: readonly ChartPoint[]): Curve[] {
-  const ordered = [...points].sort((a, b) => a.x - b.x);
-  return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
 }
 
 function chartOf(

@@ -51,8 +51,8 @@ export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext
     footnote: ratesNote,
   };
   // The costs of a block hardly depend on the number of blocks, which the table above shows.
-  const withoutCount = <Value>(labels: readonly Value[]) =>
-    labels.filter((_, i) => i !== 1 || variesCount(rows));
+  const variesCount = variesBlockCount(rows.map(({ first }) => first));
+  const withoutCount = <Value>(labels: readonly Value[]) => labels.filter((_, i) => i !== 1 || variesCount);
   const costs: Grid = {
     ...(costTitle !== undefined && { caption: costTitle }),
     columns: [...withoutCount(labels), wordColumn(""), ...columns],
@@ -77,10 +77,10 @@ const ratesNote =
 
 const costsNote = "host ns: CPU time of a block, until the last call of its copy has returned";
 
-/** Whether one block size has two numbers of blocks, which only a list of cells can request. */
-function variesCount(rows: readonly BlockRow[]): boolean {
-  const kinds = new Set(rows.map(({ first }) => `${first.blockBytes}/${first.sizeBytes}`));
-  return kinds.size > new Set(rows.map(({ first }) => first.blockBytes)).size;
+/** Whether one block size has several numbers of blocks. */
+export function variesBlockCount(cells: readonly CellResult[]): boolean {
+  const kinds = new Set(cells.map(({ blockBytes, sizeBytes }) => `${blockBytes}/${sizeBytes}`));
+  return kinds.size > new Set(cells.map(({ blockBytes }) => blockBytes)).size;
 }
 
 /** Workers are named only if their number varies. */

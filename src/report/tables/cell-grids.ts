@@ -11,16 +11,16 @@ import {
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import {
   absentFigure,
-  cellFigures,
   isMeasured,
   measuredStats,
   medianFigure,
   shareFigure,
   shareOfSpeed,
+  tableFigures,
 } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { idOfAlone } from "../../results/variant.js";
+import { aloneIn } from "../../results/variant.js";
 import type { DirectionMoved } from "../../settings/choices.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { blockGrids } from "./block-grids.js";
@@ -40,12 +40,11 @@ import { movedIn, nodeGrid, peerGrid, togetherGrid } from "./several-devices-gri
  */
 export function cellGrids(document: ResultDocument): (Grid & { caption: string; isDetail?: true })[] {
   const precision = document.plan?.precision ?? 0;
-  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
+  const aloneOf = aloneIn(document.cells);
   const explained = new Set<string>();
   const groups = groupCells(document);
   const isPlain = groups.every(({ variant }) => variant === "plain");
   return groups.flatMap((group) => {
-    const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
     const grids = gridsOf(group, { precision, aloneOf, devices: document.devices });
     return grids.map(({ footnote, ...rest }, index) => {
       // The explanation of a kind of table appears once; below each plain table there is what its own controls show.
@@ -158,7 +157,7 @@ function oneWayGrid(group: CellGroup, direction: DirectionMoved, precision: numb
   ];
   const rows = group.rows.map((row) => [
     ...rowLabels(row),
-    ...memories.flatMap((memory) => cellFigures(row.cells.get(memory), direction, mode, precision)),
+    ...memories.flatMap((memory) => tableFigures(row.cells.get(memory), direction, mode, precision)),
     ...derived.map(({ of }) => of(row)),
   ]);
   return { columns, rows, labels: 2 };
@@ -190,7 +189,7 @@ function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: numbe
     return [
       ...rowLabels(row),
       figure(memory),
-      ...moved.flatMap((one) => cellFigures(cell, one, mode, precision)),
+      ...moved.flatMap((one) => tableFigures(cell, one, mode, precision)),
       ...(comparesPageable ? [gain] : []),
       // A PCIe link has its limit in each direction at the same time.
       ...(limitGBps === null ? [] : [shareFigure(sumGBps === null ? null : sumGBps / (2 * limitGBps))]),

@@ -3,7 +3,7 @@ import { KiB } from "../../settings/units.js";
 import type { CellResult } from "../cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../claimed-interval.js";
 import { type BlockWayFields, blockWayOf } from "../variant.js";
-import { type BlockCutoffs, latticeBytes, placeOf } from "./cutoff-schema.js";
+import { type BlockCutoffs, latticeBytes, latticeIndex } from "./cutoff-schema.js";
 
 /*
  * The block size from which another way is the best: which sizes to measure next, and what the measured ones show.
@@ -88,7 +88,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] 
     return borders.map((place) => [verdicts[place]!, verdicts[place + 1]!] as const);
   });
   return gaps.flatMap(([one, other]) => {
-    const [first, last] = [placeOf(one.bytes), placeOf(other.bytes)];
+    const [first, last] = [latticeIndex(one.bytes), latticeIndex(other.bytes)];
     if (first < 0 || last - first < 2) return [];
     const ways = [...one.rivals, ...other.rivals].map(({ cell }) => cell);
     const distinct = new Map(ways.map((cell) => [JSON.stringify(blockWayOf(cell)), cell]));
@@ -113,7 +113,8 @@ export function cutoffsOf(verdicts: readonly SizeVerdict[]): Cutoff[] {
  * measured both sides of each, and a real change is wider than a step.
  */
 function withoutIslands(decided: readonly SizeVerdict[]): SizeVerdict[] {
-  const isNext = (one: SizeVerdict, other: SizeVerdict) => placeOf(other.bytes) - placeOf(one.bytes) <= 1;
+  const isNext = (one: SizeVerdict, other: SizeVerdict) =>
+    latticeIndex(other.bytes) - latticeIndex(one.bytes) <= 1;
   return decided.filter((verdict, i) => {
     const [before, after] = [decided[i - 1], decided[i + 1]];
     const differs = (other: SizeVerdict) => other.best !== verdict.best;

@@ -72,6 +72,6 @@ const coarseStep = 2 * stepsOfOctave;
 export const coarseBytes: readonly number[] = latticeBytes.filter((_, place) => place % coarseStep === 0);
 
 /** The index of a size in the lattice; -1 if it is not in it. */
-export function placeOf(bytes: number): number {
+export function latticeIndex(bytes: number): number {
   return latticeBytes.indexOf(bytes);
 }

@@ -154,6 +154,7 @@ type OutputTarget =
   /** `path` has no symbolic links; `existing` is null for a new file. */
   | { kind: "file"; path: string; existing: Stats | null };
 
+/** As many as Linux follows in one path (path_resolution(7)). */
 const mostLinks = 40;
 
 /** Follows `path`, also through a link whose target does not exist yet. Rejects with the file system's error. */

@@ -80,7 +80,7 @@ export function halfWidthOf(
  * A cell's entries in a table of its mode: its median rate, or the median and the 99th percentile of its latency; the
  * second is blank if the first is no figure.
  */
-export function cellFigures(
+export function tableFigures(
   cell: CellResult | undefined,
   direction: CellStats["direction"],
   mode: CellResult["mode"],

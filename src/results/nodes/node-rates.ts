@@ -16,7 +16,7 @@ export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCel
 /** Fewer of the pages on the requested node, and the figures are not that node's. */
 const leastPages = 0.95;
 
-/** Whether pages are known not to be on the node that was asked for; null if the system does not tell where they are. */
+/** Whether pages are known not to be on the node that was asked for; null if the system does not report it. */
 export function areElsewhere(
   pages: readonly { node: number; pages: number }[],
   asked: number,
@@ -41,7 +41,7 @@ export function isLocal(cell: PlacedCell, cells: readonly PlacedCell[]): boolean
   return cell.cpuNode === cells.find(({ memoryNode }) => memoryNode === cell.memoryNode)?.cpuNode;
 }
 
-/** The words for a cell's condition: "H2D pinned, all devices at once". */
+/** A key that is equal for cells that differ only in device and NUMA nodes. */
 const conditionOf = ({ direction, memory, sizeBytes, workers, together, timer, cache }: PlacedCell) =>
   [direction, memory, sizeBytes, workers, together === undefined ? "alone" : "at once", timer, cache].join(
     "/",
@@ -118,7 +118,7 @@ export function crossedCosts(
 /** The rate of a device's copies with the memory of one node. */
 export interface NodeRate {
   node: number;
-  /** What rates with several nodes have in common: "h2d at once". They are compared only within it. */
+  /** `conditionOf()` the cell: rates are compared only within it. */
   condition: string;
   rate: IntervalEstimate;
 }

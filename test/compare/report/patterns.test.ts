@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findPatterns, type Place, type PlacedCell } from "../../../src/compare/report/patterns.js";
+import { type ClassedCell, findPatterns, type Place } from "../../../src/compare/report/patterns.js";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -22,10 +22,10 @@ const plan: Place[] = axes.device.flatMap((device) =>
   ),
 );
 
-type State = PlacedCell<Place>["state"];
+type State = ClassedCell<Place>["state"];
 
 /** The plan with the state that each place has; null leaves it out. */
-const cellsOf = (stateOf: (place: Place) => State | boolean | null): PlacedCell<Place>[] =>
+const cellsOf = (stateOf: (place: Place) => State | boolean | null): ClassedCell<Place>[] =>
   plan.flatMap((place) => {
     const state = stateOf(place);
     if (state === null) return [];
