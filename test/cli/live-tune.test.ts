@@ -49,6 +49,8 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     );
     expect(stderr).toMatch(/^pinbench: 0 workers, not pinned: [\d.]+ batches\/s, waits \d+ %$/m);
     expect(stderr).toMatch(/^pinbench: 2 workers, not pinned: [\d.]+ batches\/s, waits \d+ %$/m);
+    // Only of the script's own settings.
+    expect(lines.filter((line) => /^pinbench: (no loader|a loader without)/.test(line))).toHaveLength(1);
     expect(lines).toContain(ended);
     expect(stderr).toMatch(/^=> num_workers=[12] pin_memory=False /m);
     const tuning = saved(file);

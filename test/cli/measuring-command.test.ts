@@ -1,6 +1,14 @@
 import { expect, it, onTestFinished, vi } from "vitest";
+import { runCommand } from "../../src/cli/commands/run-command.js";
 import { runMeasuringCommand } from "../../src/cli/measuring-command.js";
 import { ExitCode } from "../../src/errors.js";
+import { commandSettings } from "../../src/settings/command-settings.js";
+import { defaultsOf } from "../../src/settings/settings.js";
+
+vi.mock("../../src/measure/prepare.js", async (original) => {
+  const ended = (how: string) => () => Promise.reject(new Error(how));
+  return { ...(await original<object>()), prepareRun: ended("not timed"), prepareTimedRun: ended("timed") };
+});
 
 /** A command that can be interrupted no longer lets the channel to the process's starter keep it running. */
 function keepRunning(): void {
@@ -43,3 +51,14 @@ it.each([{ wait: true }, { waitAtMostNs: 3600e9 }])(
     expect(turn[0].countedFromMs).toBeGreaterThanOrEqual(beforeMs);
   },
 );
+
+it.each([
+  [null, /^not timed$/],
+  [2e9, /^timed$/],
+])("a run with a budget of %s is %s by the memory's speed before it begins", async (budgetNs, message) => {
+  keepRunning();
+  const flags = { ...defaultsOf(commandSettings.run), config: false as const, quiet: true, budgetNs };
+  const call = { startedAt: new Date(), startedMs: performance.now(), argv: [] };
+  const given = budgetNs === null ? [] : ["budgetNs"];
+  await expect(runCommand(flags, { operands: [], given, call })).rejects.toThrow(message);
+});

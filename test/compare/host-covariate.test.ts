@@ -74,6 +74,14 @@ describe("the slope of a kind against the host's own copies", () => {
     expect(found.variance).toBeLessThan(0.01);
   });
 
+  it("is that of the cells that all runs have", () => {
+    const runs = [hostRuns(), hostRuns({ seed: 2 })] as const;
+    const all = seriesOf("pageable", ...runs);
+    const [first, ...others] = all;
+    const shorter = { ...first!, baseline: first!.baseline.slice(1), first: first!.first.slice(1) };
+    expect(estimateSlope([shorter, ...others], open, 0)).toEqual(estimateSlope(others, open, 0));
+  });
+
   it("is never above 1, nor below 0", () => {
     const slopeOf = (slope: number) =>
       estimateSlope(

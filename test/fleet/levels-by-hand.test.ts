@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellLevels, type KnownOf, nodeLevels, placesOf } from "../../src/fleet/cell-levels.js";
+import { kindsTogether } from "../../src/fleet/cells-together.js";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { fleetNode, fleetNodes, keys } from "../helpers/plain-nodes.js";
 
@@ -29,6 +30,13 @@ describe("a cell's levels", () => {
     const levels = levelsOf(nodes, undefined, keys.latency);
     expect(levels.centre).toBeCloseTo(-ln(4));
     expect(dropsOf(levels)).toEqual(near(-ln(2), 0, ln(5 / 4)));
+  });
+
+  it("of several cells together are those of the GPUs with figures in half of them at least", () => {
+    const levels = levelsOf(alone(40, 50, 60, 70));
+    const of = (...gpus: number[]) => ({ ...levels, gpus: gpus.map((gpu) => levels.gpus[gpu]!) });
+    const [together] = kindsTogether([of(0, 1, 2), of(0, 1, 3), of(0, 2), of(0, 2)], ["a GPU"]);
+    expect(together!.gpus.map(({ node }) => node)).toEqual([0, 1, 2]);
   });
 
   it("leave out GPUs without a figure, and are none if nobody has one", () => {

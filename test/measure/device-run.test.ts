@@ -35,12 +35,12 @@ const root = fixtureRoot({
 });
 
 /** Opens the second device for cells of processes; resolves with its run and what its sessions were opened with. */
-async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice = "local") {
+async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice = "local", needs = {}) {
   const cells = [1, 2].map((workers) => plannedCell({ device: 1, workers, workerKind: "process" }));
   const plan = {
     ...{ cells, arenas, processArenas: [arenas, arenas, arenas], pinningSizesBytes: [] },
     ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa, seed: 77 } },
-    estimate: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1 },
+    estimate: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1, ...needs },
   } as unknown as Plan;
   const run = new DeviceRun(device, plan, { place: null, root, isFirst: false });
   const activities: string[] = [];
@@ -91,4 +91,14 @@ it("if the system refuses a node that was asked for, the run ends and says which
     message: "--numa cannot be followed: node 0 cannot be chosen.",
     hint: expect.stringContaining("SYS_NICE"),
   });
+});
+
+it.each([
+  [0, 0, "reserving device memory"],
+  [60, 0, "reserving 10 MiB of host memory"],
+  [60, 60, "reserving 10 MiB of pinned memory"],
+  [60, 12, "reserving 10 MiB of host memory, 2 MiB of it pinned"],
+])("of %i MiB for two devices on three nodes, %i of them pinned, one is %s", async (host, pinned, words) => {
+  const needs = { hostBytes: host * MiB, pinnedBytes: pinned * MiB, devicesAtOnce: 2, placesAtOnce: 3 };
+  expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
 });

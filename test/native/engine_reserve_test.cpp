@@ -1,9 +1,12 @@
 // Reserving the memory of a session's cells.
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <string_view>
 #include <thread>
 
 #include "engine/pattern.hpp"
+#include "engine/system_file.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -11,6 +14,27 @@ namespace {
 
 constexpr HostMemoryKind kKinds[] = {HostMemoryKind::kPageable, HostMemoryKind::kPinned,
                                      HostMemoryKind::kRegistered, HostMemoryKind::kWriteCombined};
+
+// Whether the mapping that the address lies in was advised to have huge pages; empty where none can be.
+std::optional<bool> is_advised_huge(const void* address) {
+  if (!read_system_file("/sys/kernel/mm/transparent_hugepage/enabled")) return std::nullopt;
+  const auto text = read_system_file("/proc/self/smaps").value_or("");
+  bool is_there = false;
+  for (std::string_view smaps = text; !smaps.empty();) {
+    const auto line = take_line(smaps);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    const auto* const last = line.data() + line.size();
+    if (const auto [dash, error] = std::from_chars(line.data(), last, begin, 16);
+        error == std::errc() && dash != last && *dash == '-') {
+      std::from_chars(dash + 1, last, end, 16);
+      const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+      is_there = begin <= wanted && wanted < end;
+    }
+    if (is_there && line.starts_with("VmFlags:")) return line.find(" hg") != line.npos;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -30,6 +54,7 @@ TEST_CASE("every kind of host memory holds the pattern of its place when it is r
         const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
         // Pageable memory is aligned as malloc does it.
         CHECK(address % (kind == HostMemoryKind::kPageable ? 16 : 4096) == 0);
+        if (kind == HostMemoryKind::kRegistered) CHECK(is_advised_huge(bytes.data()).value_or(true));
         CHECK(verify_pattern(bytes, pattern_base(kSeed, range.worker, range.chunk)).mismatchedWords == 0);
       }
       context.on_device_thread([&] { arena.reset(); });

@@ -117,6 +117,9 @@ TEST_CASE("a file that was read leaves the page cache where that is asked for") 
   REQUIRE(maker.make_batch(1, memory, nullptr));
   CHECK_FALSE(is_cached(options.files[0]));
   CHECK(recipe.file_bytes == 8 * 100'000);
+  // Of the last batch all but the first sample came from storage, in whole pages.
+  CHECK(recipe.storage_bytes >= 3 * 100'000);
+  CHECK(recipe.storage_bytes < 4 * 128 * 1024);
 }
 
 TEST_CASE("files are dropped from the page cache, also new ones; those that are not there do no harm") {

@@ -118,6 +118,7 @@ describe("pinbench build", () => {
       stderr: expect.stringMatching(/compiling for [^\n]*\n$/),
     });
     const used = readFileSync(join(tools, "cmake-arguments"), "utf8");
+    expect(used).toContain("\n-G\nUnix Makefiles\n");
     const includes = /CMAKE_JS_INC=(.*)/.exec(used)?.[1]?.split(";") ?? [];
     expect(includes).toHaveLength(2);
     for (const folder of includes) expect(folder).toMatch(/\/pinbench-build-\w+\/node-[a-z-]+$/);

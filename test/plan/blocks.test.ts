@@ -165,6 +165,18 @@ describe("a search for block sizes", () => {
   });
 });
 
+it("the cells that a search may add are those of each device, as if that one were searched alone", () => {
+  const devices = [
+    { ...h200, canMapHostMemory: false, multiprocessors: 1 },
+    { ...h200, ordinal: 1 },
+  ];
+  const asked = (...ordinals: number[]) =>
+    planOf({ devices: ordinals, directions: ["h2d"], blockSizesBytes: "auto" }, { devices }).candidates;
+  const ofSecond = asked(0, 1).filter(({ device }) => device === 1);
+  expect(ofSecond).toEqual(asked(1));
+  expect(new Set(ofSecond.map(({ skipReason }) => skipReason))).toEqual(new Set([null]));
+});
+
 describe("what is wrong with a request for blocks", () => {
   it.each([
     [{ blockSizesBytes: [4096], sizesBytes: [MiB] }, "--blocks and --sizes exclude each other"],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
 import { bindingCommands, nodeNotes, nodeSentences } from "../../src/report/findings/node-findings.js";
 import { resultKind } from "../../src/report/result-report.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -181,6 +182,15 @@ describe("the notes on NUMA nodes", () => {
       "nodes 1 and 2 have no CPU that this process may use: their memory was used from CPUs of node 0",
       expect.stringContaining("the pages of all measured memory"),
     ]);
+  });
+
+  it("say only with --verbose that nothing is wrong", () => {
+    const document = documentOf([0], nearAndFar(0, 0, [55, 33]));
+    const [brief, all] = [false, true].map((isVerbose) =>
+      drawn(resultKind, document, "table", fileScreen({ columns: 100, isVerbose })),
+    );
+    expect(brief).not.toContain("the pages of all measured");
+    expect(all).toContain("the pages of all measured");
   });
 });
 

@@ -1,7 +1,27 @@
 import { expect, it, vi } from "vitest";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
 import { watched } from "../../src/tune/open-probe.js";
 import { ScriptedProbe, trialOf } from "../helpers/tune.js";
+
+it("notes once another program that came during a trial", async () => {
+  const other = {
+    kind: "program",
+    pid: 7,
+    name: "train",
+    since: null,
+    deviceMemoryBytes: null,
+    wasThereBefore: false,
+  };
+  const record = { device: 0, others: [] as object[], activityBefore: null, unseen: [] };
+  const look = async () => void record.others.splice(0, 1, other);
+  const sharing = { records: [record], look, release: async () => undefined } as unknown as DeviceSharing;
+  const probe = watched(new ScriptedProbe((setting) => trialOf(setting, [1e6])), sharing, [0]);
+  const before = probe.facts.notes.length;
+  const control = { enough: () => true, signal: new AbortController().signal, timeoutNs: 1e9 };
+  for (let trial = 0; trial < 2; ++trial) await probe.measure(usualSetting(0, false), control);
+  expect(probe.facts.notes.slice(before)).toEqual([expect.stringMatching(/^During this search .*train/)]);
+});
 
 it("gives a device's turn back with the probe, even if that cannot be closed", async () => {
   const release = vi.fn(async () => undefined);

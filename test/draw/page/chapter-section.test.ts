@@ -57,6 +57,13 @@ describe("a document's section", () => {
     );
   });
 
+  it("has code of up to twelve lines open, and longer code behind its number of lines", () => {
+    const ofLines = (lines: number) =>
+      sectionOf([{ type: "code", language: "c", text: Array(lines).fill("x;").join("\n") }]);
+    expect(ofLines(12)).not.toContain("<details");
+    expect(ofLines(13)).toContain("<summary>Program<small> 13 lines</small></summary>");
+  });
+
   it("has the figures of its headline first, then sentences, the table that shows them, findings and charts", () => {
     const html = sectionOf([
       ...texts("answer", [note("It is fast.")]),

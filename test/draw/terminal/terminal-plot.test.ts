@@ -350,18 +350,23 @@ describe("the styles of curves", () => {
     }
   });
 
-  it("can be read on a black and on a white ground", () => {
+  it("can be read on a black and on a white ground, and those of a page on its own ones", () => {
     // WCAG 2.2, "relative luminance" and "contrast ratio".
-    const luminance = (colour: string) => {
+    const lightness = (colour: string) => {
       const [red, green, blue] = [1, 3, 5].map((at) => {
         const share = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
         return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
       });
-      return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+      return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue! + 0.05;
     };
     for (const { colour } of terminalStyles) {
-      expect((luminance(colour) + 0.05) / 0.05, colour).toBeGreaterThanOrEqual(3.5);
-      expect(1.05 / (luminance(colour) + 0.05), colour).toBeGreaterThanOrEqual(3.5);
+      expect(lightness(colour) / lightness("#000000"), colour).toBeGreaterThanOrEqual(3.5);
+      expect(lightness("#ffffff") / lightness(colour), colour).toBeGreaterThanOrEqual(3.5);
+    }
+    for (const { onLight, onDark } of curveStyles) {
+      expect(lightness("#ffffff") / lightness(onLight), onLight).toBeGreaterThanOrEqual(3);
+      expect(lightness(onDark) / lightness("#14171a"), onDark).toBeGreaterThanOrEqual(3);
+      expect(lightness(onDark), onDark).toBeGreaterThan(lightness(onLight));
     }
   });
 });

@@ -349,6 +349,13 @@ describe("copies beside loads and in chunks", () => {
         "beside host memory: 25.0, 50.0 % of alone",
       ],
     });
+    const back = [
+      buildCell({ direction: "d2h", GBps: 40 }),
+      buildCell({ direction: "d2h", beside: "host", GBps: 20 }),
+    ];
+    expect(barsOf(named<BarChart>(chartsOf({ cells: back }), "d2h-beside"))).toEqual({
+      pinned: ["alone: 40.0", "beside host memory: 20.0, 50.0 % of alone"],
+    });
   });
 
   it("are times of a batch with what chunks gain over one", () => {

@@ -243,14 +243,33 @@ describe.concurrent("what cannot be tuned", () => {
   );
 });
 
-it("ranks that are not equally far change, and end, at one batch, which none of them has taken yet", async () => {
-  const sent: object[][] = [[], []];
-  const ranks = [9, 14].map((delivered, rank) => ({
+/** A probe whose ranks have taken this many batches, and the commands that each of them is sent. */
+function probeOf(...batches: number[]): { probe: LiveProbe; sent: object[][] } {
+  const sent = batches.map((): object[] => []);
+  const ranks = batches.map((delivered, rank) => ({
     ...{ rank, loader: { delivered, change: () => undefined } },
     member: { connection: { send: (command: object) => sent[rank]!.push(command) } },
   }));
   const job = { over: new AbortController().signal, process: { exit: Promise.resolve() } };
   const probe = new LiveProbe({ job, ranks, loader: 1, facts: {}, setting: torchDefault } as never);
+  return { probe, sent };
+}
+
+it.each([
+  [{ numWorkers: 3 }, 1],
+  [{ pinMemory: true }, 1],
+  [{ prefetchFactor: 4 }, 1],
+  [{ persistentWorkers: false }, 1],
+  [{ nonBlocking: true }, 0],
+])("a job is asked for what differs from its setting in %o: %i changes", (difference, changes) => {
+  const { probe, sent } = probeOf(9);
+  probe.rest(twoWorkers);
+  probe.rest({ ...twoWorkers, ...difference });
+  expect(sent[0]!.filter((command) => "change" in command)).toHaveLength(1 + changes);
+});
+
+it("ranks that are not equally far change, and end, at one batch, which none of them has taken yet", async () => {
+  const { probe, sent } = probeOf(9, 14);
   probe.rest(oneWorker);
   await probe.endJob();
   const { nonBlocking: _, ...setting } = oneWorker;

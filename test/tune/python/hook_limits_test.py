@@ -259,6 +259,21 @@ class IteratorTest(unittest.TestCase):
         self.assertEqual(support.numbers_of(got + list(iterator)), [[n, n + 1] for n in range(0, 40, 2)])
         self.assertEqual([inner.worker_pids() for inner in tried], [[], []])
 
+    def test_after_an_error_of_pinbench_s_own_no_earlier_loader_of_it_goes_on(self):
+        loader = DataLoader(support.Numbers(40), batch_size=2)
+        watched = Watched(loader, self.session, None)
+        watched.verdict = Verdict(HANDED)
+        iterator = LiveIterator(loader, watched)
+        got = [next(iterator)]
+        for change, setting in ((1, support.setting(2)), (2, watched.own)):
+            watched.asked = {"setting": setting, "change": change, "atBatch": 0}
+            got.append(next(iterator))
+        tried, own = iterator._inners
+        self.assertEqual((len(tried.worker_pids()), own.is_own), (2, True))
+        iterator._guarded(mock.Mock(side_effect=ValueError("it broke")))
+        self.assertEqual(tried.worker_pids(), [])
+        self.assertEqual(support.numbers_of(got + list(iterator)), [[n, n + 1] for n in range(0, 40, 2)])
+
     def test_without_room_for_the_script_s_own_workers_its_batches_are_made_without(self):
         loader = DataLoader(support.Numbers(6), batch_size=2, num_workers=1)
         iterator = LiveIterator(loader, Watched(loader, self.session, None))
