@@ -98,6 +98,10 @@ export function hugePageNotes({ pools }: Pinning): Note[] {
   ];
 }
 
+/** How to make torch pin no more than was asked for. */
+export const againstRounding =
+  "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.";
+
 /** How much torch pins for the largest size. */
 export function torchNotes({ torchRounding }: Pinning): Note[] {
   if (torchRounding == null) return [];
@@ -105,7 +109,7 @@ export function torchNotes({ torchRounding }: Pinning): Note[] {
   const extra = formatSizeRounded(pinnedBytes - sizeBytes);
   return [
     note(
-      `torch's pin_memory=True would pin ${formatSizeRounded(pinnedBytes)} for these ${formatSizeRounded(sizeBytes)}: ${extra} more memory${extraNs === null ? "" : ` and about ${formatDuration(extraNs)}`}. PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.`,
+      `torch's pin_memory=True would pin ${formatSizeRounded(pinnedBytes)} for these ${formatSizeRounded(sizeBytes)}: ${extra} more memory${extraNs === null ? "" : ` and about ${formatDuration(extraNs)}`}. ${againstRounding}`,
     ),
   ];
 }
