@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
-import { neighbourOpener } from "../../measure/worker-process.js";
+import { processOpeners } from "../../measure/worker-process.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
@@ -25,8 +25,8 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     prepare: () => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
-      const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);
-      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, openNeighbour });
+      const openers = processOpeners(turn.prepared.backend.name, signal);
+      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, ...openers });
       const measuring = pinning.measure();
       // A driver call may take seconds. The process lives until it returns, and then frees its memory.
       await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
