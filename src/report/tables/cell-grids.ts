@@ -44,6 +44,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   const explained = new Set<string>();
   const groups = groupCells(document);
   const isPlain = groups.every(({ variant }) => variant === "plain");
+  const hasMap = (document.blockCutoffs ?? []).length > 0;
   return groups.flatMap((group) => {
     const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
     const grids = gridsOf(group, { precision, aloneOf, devices: document.devices });
@@ -65,9 +66,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
           : {}),
         ...(shown === undefined ? {} : { footnote: shown }),
         // Single devices alone are known from plain runs, and the results of a search have their own table.
-        ...((!isPlain && group.variant === "plain") || index > 0 || document.blockCutoffs != null
-          ? { isDetail: true }
-          : {}),
+        ...((!isPlain && group.variant === "plain") || index > 0 || hasMap ? { isDetail: true } : {}),
       };
     });
   });
