@@ -4,7 +4,7 @@ import { formatSize } from "../settings/units.js";
 import { distribution } from "../stats/order-statistics.js";
 import type { DividedPool, PoolShape, WatchedStalls } from "./pinning-document.js";
 import type { PoolObservations } from "./pool-observations.js";
-import { leastPieceBytes } from "./pool-shapes.js";
+import { leastPieceBytes, shapeId } from "./pool-shapes.js";
 import { type Neighbour, stallsOf } from "./stalls.js";
 
 /*
@@ -58,6 +58,8 @@ export async function dividePools(options: DivideOptions, into: DividedPool[]): 
       for (const count of counts) {
         signal.throwIfAborted();
         const divided = dividedPool(pool, processes.slice(0, count));
+        // Few pieces among many processes are one each, as in the usual pool.
+        if (into.some((other) => other.processes === count && shapeId(other) === shapeId(divided))) continue;
         into.push(divided);
         for (let round = 0; round < rounds && divided.reason === null; ++round) {
           if (leftMs() < 2 * pool.obtainNs * 1e-6) {
@@ -78,10 +80,8 @@ export async function dividePools(options: DivideOptions, into: DividedPool[]): 
   }
 }
 
-function dividedPool(
-  { sizeBytes, shape, obtainNs }: PoolObservations,
-  processes: readonly PoolProcess[],
-): DividedPool {
+function dividedPool(pool: PoolObservations, processes: readonly PoolProcess[]): DividedPool {
+  const { sizeBytes, shape } = pool;
   const share = shareOf(shape, processes.length);
   const isTooSmall = sizeBytes / processes.length / share.pieces < leastPieceBytes;
   return {
@@ -89,7 +89,10 @@ function dividedPool(
     sizeBytes,
     processes: processes.length,
     nodes: processes.map(({ numaNode }) => numaNode),
-    aloneNs: obtainNs,
+    // Later rounds of the pool change its median.
+    get aloneNs() {
+      return pool.obtainNs;
+    },
     samples: [],
     obtain: null,
     reason: isTooSmall ? `a piece has at least ${formatSize(leastPieceBytes)}` : null,

@@ -103,10 +103,12 @@ function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
 }
 
 /** The answer: the recommended way and its gain, limits that were found, and why no faster way is chosen. */
-function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
+function pinningAnswer({ recommendation, pools, limits, status }: Pinning): Note[] {
   if (recommendation === null) {
     const isRefused = pools.some(({ outcome }) => outcome === "refused");
-    return [note(isRefused ? "None of the tried ways gave pinned memory." : "Nothing was measured.")];
+    const [reason, ...others] = new Set(pools.flatMap((pool) => pool.reason ?? []));
+    const why = reason === undefined || others.length > 0 || status !== "complete" ? "" : `: ${reason}`;
+    return [note(isRefused ? "None of the tried ways gave pinned memory." : `Nothing was measured${why}.`)];
   }
   const { sizeBytes, obtainNs, hostAllocNs, timesAsFast, reason } = recommendation;
   const isPlain = recommendation.way === "host-alloc" && recommendation.pieces === 1;

@@ -78,11 +78,35 @@ describe("a pool that several processes obtain at once", () => {
     expect({ held: processes.held, open: processes.open }).toEqual({ held: 0, open: 0 });
   });
 
+  it("is compared with all times of one process, later ones too", async () => {
+    const device = new FakeDevice();
+    let times = 0;
+    device.beforeObtain = ({ way, pieces, bytes }) => {
+      const isUsual = way === "host-alloc" && pieces === 1 && bytes === GiB;
+      if (isUsual && ++times === 2) device.costs = { ...device.costs, "host-alloc 1 1": 0.6 };
+    };
+    const found = measurement(device, { divide: { counts: [2], ...new FakeProcesses() } });
+    await found.measure();
+    expect({ ...found.divided[1] }).toMatchObject({ way: "host-alloc", aloneNs: 0.6e9 });
+  });
+
   it("takes from the first process' begin to the last one's end", async () => {
     const processes = new FakeProcesses();
     processes.lateNs = 0.3e9;
     const { divided } = await dividedBy(processes, [4]);
     expect(divided[0]!.samples[0]).toBeCloseTo(0.25e9 + 3 * 0.3e9, -3);
+  });
+
+  it("is measured once if the quickest pool and the usual one have the same shares", async () => {
+    const device = new FakeDevice();
+    device.costs = { ...device.costs, "host-alloc 16 16": 0.01 };
+    const found = measurement(device, { divide: { counts: [2, 16], ...new FakeProcesses() } });
+    await found.measure();
+    expect(summary(found.divided).map(([divided]) => divided)).toEqual([
+      "host-alloc in 2: 8 by 8",
+      "host-alloc in 16: 1 by 1",
+      "host-alloc in 2: 1 by 1",
+    ]);
   });
 
   it("has shares of whole huge pages, which together are all of it", async () => {

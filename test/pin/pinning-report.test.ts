@@ -191,7 +191,9 @@ it("if nothing can be had, or was measured, there is no program", () => {
     status: "aborted",
   });
   const text = drawn(pinningKind, cut, "table", fileScreen());
-  expect(text).toMatch(/=> Nothing was measured/);
+  expect(text).toMatch(/=> Nothing was measured\./);
+  const late = buildPinning([buildUnmeasured(hugetlb, "omitted", "no time was left")]);
+  expect(drawn(pinningKind, late, "table")).toContain("=> Nothing was measured: no time was left.");
   expect(text).not.toContain("In C");
   expect(drawn(pinningKind, cut, "markdown", fileScreen())).not.toContain("```");
 });
