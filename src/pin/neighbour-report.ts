@@ -17,10 +17,12 @@ export function neighbourAnswer({ pools, quietStalls, recommendation }: Pinning)
   const watched = watchedPools(pools);
   if (watched.length === 0) return [];
   const chosen = watched.find((pool) => isSame(pool, recommendation)) ?? watched[0]!;
-  const quiet =
-    quietStalls == null ? "" : ` (with nothing pinned: ${formatDuration(longestStallNs(quietStalls))})`;
-  const said = `Calls of another process wait up to ${formatDuration(longestStallNs(chosen.stalls))} meanwhile${quiet}`;
-  if (longestStallNs(chosen.stalls) < bearableStallNs) return [note(`${said}.`)];
+  const waitNs = longestStallNs(chosen.stalls);
+  const quietNs = quietStalls == null ? 0 : longestStallNs(quietStalls);
+  const quiet = quietStalls == null ? "" : ` (with nothing pinned: ${formatDuration(quietNs)})`;
+  const said = `Calls of another process wait up to ${formatDuration(waitNs)} meanwhile${quiet}`;
+  if (waitNs < bearableStallNs) return [note(`${said}.`)];
+  if (quietNs >= waitNs) return [note(`${said}: pinning is not the cause.`)];
   const bearable = bearablePool(watched);
   const remedy =
     bearable === null
