@@ -325,6 +325,16 @@ describe("an interrupt", () => {
     }
   });
 
+  it("ends it even in a copy that never ends", async () => {
+    const mark = nextMark();
+    const env = { ...emulatedFaults({ copy: "h2d", fault: "never" }), [markName]: mark };
+    const { child, finished } = startCli(pin("--sizes", "8MiB", "--ways", "host-alloc"), { env });
+    await untilInSlowCopy(child.pid!);
+    child.kill("SIGINT");
+    expect((await finished).stderr).toContain("interrupted, nothing was measured.");
+    expect(processesWith(mark)).toEqual([]);
+  });
+
   it("before the first figure leaves a file as it was, and still tells the program that reads stdout", async () => {
     const { exitCode, stderr, stdout, file, left } = await interrupted("SIGINT", 1);
     expect({ exitCode, file, left }).toEqual({ exitCode: 130, file: "before", left: [] });

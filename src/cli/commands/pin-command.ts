@@ -6,7 +6,7 @@ import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
-import { aborted } from "../interruption.js";
+import { aborted, killAfterPatience } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
@@ -28,11 +28,12 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
       const openers = processOpeners(turn.prepared.backend.name, signal);
       const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, ...openers });
       const measuring = pinning.measure();
-      // A driver call may take seconds. The process lives until it returns, and then frees its memory.
+      // A driver call may take seconds: the process then frees its memory, if it returns soon.
       await Promise.race([measuring, aborted(signal).then(() => sleep(patienceMs, null, { ref: false }))]);
       const document = pinning.document();
       const { status, error } = document;
       const finish = async () => {
+        if (signal.aborted) return killAfterPatience();
         await measuring;
         if (error !== null) noter({ quiet: false })(`The device failed: ${error.message}.`);
       };
