@@ -12,6 +12,7 @@ import { severalGpus } from "./questions/several-gpus.js";
 import { tooManyWorkers } from "./questions/too-many-workers.js";
 import { tooMuchPinned } from "./questions/too-much-pinned.js";
 import { tooSmall } from "./questions/too-small.js";
+import { torchRoundsUp } from "./questions/torch-rounds-up.js";
 import { whyPinned } from "./questions/why-pinned.js";
 
 const known: readonly Question[] = [
@@ -27,6 +28,7 @@ const known: readonly Question[] = [
   loaderPinMemory,
   nonBlocking,
   tooManyWorkers,
+  torchRoundsUp,
 ];
 
 /** All questions, in the report's order. */

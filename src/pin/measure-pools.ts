@@ -4,7 +4,8 @@ import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
-import type { PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
+import { dividePools, type PoolProcess } from "./divided-pools.js";
+import type { DividedPool, PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
 import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
@@ -22,6 +23,8 @@ export interface MeasurePoolsOptions {
   shapes: ShapeRequest;
   /** Starts another process to be watched; null if that is not requested. */
   openNeighbour: (() => Promise<Neighbour>) | null;
+  /** The numbers of processes that divide a pool, and what starts them; null if that is not requested. */
+  divide: { counts: readonly number[]; openProcesses: (count: number) => Promise<PoolProcess[]> } | null;
   /** The folder with /proc and /sys. */
   root: string;
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
@@ -68,6 +71,8 @@ const scoutBytes = 1024 * MiB;
  */
 export class PoolMeasurement {
   readonly pools: readonly PoolObservations[];
+  /** Pools that several processes obtained at the same time. */
+  readonly divided: DividedPool[] = [];
   readonly limits: MetLimit[] = [];
   /** The error that ended it early, if any. */
   error: { code: string; message: string } | null = null;
@@ -100,6 +105,7 @@ export class PoolMeasurement {
       await this.#scout();
       await this.#firstRound();
       await this.#watchNeighbour();
+      await this.#divide();
       await this.#furtherRounds();
     } catch (error) {
       if (signal.aborted) return;
@@ -154,16 +160,20 @@ export class PoolMeasurement {
       .filter((pool) => pool.sizeBytes === sizeBytes)
       .sort((a, b) => a.obtainNs - b.obtainNs);
     this.#say("starting another process, whose calls are watched");
-    const neighbour = await this.#orOmit(openNeighbour);
+    const neighbour = await this.#orOmit(neighbourWaits, openNeighbour);
     if (neighbour === null) return;
     try {
-      this.quietStalls = await this.#orOmit(() => quietStallsOf(neighbour, this.#options.signal));
+      this.quietStalls = await this.#orOmit(neighbourWaits, () =>
+        quietStallsOf(neighbour, this.#options.signal),
+      );
       for (const pool of pools) {
         this.#throwIfAborted();
         if (this.quietStalls === null) return;
         if (!this.#hasRoomToWatch(pool)) continue;
         this.#say(`${formatSize(sizeBytes)} by ${pool.id}, while another process is watched`);
-        pool.stalls = await this.#orOmit(() => this.#bench!.watch(sizeBytes, pool.shape, neighbour));
+        pool.stalls = await this.#orOmit(neighbourWaits, () =>
+          this.#bench!.watch(sizeBytes, pool.shape, neighbour),
+        );
         if (pool.stalls === null) return;
       }
     } finally {
@@ -171,14 +181,35 @@ export class PoolMeasurement {
     }
   }
 
+  /** The quickest pool of the largest size, and what programs usually do: cuMemHostAlloc in one piece. */
+  async #divide(): Promise<void> {
+    const { divide, openNeighbour, signal } = this.#options;
+    const measured = this.pools.filter(({ isMeasured }) => isMeasured);
+    if (divide === null || measured.length === 0) return;
+    const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
+    const ofSize = measured.filter((pool) => pool.sizeBytes === sizeBytes);
+    const quickest = ofSize.reduce((best, pool) => (pool.obtainNs < best.obtainNs ? pool : best));
+    const usual = ofSize.filter(({ shape }) => shape.way === "host-alloc" && shape.pieces === 1);
+    await this.#orOmit("pools in several processes", () =>
+      dividePools(
+        {
+          ...{ ...divide, openNeighbour, signal, pools: [...new Set([quickest, ...usual])] },
+          leftMs: () => this.#leftMs(),
+          onActivity: (text) => this.#say(text),
+        },
+        this.divided,
+      ),
+    );
+  }
+
   /** A failure outside of the pools costs only its own figures: null then. */
-  async #orOmit<Result>(action: () => Promise<Result>): Promise<Result | null> {
+  async #orOmit<Result>(what: string, action: () => Promise<Result>): Promise<Result | null> {
     try {
       return await action();
     } catch (error) {
       const { code, message, sticky } = error as NativeError;
       if (this.#options.signal.aborted || typeof code !== "string" || sticky) throw error;
-      this.#omit(`how long another process waits: ${message}`);
+      this.#omit(`${what}: ${message}`);
       return null;
     }
   }
@@ -187,9 +218,7 @@ export class PoolMeasurement {
     const isInTime = (pool.roundMs ?? 0) < this.#leftMs();
     const tooLittle = isInTime ? this.#tooLittleMemory(pool) : "no time was left";
     if (tooLittle !== null) {
-      this.#omit(
-        `how long another process waits for some pools of ${formatSize(pool.sizeBytes)}: ${tooLittle}`,
-      );
+      this.#omit(`${neighbourWaits} for some pools of ${formatSize(pool.sizeBytes)}: ${tooLittle}`);
     }
     return tooLittle === null;
   }
@@ -339,6 +368,9 @@ async function quietStallsOf(neighbour: Neighbour, signal: AbortSignal): Promise
   await sleep(quietMs, undefined, { signal });
   return stallsOf(await neighbour.endWatch());
 }
+
+/** What is left out if it fails. */
+const neighbourWaits = "how long another process waits";
 
 /** With what the user can do about it. */
 const tooFewHugePages =

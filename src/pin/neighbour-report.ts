@@ -17,10 +17,12 @@ export function neighbourAnswer({ pools, quietStalls, recommendation }: Pinning)
   const watched = watchedPools(pools);
   if (watched.length === 0) return [];
   const chosen = watched.find((pool) => isSame(pool, recommendation)) ?? watched[0]!;
-  const quiet =
-    quietStalls == null ? "" : ` (with nothing pinned: ${formatDuration(longestStallNs(quietStalls))})`;
-  const said = `Calls of another process wait up to ${formatDuration(longestStallNs(chosen.stalls))} meanwhile${quiet}`;
-  if (longestStallNs(chosen.stalls) < bearableStallNs) return [note(`${said}.`)];
+  const waitNs = longestStallNs(chosen.stalls);
+  const quietNs = quietStalls == null ? 0 : longestStallNs(quietStalls);
+  const quiet = quietStalls == null ? "" : ` (with nothing pinned: ${formatDuration(quietNs)})`;
+  const said = `Calls of another process wait up to ${formatDuration(waitNs)} meanwhile${quiet}`;
+  if (waitNs < bearableStallNs) return [note(`${said}.`)];
+  if (quietNs >= waitNs) return [note(`${said}: pinning is not the cause.`)];
   const bearable = bearablePool(watched);
   const remedy =
     bearable === null
@@ -98,6 +100,10 @@ export function hugePageNotes({ pools }: Pinning): Note[] {
   ];
 }
 
+/** How to make torch pin no more than was asked for. */
+export const againstRounding =
+  "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.";
+
 /** How much torch pins for the largest size. */
 export function torchNotes({ torchRounding }: Pinning): Note[] {
   if (torchRounding == null) return [];
@@ -105,7 +111,7 @@ export function torchNotes({ torchRounding }: Pinning): Note[] {
   const extra = formatSizeRounded(pinnedBytes - sizeBytes);
   return [
     note(
-      `torch's pin_memory=True would pin ${formatSizeRounded(pinnedBytes)} for these ${formatSizeRounded(sizeBytes)}: ${extra} more memory${extraNs === null ? "" : ` and about ${formatDuration(extraNs)}`}. PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.`,
+      `torch's pin_memory=True would pin ${formatSizeRounded(pinnedBytes)} for these ${formatSizeRounded(sizeBytes)}: ${extra} more memory${extraNs === null ? "" : ` and about ${formatDuration(extraNs)}`}. ${againstRounding}`,
     ),
   ];
 }

@@ -7,6 +7,7 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "../host/memory.js";
+import { readNumaNodes } from "../host/numa-nodes.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, machineRoot, openBackend } from "../native/backend.js";
@@ -19,6 +20,7 @@ import { noticeOf } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { BackendChoice, NumaChoice } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
+import type { PoolProcess } from "./divided-pools.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { PinnedPool, Pinning, PoolShape } from "./pinning-document.js";
 import {
@@ -44,10 +46,12 @@ export interface PinRequest extends ShapeRequest {
   maxPinnedBytes: number | null;
   budgetNs: number;
   numa: NumaChoice;
+  /** Numbers of processes that obtain a pool together; null for none. */
+  processes: readonly number[] | null;
 }
 
-/** Most pieces (1 TiB in pieces of 16 MiB), and most threads. */
-const mostCounts = { pieces: 65_536, threads: 1024 } as const;
+/** Most pieces (1 TiB in pieces of 16 MiB), threads, and processes. */
+const mostCounts = { pieces: 65_536, threads: 1024, processes: 64 } as const;
 
 /** An existing device, and sizes that fit the machine. */
 export interface PreparedPools {
@@ -56,6 +60,8 @@ export interface PreparedPools {
   devices: readonly [DeviceFacts];
   passedOver: readonly FailedCandidate[];
   placement: Placement;
+  /** Those of several processes, in turns: the same, or one of each NUMA node. */
+  placements: readonly Placement[];
   resources: PoolResources;
   sizesBytes: readonly number[];
   /** What is left out from the beginning. */
@@ -67,9 +73,9 @@ export interface PreparedPools {
 
 /** Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. */
 export async function preparePools(request: PinRequest, root = "/"): Promise<PreparedPools> {
-  if (request.numa === "all") {
+  if (request.numa === "all" && request.processes === null) {
     throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
-      hint: "Compare the nodes with `pinbench run --numa all`, then name one, such as --numa 0.",
+      hint: "Compare the nodes with `pinbench run --numa all`, or place --processes 2 on them.",
     });
   }
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
@@ -91,6 +97,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   for (const [what, counts] of [
     ["pieces", sizesBytes.flatMap((sizeBytes) => askedPieces(sizeBytes, request))],
     ["threads", request.threads ?? []],
+    ["processes", request.processes ?? []],
   ] as const) {
     const tooMany = counts.find((count) => count > mostCounts[what]);
     if (tooMany === undefined) continue;
@@ -98,11 +105,13 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: `Ask for at most ${mostCounts[what]} ${what}; more than the number of CPUs rarely help.`,
     });
   }
-  const placement = choosePlacement(
-    device.pciBusId,
-    request.numa,
-    root === "/" ? machineRoot(backend) : root,
-  );
+  const placedRoot = root === "/" ? machineRoot(backend) : root;
+  const placement = choosePlacement(device.pciBusId, request.numa, placedRoot);
+  const nodes = request.numa === "all" ? readNumaNodes(placedRoot).filter(({ cpus }) => cpus.length > 0) : [];
+  const placements =
+    nodes.length < 2
+      ? [placement]
+      : nodes.map(({ node }) => choosePlacement(device.pciBusId, node, placedRoot));
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
     throw new PinbenchError("usage", "Pools of these sizes cannot be divided into that many pieces.", {
@@ -118,7 +127,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       ),
   );
   return {
-    ...{ request, backend, passedOver, placement, resources, sizesBytes, root },
+    ...{ request, backend, passedOver, placement, placements, resources, sizesBytes, root },
     omitted: [...omitted, ...tooManyPieces],
     devices: [device],
     memoryAvailableBytes: availableBytes,
@@ -130,6 +139,8 @@ export interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
   labels: Readonly<Record<string, string>>;
   /** Starts another process with a context on the device. */
   openNeighbour: (session: SessionOptions) => Promise<Neighbour>;
+  /** Starts a process for each session. */
+  openProcesses: (sessions: readonly SessionOptions[]) => Promise<PoolProcess[]>;
 }
 
 /** Measures what pinned memory costs here; its document is available at any time. */
@@ -141,14 +152,19 @@ export class PinMemory {
 
   constructor(options: PinMemoryOptions) {
     this.#options = options;
-    const { prepared, countedFromMs, signal, onActivity, openNeighbour } = options;
-    const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
+    const { prepared, countedFromMs, signal, onActivity, openNeighbour, openProcesses } = options;
+    const { backend, devices, placement, placements, resources, sizesBytes, request, root } = prepared;
     const session = { device: devices[0].ordinal, ...placement, numaNode: null, seed: 1 };
+    const placed = (_: unknown, i: number) => ({ ...session, ...placements[i % placements.length]! });
     this.#measurement = new PoolMeasurement({
       driver: backend.driver,
       device: devices[0],
       shapes: request,
       openNeighbour: request.stalls ? () => openNeighbour(session) : null,
+      divide: request.processes && {
+        counts: request.processes,
+        openProcesses: (count) => openProcesses(Array.from({ length: count }, placed)),
+      },
       endMs: countedFromMs + request.budgetNs / 1e6,
       ...{ placement, resources, sizesBytes, root, signal, onActivity },
     });
@@ -171,7 +187,7 @@ export class PinMemory {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
     const { backend, devices, placement, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
-    const { pools, limits, error, omitted, quietStalls } = this.#measurement;
+    const { pools, divided, limits, error, omitted, quietStalls } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
       ...resources,
@@ -199,6 +215,7 @@ export class PinMemory {
       machine,
       budgetNs: request.budgetNs,
       pools: records,
+      ...(request.processes !== null && { divided: divided.map((pool) => ({ ...pool })) }),
       limits: limits.map((limit) => ({
         ...limit,
         reason: refusalReason({

@@ -32,6 +32,7 @@ import {
 import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
 import { formatDuration, formatMeasuredTime, formatSize, formatSizeRounded } from "../settings/units.js";
+import { dividedAnswer, dividedGrids, dividedNotes, dividedRow } from "./divided-report.js";
 import { hugePageNotes, neighbourAnswer, neighbourGrids, torchNotes } from "./neighbour-report.js";
 import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
@@ -48,10 +49,12 @@ function pinningReport(pinning: Pinning): Report {
     name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", pinningAlerts(pinning)),
-      ...texts("answer", [...pinningAnswer(pinning), ...neighbourAnswer(pinning), ...torchNotes(pinning)]),
+      ...texts("answer", [
+        ...[pinningAnswer, neighbourAnswer, dividedAnswer, torchNotes].flatMap((say) => say(pinning)),
+      ]),
       environment(pinningFacts(pinning)),
-      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning)]),
-      ...texts("note", [...hugePageNotes(pinning), ...pinningNotes(pinning)]),
+      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning), ...dividedGrids(pinning)]),
+      ...texts("note", [...hugePageNotes(pinning), ...dividedNotes(pinning), ...pinningNotes(pinning)]),
       ...details(texts("note", omissionNotes(pinning))),
       ...(recommendation === null ? [] : details(programs(recommendation.code))),
       ...(recommendation === null ? [] : texts("note", [programsNote])),
@@ -100,10 +103,12 @@ function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
 }
 
 /** The answer: the recommended way and its gain, limits that were found, and why no faster way is chosen. */
-function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[] {
+function pinningAnswer({ recommendation, pools, limits, status }: Pinning): Note[] {
   if (recommendation === null) {
     const isRefused = pools.some(({ outcome }) => outcome === "refused");
-    return [note(isRefused ? "None of the tried ways gave pinned memory." : "Nothing was measured.")];
+    const [reason, ...others] = new Set(pools.flatMap((pool) => pool.reason ?? []));
+    const why = reason === undefined || others.length > 0 || status !== "complete" ? "" : `: ${reason}`;
+    return [note(isRefused ? "None of the tried ways gave pinned memory." : `Nothing was measured${why}.`)];
   }
   const { sizeBytes, obtainNs, hostAllocNs, timesAsFast, reason } = recommendation;
   const isPlain = recommendation.way === "host-alloc" && recommendation.pieces === 1;
@@ -320,7 +325,7 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
 }
 
 /** A pool, with the document that has it. */
-type PoolRow = PinnedPool & { pinning: Pinning };
+type PoolRow = PinnedPool & { pinning: Pinning; processes: number };
 
 const columns: readonly CsvColumn<PoolRow>[] = [
   ["size_bytes", ({ sizeBytes }) => sizeBytes],
@@ -365,14 +370,16 @@ const columns: readonly CsvColumn<PoolRow>[] = [
   ],
   ["compaction_stalls", (pool) => middleSample(pool)?.pageEvents?.compactionStalls ?? null],
   ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
+  ["processes", ({ processes }) => processes],
 ];
 
-/** One row per pool; the first row has the names of the columns. */
+/** One row per pool, those of several processes last; the first row has the names of the columns. */
 function pinningRows(pinning: Pinning): CsvValue[][] {
-  return csvRows(
-    columns,
-    pinning.pools.map((pool) => ({ ...pool, pinning })),
-  );
+  const { pools, divided = [] } = pinning;
+  return csvRows(columns, [
+    ...pools.map((pool) => ({ ...pool, pinning, processes: 1 })),
+    ...divided.map((pool) => ({ ...dividedRow(pool), pinning, processes: pool.processes })),
+  ]);
 }
 
 /** The sample whose time is nearest to the median, the earlier one of two; null without any. */

@@ -33,6 +33,8 @@ export interface BlockAxes {
   blockWays: readonly BlockWay[];
   /** Numbers of multiprocessors for kernels, in addition to all of them. */
   blockSms: readonly number[];
+  /** Whether they are also copied during loads: a search compares ways without. */
+  blocksDuringLoads: boolean;
 }
 
 /** A requested variant of plain cells, and the cells for which it is possible. */
@@ -61,11 +63,13 @@ export function blockLists({ blockSizesBytes, blockCounts, blockWays: ways, bloc
 }
 
 /** A plan's copies in these blocks. */
-export function blockAxes(blocks: readonly Blocks[], { blockWays: ways, blockSms }: RunSettings): BlockAxes {
+export function blockAxes(blocks: readonly Blocks[], settings: RunSettings): BlockAxes {
+  const { blockWays: ways, blockSms } = settings;
   return {
     blocks,
     blockWays: inOrder(blockWays, ways ?? usualBlockWays),
     blockSms: ascending(blockSms ?? []),
+    blocksDuringLoads: blocks.length > 0 && !searchesBlocks(settings),
   };
 }
 
@@ -216,9 +220,9 @@ function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
 /** Why a cell cannot have these blocks, as a clause; null if it can, and for one piece. */
 export function problemOfBlocks(cell: Cell): string | null {
   const { blockBytes, blockWay, blockSms, memory, sizeBytes } = cell;
-  const { workerKind, together, peer, beside, chunks } = cell;
+  const { workerKind, together, peer, chunks } = cell;
   if (blockBytes === undefined || blockWay === undefined) return null;
-  const isAlone = workerKind !== "process" && (together ?? peer ?? beside ?? chunks) === undefined;
+  const isAlone = workerKind !== "process" && (together ?? peer ?? chunks) === undefined;
   if (!isAlone || !canBeBlocks(cell)) {
     return "blocks are copied only by threads, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
   }

@@ -23,14 +23,17 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
     if (kind === "thread") return [plain];
     return isBetweenHostAndDevice(plain) ? [{ ...plain, workerKind: kind }] : [];
   });
-  const loaded = axes.besides.flatMap((beside) =>
-    beside !== "none" && isBetweenHostAndDevice(plain) ? [{ ...plain, beside }] : [],
-  );
   // Unrequested threads measure what processes cannot.
   const alone = kinds.length > 0 ? kinds : [plain];
   const together = isTogether(plain, axes) ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
-  const ofThreads = [...loaded, ...chunked, ...blockCells(plain, axes)];
+  const inBlocks = blockCells(plain, axes);
+  const loads = axes.besides.flatMap((beside) => (beside === "none" ? [] : beside));
+  const loaded = isBetweenHostAndDevice(plain) ? loads.map((beside) => ({ ...plain, beside })) : [];
+  const loadedBlocks = axes.blocksDuringLoads
+    ? loads.flatMap((beside) => inBlocks.map((cell) => ({ ...cell, beside })))
+    : [];
+  const ofThreads = [...loaded, ...chunked, ...inBlocks, ...loadedBlocks];
   // Their loss or gain is relative to threads, even if only processes were requested.
   const compared = ofThreads.length > 0 && !alone.includes(plain) ? [plain] : [];
   return [...compared, ...alone, ...together, ...ofThreads];
@@ -45,7 +48,8 @@ function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes):
 /** An upper limit for the number of cells from variantsOf(). */
 export function mostVariants(axes: Axes): number {
   const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
-  const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + mostBlockCells(axes);
+  const ofThreads =
+    axes.besides.length - 1 + axes.pipelineChunks.length + mostBlockCells(axes) * axes.besides.length;
   const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
   const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
   return Math.max(kinds + others, between, 2 * (axes.places?.length ?? 0), 1);

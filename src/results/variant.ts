@@ -5,10 +5,19 @@ import type { BlockWayRecord } from "./cutoffs/cutoff-schema.js";
 
 /**
  * The kinds of cells: copies alone ("plain", by threads or by processes), on several devices at the same time, between
- * two devices, during a load, in chunks followed by kernels, in scattered blocks, or with chosen NUMA nodes. In the
- * order of tables.
+ * two devices, during a load, in chunks followed by kernels, in scattered blocks, in blocks during a load, or with
+ * chosen NUMA nodes. In the order of tables.
  */
-export const variants = ["plain", "beside", "pipeline", "blocks", "together", "p2p", "numa"] as const;
+export const variants = [
+  "plain",
+  "beside",
+  "pipeline",
+  "blocks",
+  "blocks-beside",
+  "together",
+  "p2p",
+  "numa",
+] as const;
 export type Variant = (typeof variants)[number];
 
 /** The kind of a cell. */
@@ -17,7 +26,7 @@ export function variantOf(cell: VariantFields): Variant {
   if (memoryNode !== undefined) return "numa";
   if (peer !== undefined) return "p2p";
   if (together !== undefined) return "together";
-  if (beside !== undefined) return "beside";
+  if (beside !== undefined) return blockBytes === undefined ? "beside" : "blocks-beside";
   if (blockBytes !== undefined) return "blocks";
   return chunks === undefined ? "plain" : "pipeline";
 }
@@ -54,11 +63,17 @@ export function isSteady(cell: VariantFields & { memory: string }): boolean {
 
 const keptAlone: readonly (keyof VariantFields)[] = ["workerKind", "peer", "path", "cpuNode", "memoryNode"];
 
-/** The id of the cell with the rate of this one alone: the same workers, alone and in whole copies. */
+const keptOfBlocks: readonly (keyof VariantFields)[] = ["blockBytes", "blockWay", "blockSms"];
+
+/**
+ * The id of the cell with the rate of this one alone: the same workers, alone and in whole copies; during a load, in the
+ * same blocks.
+ */
 export function idOfAlone(cell: Cell): string {
   const alone = { ...cell };
+  const kept = cell.beside === undefined ? keptAlone : [...keptAlone, ...keptOfBlocks];
   for (const key of variantKeys) {
-    if (!keptAlone.includes(key)) delete alone[key];
+    if (!kept.includes(key)) delete alone[key];
   }
   return cellId(alone);
 }

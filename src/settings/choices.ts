@@ -133,6 +133,7 @@ export const questionNames = [
   "several-gpus",
   "too-many-workers",
   "too-much-pinned",
+  "torch-rounds-up",
 ] as const;
 export type QuestionName = (typeof questionNames)[number];
 

@@ -34,6 +34,11 @@ export const pinSettings = {
     kind.counts("threads"),
   ),
   stalls: kind.onDemand("--stalls", "also measure how long another process waits for its calls meanwhile"),
+  processes: setting(
+    "--processes <list>",
+    "also let this many processes obtain the largest pool together: 2,4 (--numa all: on each node in turn)",
+    kind.counts("processes"),
+  ),
   maxPinnedBytes: {
     ...measuringSettings.maxPinnedBytes,
     help: "most memory to pin (half of the available memory)",

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pin/pinning-document.js";
 import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { callCli } from "../helpers/in-process.js";
-import { untilInSlowCopy } from "../helpers/processes.js";
+import { markName, measuring, nextMark, processesWith, untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const pin = (...args: string[]) => ["pin", "--backend", "emulated", "--quiet", ...args];
@@ -154,6 +154,50 @@ describe("pinbench pin on an emulated device", () => {
     });
   });
 
+  it("divides a pool among processes, which wait for each other in the driver", async () => {
+    const env = {
+      ...emulatedFaults({ pinnedInASecond: "512MiB" }),
+      PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared"),
+    };
+    const pools = ["--sizes", "64MiB", "--ways", "host-alloc", "--pieces", "1", "--processes", "1,4"];
+    const cwd = temporaryFolder();
+    const outputs = ["pin.csv", "pin.txt", "pin.json"].flatMap((name) => ["--output", name]);
+    const { exitCode, stderr } = await callCli(pin(...pools, "--stalls", ...outputs), { env, cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [csv, table, json] = ["pin.csv", "pin.txt", "pin.json"].map((name) =>
+      readFileSync(join(cwd, name), "utf8"),
+    );
+    const { divided } = parse(json!);
+    expect(divided!.map(({ processes, samples, reason }) => [processes, samples.length, reason])).toEqual([
+      [1, 3, null],
+      [4, 3, null],
+    ]);
+    // 64 MiB take 125 ms, whoever pins them.
+    for (const { obtain, stalls } of divided!) {
+      expect(obtain!.least).toBeGreaterThan(120e6);
+      expect(stalls!.map(({ call }) => call)).toContain("memory-info");
+    }
+    expect(table!.replaceAll(/\s+/g, " ")).toMatch(
+      /=> 4 processes that obtain 16 MiB each at once \(cuMemHostAlloc\) have all 64 MiB in \d+ ms; one process alone takes \d+ ms\./,
+    );
+    const rows = csv!.trim().split("\n");
+    expect(rows.map((row) => row.split(",").at(-1))).toEqual(["processes", "1", "1", "4"]);
+  });
+
+  it("ends the processes of a divided pool with it", async () => {
+    const mark = nextMark();
+    // Each share takes half a second.
+    const env = { ...emulatedFaults({ pinnedInASecond: "32MiB" }), [markName]: mark };
+    const pools = ["--sizes", "32MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
+    const { child, finished } = startCli(pin("--json", ...pools, "--processes", "2"), { env });
+    await vi.waitFor(() => expect(measuring(mark, "worker")).toHaveLength(2), { timeout: 60_000 });
+    child.kill("SIGINT");
+    const { exitCode, stdout } = await finished;
+    expect(exitCode).toBe(130);
+    expect(parse(stdout)).toMatchObject({ status: "aborted", pools: [{ outcome: "measured" }] });
+    await vi.waitFor(() => expect(processesWith(mark)).toEqual([]), { timeout: 20_000 });
+  });
+
   it("says that registering is not supported, as under confidential computing", async () => {
     const { exitCode, pinning } = await pinned(
       emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 }),
@@ -193,6 +237,8 @@ it.each([
   [["--sizes", "128MiB", "--piece-sizes", "1KiB"], 2, "does not try 131072 pieces"],
   [["--sizes", "4MiB", "--piece-sizes", "1MiB"], 2, "cannot be divided into that many pieces"],
   [["--threads", "5000"], 2, "does not try 5000 threads"],
+  [["--processes", "65"], 2, "does not try 65 processes"],
+  [["--processes", "0"], 2, "processes"],
   [["--device", "7"], 3, "There is no device 7"],
   [["--output", "pin.svg"], 2, "there is no chart to draw here"],
   [["--output", "none/pin.json"], 2, "its folder does not exist"],
@@ -224,12 +270,24 @@ describe("on a machine with several NUMA nodes", () => {
     for (const found of await nodesOfPages(1)) expect(found).toEqual([0]);
   });
 
-  it("measures one at a time", async () => {
+  it("measures one at a time, unless several processes are placed on them", async () => {
     const finished = await callCli(pin("--numa", "all"));
     expect(finished).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("pinbench run --numa all"),
     });
+    const pools = ["--sizes", "8MiB", "--ways", "register", "--pieces", "1", "--processes", "3"];
+    const nodesOf = async (more: Partial<Parameters<typeof emulatedNodes>[0]>) => {
+      const env = emulatedNodes({ sysfs: [1], GBps: [[4, 4]], ...more });
+      const { pinning } = await pinned(env, ...pools, "--numa", "all");
+      return pinning.divided!.map(({ nodes, reason }) => ({ nodes, reason }));
+    };
+    expect(await nodesOf({})).toEqual([{ nodes: [0, 1, 0], reason: null }]);
+    const besideMemory = [{ cpus: [0, 1] }, { cpus: [] }];
+    expect(await nodesOf({ nodes: besideMemory })).toEqual([{ nodes: [null, null, null], reason: null }]);
+    expect(await nodesOf({ refuse: ["set_mempolicy"] })).toEqual([
+      { nodes: [null, null, null], reason: null },
+    ]);
   });
 });
 
@@ -265,6 +323,16 @@ describe("an interrupt", () => {
       expect(pinning.pools.map(({ outcome }) => outcome)).toContain("measured");
       expect(pinning.pools.map(({ reason }) => reason)).toContain("interrupted before");
     }
+  });
+
+  it("ends it even in a copy that never ends", async () => {
+    const mark = nextMark();
+    const env = { ...emulatedFaults({ copy: "h2d", fault: "never" }), [markName]: mark };
+    const { child, finished } = startCli(pin("--sizes", "8MiB", "--ways", "host-alloc"), { env });
+    await untilInSlowCopy(child.pid!);
+    child.kill("SIGINT");
+    expect((await finished).stderr).toContain("interrupted, nothing was measured.");
+    expect(processesWith(mark)).toEqual([]);
   });
 
   it("before the first figure leaves a file as it was, and still tells the program that reads stdout", async () => {

@@ -41,6 +41,26 @@ describe("pinbench run --blocks", () => {
     }
   });
 
+  it("copies blocks during a load too, verifies them, and has what both keep; a search does not", async () => {
+    const load = ["--beside", "compute", "--block-ways", "loop,kernel", "--json"];
+    const { exitCode, stdout } = await callCli(["run", ...quick, ...pinned, ...load]);
+    expect(exitCode).toBe(0);
+    const beside = parseResult(stdout).cells.filter((cell) => cell.beside && cell.blockWay);
+    expect(beside.map(({ blockWay }) => blockWay)).toEqual(["loop", "kernel"]);
+    for (const { load, verification, sizeBytes } of beside) {
+      expect(load!.keptShare.median).toBeGreaterThan(0);
+      expect(verification).toMatchObject({ mismatches: [] });
+      expect(verification!.checkedBytes).toBeGreaterThanOrEqual(sizeBytes);
+    }
+    const planned = await callCli([
+      ...["run", ...flags, ...pinned, ...load.slice(0, -1)],
+      ...["--blocks", "auto", "--block-count", "16", "--dry-run", "--json"],
+    ]);
+    const { cells } = JSON.parse(planned.stdout) as { cells: { id: string }[] };
+    expect(cells.length).toBeGreaterThan(10);
+    expect(cells.map(({ id }) => id).filter((id) => /beside.*blocks/.test(id))).toEqual([]);
+  });
+
   it("compares every single copy if that is asked for", async () => {
     const { exitCode, stdout } = await callCli([
       "run",

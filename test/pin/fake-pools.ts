@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import type { NativeDriver } from "../../src/native/contract.js";
 import type { NativePool, PoolOptions } from "../../src/native/loader-contract.js";
-import { PoolMeasurement } from "../../src/pin/measure-pools.js";
+import { type MeasurePoolsOptions, PoolMeasurement } from "../../src/pin/measure-pools.js";
 import type { Neighbour } from "../../src/pin/stalls.js";
 import { deviceFacts, FakeSession, nativeError } from "../measure/support.js";
 
@@ -72,6 +72,7 @@ export function measurement(
     sizesBytes?: number[];
     signal?: AbortSignal;
     openNeighbour?: () => Promise<Neighbour>;
+    divide?: MeasurePoolsOptions["divide"];
     root?: string;
   } = {},
 ) {
@@ -84,6 +85,7 @@ export function measurement(
     sizesBytes,
     shapes: { ways, pieces: null, pieceSizesBytes: null, stalls: false, threads: null },
     openNeighbour: more.openNeighbour ?? null,
+    divide: more.divide ?? null,
     root: more.root ?? "/nowhere-of-pinbench",
     endMs: performance.now() + budgetMs,
     signal,

@@ -121,6 +121,10 @@ it("the effect on another process, huge pages and what torch would pin are repor
   );
   const bearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 320) };
   expect(withoutCode(bearable, 200)).toContain("=> Calls of another process wait up to 3.4 ms meanwhile");
+  const busy = watched.quietStalls!.map((stall) => ({ ...stall, longestNs: 9e9 }));
+  expect(withoutCode({ ...watched, quietStalls: busy }, 200)).toMatch(
+    /\(with nothing pinned: 9 s\): pinning is not the cause\.\n(?!=> (With|No measured way))/,
+  );
   const unbearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 1) };
   expect(withoutCode(unbearable, 200)).toContain("=> No measured way keeps that below 10 ms.");
 });
@@ -191,7 +195,9 @@ it("if nothing can be had, or was measured, there is no program", () => {
     status: "aborted",
   });
   const text = drawn(pinningKind, cut, "table", fileScreen());
-  expect(text).toMatch(/=> Nothing was measured/);
+  expect(text).toMatch(/=> Nothing was measured\./);
+  const late = buildPinning([buildUnmeasured(hugetlb, "omitted", "no time was left")]);
+  expect(drawn(pinningKind, late, "table")).toContain("=> Nothing was measured: no time was left.");
   expect(text).not.toContain("In C");
   expect(drawn(pinningKind, cut, "markdown", fileScreen())).not.toContain("```");
 });

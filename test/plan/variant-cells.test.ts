@@ -28,6 +28,7 @@ describe("there is", () => {
     ...["pageable", "registered"].map((memory) => `${plain.replace("pinned", memory)}/chunks-4`),
     `${plain}/blocks-4096-kernel-sms-8`,
     `${plain.replace("pinned", "pageable")}/blocks-4096-loop`,
+    `${plain}/beside-compute/blocks-4096-kernel-sms-8`,
   ])("a cell %s", (id) => {
     expect(problemOfVariant(parseCellId(id))).toBeNull();
   });
@@ -77,7 +78,6 @@ describe("there is no cell", () => {
     [`${plain}/process/blocks-4096-loop`, blocks],
     [`${plain}/together-0-1/blocks-4096-loop`, blocks],
     [`${plain}/chunks-4/blocks-4096-loop`, blocks],
-    [`${plain}/beside-host/blocks-4096-loop`, /./],
     [`${plain.replace("pinned", "mapped")}/blocks-4096-loop`, blocks],
     [`${plain.replace("throughput", "latency")}/blocks-4096-loop`, blocks],
     [`${plain.replace("wall", "event")}/blocks-4096-loop`, blocks],
@@ -157,6 +157,7 @@ describe("the most variants of a cell", () => {
       { blocks: [block, block], blockSms: [8] },
       7,
     ],
+    ["as many again for each load", { blocks: [block], besides: ["none", "compute", "host"] }, 9],
     [
       "the plain one too, if only processes are asked for with loads",
       { workerKinds: ["process"], besides: ["none", "host"] },

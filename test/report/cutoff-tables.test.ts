@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { headTexts } from "../../src/draw/report.js";
+import { fileScreen } from "../../src/draw/screen.js";
 import { answer } from "../../src/report/findings/answer.js";
 import { serverConstants } from "../../src/report/findings/server-constants.js";
 import { resultKind } from "../../src/report/result-report.js";
@@ -53,6 +54,14 @@ const whole = documentOf(
 );
 
 describe("the map of a search", () => {
+  it("is replaced by the rates if it was interrupted before any size had an interval", () => {
+    const shown = (document: typeof whole) =>
+      drawn(resultKind, document, "table", fileScreen({ isVerbose: false }));
+    const rates = /in scattered blocks, GB\/s\n(.*\n)+? +4 KiB +16 +pinned/;
+    expect(shown(documentOf())).toMatch(rates);
+    expect(shown(whole)).not.toMatch(rates);
+  });
+
   it("has a table a direction: the fastest way by block size and number of blocks, and the cut-offs", () => {
     expect(resultSchema.parse(whole).blockCutoffs).toEqual(whole.blockCutoffs);
     const [h2d, d2h] = cutoffGrids(whole).map(({ caption, columns, rows }) => ({

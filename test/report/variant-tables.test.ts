@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import { resultKind } from "../../src/report/result-report.js";
+import { buildBlocks } from "../helpers/blocks.js";
 import { drawn } from "../helpers/drawn.js";
 import {
   buildCell,
@@ -240,6 +241,26 @@ describe("copies beside a load", () => {
       "256 MiB | 1 | pageable | 8.00 | 6.00 | 75.0 % | 700000 | 630000 | 90.0 %",
       "pinned | 50.0 | 49.0 | 98.0 % | - | - | -",
     ]);
+  });
+
+  it("in blocks have a row for each way, against the same blocks without the load", () => {
+    const rates = { loop: [2, 2850], kernel: [40, 5], "kernel on 8": [30, 5] } as const;
+    const during = { loop: [1, 2850], kernel: [10, 5], "kernel on 8": [24, 5] } as const;
+    const beside = { beside: "compute", memory: "pinned", result: { load } } as const;
+    const blocks = [
+      ...buildBlocks(4096, 16, 50, rates, { memory: "pinned" }),
+      ...buildBlocks(4096, 16, 45, during, beside),
+    ];
+    const text = render({ cells: blocks });
+    const title = "Host to device (H2D) beside arithmetic on the device, in scattered blocks, GB/s";
+    expect(bodyOf(tableOf(text, title)).slice(0, 3)).toEqual([
+      "4 KiB | 16 | pinned | loop | 2.00 | 1.00 | 50.0 % | 700000 | 630000 | 90.0 %",
+      "kernel | 40.0 | 10.0 | 25.0 % | 700000 | 630000 | 90.0 %",
+      "kernel on 8 SMs | 30.0 | 24.0 | 80.0 % | 700000 | 630000 | 90.0 %",
+    ]);
+    expect(bodyOf(tableOf(text, "Host to device (H2D), in scattered blocks, GB/s"))[0]).toBe(
+      "4 KiB | 16 | pinned | 50.0 | 2.00 | 40.0 | 30.0",
+    );
   });
 
   it("have a row a direction if both are copied, and the load once", () => {

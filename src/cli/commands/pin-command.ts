@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
-import { neighbourOpener } from "../../measure/worker-process.js";
+import { processOpeners } from "../../measure/worker-process.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
-import { aborted, callPatienceMs } from "../interruption.js";
+import { aborted, callPatienceMs, killAfterPatience } from "../interruption.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
@@ -22,10 +22,10 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     prepare: () => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
-      const openNeighbour = neighbourOpener(turn.prepared.backend.name, signal);
-      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, openNeighbour });
+      const openers = processOpeners(turn.prepared.backend.name, signal);
+      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, ...openers });
       const measuring = pinning.measure();
-      // A driver call may take seconds. The process lives until it returns, and then frees its memory.
+      // A driver call may take seconds: the process then frees its memory, if it returns soon.
       await Promise.race([
         measuring,
         aborted(signal).then(() => sleep(callPatienceMs, null, { ref: false })),
@@ -33,6 +33,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
       const document = pinning.document();
       const { status, error } = document;
       const finish = async () => {
+        if (signal.aborted) return killAfterPatience();
         await measuring;
         if (error !== null) noter({ quiet: false })(`The device failed: ${error.message}.`);
       };

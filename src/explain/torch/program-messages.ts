@@ -18,6 +18,7 @@ interface ExperimentOptions {
   sent: { bytes: number; rounds: number };
   overlap: { bytes: number; rounds: number };
   loader: { rows: number; columns: number; batch: number; rounds: number };
+  rounded: { bytes: number; evenBytes: number; rounds: number };
 }
 
 /** An experiment's name is that of its module. */
@@ -73,6 +74,18 @@ const figureSchemas = {
     /** Epochs whose batches are only made, without pinning. */
     uncopied: times,
   }),
+  rounded: z.object({
+    /** Sizes of a tensor above a power of two, and of one of that power. */
+    bytes: count,
+    evenBytes: count,
+    /** Bytes that torch pinned for the larger one, one figure per round. */
+    pinned: z.array(z.number()),
+    /** Whether they come from torch's statistics; otherwise from the growth of the process' resident memory. */
+    hasStatistics: z.boolean(),
+    /** Times until a tensor was there: of the larger size, and of the power of two. */
+    uneven: times,
+    even: times,
+  }),
 } as const satisfies Record<ExperimentName, z.ZodType>;
 
 /** The options and the results of the experiments. */
@@ -107,6 +120,7 @@ const messageSchema = z.union([
   figuresOf("sent"),
   figuresOf("overlap"),
   figuresOf("loader"),
+  figuresOf("rounded"),
   /** Why an experiment has no figures, as a clause; "unavailable" if the machine lacks something. */
   z.object({
     type: z.literal("failed"),

@@ -117,6 +117,24 @@ function rowsOf({ rows, memories }: CellGroup): BlockRow[] {
     });
 }
 
+/** The cells of a group one by one, for a table with a row for each way, and the columns of their labels. */
+export function rowsOfWays(group: CellGroup): {
+  columns: Column[];
+  rows: { labels: Figure[]; cell: CellResult }[];
+} {
+  const rows = rowsOf(group);
+  const ways = waysOf(rows);
+  return {
+    columns: [...labelColumns(rows), wordColumn("way")],
+    rows: rows.flatMap(({ labels, members }) =>
+      ways.flatMap((way) => {
+        const cell = cellOf(members, way);
+        return cell === undefined ? [] : [{ labels: [...labels, figure(blockWayText(way))], cell }];
+      }),
+    ),
+  };
+}
+
 /** The ways of the plan, in order. A kernel on few multiprocessors is a separate way. */
 function waysOf(rows: readonly BlockRow[]): BlockWayRecord[] {
   const ways = rows.flatMap((row) => row.members).flatMap((cell) => blockWayOf(cell) ?? []);

@@ -23,7 +23,7 @@ import type { ResultDocument } from "../../results/schema.js";
 import { aloneIn } from "../../results/variant.js";
 import type { DirectionMoved } from "../../settings/choices.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { blockGrids } from "./block-grids.js";
+import { blockGrids, rowsOfWays } from "./block-grids.js";
 import {
   type CellGroup,
   type GridContext,
@@ -44,6 +44,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   const explained = new Set<string>();
   const groups = groupCells(document);
   const isPlain = groups.every(({ variant }) => variant === "plain");
+  const hasMap = (document.blockCutoffs ?? []).length > 0;
   return groups.flatMap((group) => {
     const grids = gridsOf(group, { precision, aloneOf, devices: document.devices });
     return grids.map(({ footnote, ...rest }, index) => {
@@ -64,9 +65,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
           : {}),
         ...(shown === undefined ? {} : { footnote: shown }),
         // Single devices alone are known from plain runs, and the results of a search have their own table.
-        ...((!isPlain && group.variant === "plain") || index > 0 || document.blockCutoffs != null
-          ? { isDetail: true }
-          : {}),
+        ...((!isPlain && group.variant === "plain") || index > 0 || hasMap ? { isDetail: true } : {}),
       };
     });
   });
@@ -131,6 +130,8 @@ function gridsOf(group: CellGroup, context: GridContext): Grid[] {
       return [pipelineGrid(group, context)];
     case "blocks":
       return blockGrids(group, context);
+    case "blocks-beside":
+      return [loadGrid(rowsOfWays(group), group, context)];
     case "numa":
       return [nodeGrid(group, context)];
     case "plain":
@@ -239,18 +240,32 @@ function ratioFigure(
     : figure(formatRatio(dividend / divisor));
 }
 
+/** Rows by size, workers and kind of memory. */
+export function besideGrid(group: CellGroup, context: GridContext): Grid {
+  const { memories, rows } = group;
+  const ofMemories = rows.flatMap((row) =>
+    memories.flatMap((memory) => {
+      const cell = row.cells.get(memory);
+      return cell === undefined ? [] : [{ labels: [...rowLabels(row), figure(memory)], cell }];
+    }),
+  );
+  return loadGrid({ columns: [...labelColumns, wordColumn("memory")], rows: ofMemories }, group, context);
+}
+
 /**
- * Rows by size, workers and kind of memory: the copy alone, during the load, and the share of speed that it keeps; then
- * the same for the load, which runs alone right before and after the copies.
+ * A row for each cell: the copy alone, during the load, and the share of speed that it keeps; then the same for the
+ * load, which runs alone right before and after the copies.
  */
-export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
-  const { direction, mode, memories, rows } = group;
+function loadGrid(
+  { columns: labels, rows }: ReturnType<typeof rowsOfWays>,
+  { direction, mode }: CellGroup,
+  { precision, aloneOf }: GridContext,
+): Grid {
   const moved = movedIn(direction, mode);
-  const unit = rows.flatMap((row) => row.members).find(({ load }) => load != null)?.load?.unit;
+  const unit = rows.find(({ cell }) => cell.load != null)?.cell.load?.unit;
   const unitOfLoad = unit === undefined ? [] : [unit];
   const columns = [
-    ...labelColumns,
-    wordColumn("memory"),
+    ...labels,
     ...(moved.length > 1 ? [wordColumn("")] : []),
     numberColumn("copy", "alone"),
     numberColumn("copy", "beside"),
@@ -259,24 +274,20 @@ export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext
     numberColumn("load", "beside", ...unitOfLoad),
     numberColumn("load", "keeps"),
   ];
-  const filled = rows.flatMap((row) =>
-    memories.flatMap((memory) => {
-      const cell = row.cells.get(memory);
-      if (cell === undefined) return [];
-      const alone = aloneOf(cell);
-      return moved.map((one, i) => [
-        ...rowLabels(row),
-        figure(memory),
-        ...(moved.length > 1 ? [figure(directionName[one])] : []),
-        medianFigure(alone, one, precision),
-        medianFigure(cell, one, precision),
-        shareFigure(shareOfSpeed(cell, alone, one)),
-        // There is one load, whatever directions are copied.
-        ...(i === 0 ? loadFigures(cell) : [blank, blank, blank]),
-      ]);
-    }),
-  );
-  return { columns, rows: filled, labels: moved.length > 1 ? 4 : 3, footnote: besideNote };
+  const filled = rows.flatMap(({ labels, cell }) => {
+    const alone = aloneOf(cell);
+    return moved.map((one, i) => [
+      ...labels,
+      ...(moved.length > 1 ? [figure(directionName[one])] : []),
+      medianFigure(alone, one, precision),
+      medianFigure(cell, one, precision),
+      shareFigure(shareOfSpeed(cell, alone, one)),
+      // There is one load, whatever directions are copied.
+      ...(i === 0 ? loadFigures(cell) : [blank, blank, blank]),
+    ]);
+  });
+  const count = labels.length + (moved.length > 1 ? 1 : 0);
+  return { columns, rows: filled, labels: count, footnote: besideNote };
 }
 
 const besideNote =

@@ -103,7 +103,7 @@ function titles(document: ResultDocument, cells: readonly CellResult[]) {
     return [
       (variant === "together" ? ofAll : variant === "p2p" || variant === "numa" ? "" : ofDevice) + subject,
       ...(chunks === undefined ? [] : ["in chunks with a kernel behind each"]),
-      ...(variant === "blocks" ? ["in scattered blocks"] : []),
+      ...(variant === "blocks" || variant === "blocks-beside" ? ["in scattered blocks"] : []),
       ...(variant === "numa" ? ["by NUMA node of the memory"] : []),
       ...(variant === "p2p" || variant === "numa" ? [formatSize(sizeBytes)] : []),
       ...((variant === "p2p" && variesPeerWorkers) || (variant === "numa" && variesWorkers)

@@ -129,6 +129,37 @@ it("epochs of a loader are timed with pinning, without, and without copying", as
   expect(loader.pinned[1]).toBeCloseTo(2 * (320_000 + 5_000) + 131_072 / 50, -1);
 });
 
+describe("what torch pins for a tensor above a power of two", () => {
+  const sizes = { bytes: 17 << 20, evenBytes: 16 << 20, rounds: 2 };
+
+  it.each([
+    ["", 32],
+    ["rounds-nothing", 17],
+  ])("is taken from its statistics, and timed: %s", async (words, mebibytes) => {
+    expect(await benchOn(words).measure("rounded", sizes, never)).toEqual({
+      ...{ bytes: 17 << 20, evenBytes: 16 << 20, hasStatistics: true },
+      pinned: Array(2).fill(mebibytes << 20),
+      // Played: 4 GB/s.
+      ...{ uneven: Array(2).fill((mebibytes << 20) / 4), even: Array(2).fill((16 << 20) / 4) },
+    });
+  });
+
+  it("is the growth of resident memory with a torch that has none", async () => {
+    const { pinned, hasStatistics } = await benchOn("no-statistics").measure("rounded", sizes, never);
+    expect(hasStatistics).toBe(false);
+    for (const bytes of pinned) expect(Math.abs(bytes / 2 ** 20 - 32)).toBeLessThan(1);
+  });
+
+  it.each([
+    ["reserves", "torch.cuda.host_memory_stats() does not show"],
+    ["reserves no-statistics", "The process' resident memory does not show"],
+  ])("is unavailable if it was pinned in advance: %s", async (words, message) => {
+    await expect(benchOn(words).measure("rounded", sizes, never)).rejects.toMatchObject({
+      ...{ kind: "unavailable", message: expect.stringContaining(message) },
+    });
+  });
+});
+
 it("an experiment that hangs ends with its signal, the process that it has started as well", async () => {
   const bench = benchOn("child-hangs");
   const end = new AbortController();

@@ -34,7 +34,7 @@ async function answersTo(
 
 const sentencesOf = ({ sentences }: Explanation["answers"][number]) => sentences.join("\n");
 
-const onGpu = ["pinned-in-a-class", "loader-pin-memory", "non-blocking"];
+const onGpu = ["pinned-in-a-class", "loader-pin-memory", "non-blocking", "torch-rounds-up"];
 
 it("each question is answered by what the user's torch measures", async () => {
   const { exitCode, answers } = await answersTo(onGpu);
@@ -43,14 +43,19 @@ it("each question is answered by what the user's torch measures", async () => {
     ["pinned-in-a-class", "true"],
     ["loader-pin-memory", "not here"],
     ["non-blocking", "not here"],
+    ["torch-rounds-up", "true"],
   ]);
-  const [pinned, loader, nonBlocking] = answers.map(sentencesOf);
+  const [pinned, loader, nonBlocking, rounded] = answers.map(sentencesOf);
   expect(pinned).toContain("copied to the GPU at 49.8 GB/s, 3.99 times the rate of a pageable one.");
   expect(pinned).toContain("12.5 GB/s, 1.00 times the rate of a pageable one: the speed-up is lost.");
   expect(pinned).toContain("The cause: is_pinned() is False there");
   expect(pinned).toContain("brings it to 49.8 GB/s");
   expect(loader).toContain("That costs 9.63 µs a batch: batches this small gain nothing.");
   expect(nonBlocking).toContain("So a copy needs a stream of its own to overlap");
+  expect(rounded).toContain(
+    "For a tensor of 17 MiB torch pins 32 MiB, 1.88 times as much: it rounds sizes up",
+  );
+  expect(rounded).toContain("The tensor is there after 8.39 ms, one of 16 MiB after 4.19 ms.");
   for (const answer of answers) {
     expect(sentencesOf(answer)).toContain(`Measured with torch 2.11.0 of ${testPython}, on a GPU`);
   }
@@ -72,7 +77,7 @@ describe("is inconclusive, and that is no failure,", () => {
         `This needs a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName a Python whose torch has CUDA with --python.`,
       );
     }
-    expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0]);
+    expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0, 0]);
   });
 
   it("what takes more shared memory than there is", async () => {

@@ -11,7 +11,7 @@ from pinbench_probe.refusal import Refusal
 from pinbench_probe.serve import check_torch
 
 # Each is a module with `run(device, options)`, which returns its figures: times in ns, in lists.
-_EXPERIMENTS = ("sent", "overlap", "loader")
+_EXPERIMENTS = ("sent", "overlap", "loader", "rounded")
 
 # Some of torch's error messages list everything that it was built for.
 _LONGEST_REASON = 300

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { NativeError } from "../../src/native/contract.js";
+import type { PoolOptions } from "../../src/native/loader-contract.js";
+import { type PoolProcess, shareOf } from "../../src/pin/divided-pools.js";
+import type { DividedPool } from "../../src/pin/pinning-document.js";
+import { nativeError, stopTheClock } from "../measure/support.js";
+import { FakeDevice, GiB, MiB, measurement } from "./fake-pools.js";
+
+beforeEach(stopTheClock);
+afterEach(() => vi.useRealTimers());
+
+/** Processes whose shares take a second for each GiB, one beginning `lateNs` after the other. */
+class FakeProcesses {
+  readonly asked: PoolOptions[] = [];
+  held = 0;
+  open = 0;
+  aborts = 0;
+  lateNs = 0;
+  beforeObtain: (process: number) => void = () => undefined;
+  refusal: NativeError | null = null;
+
+  openProcesses = async (count: number): Promise<PoolProcess[]> => {
+    if (this.refusal !== null) throw this.refusal;
+    this.open = count;
+    return Array.from({ length: count }, (_, i) => {
+      let isHeld = false;
+      return {
+        numaNode: null,
+        obtainPool: async (options) => {
+          this.beforeObtain(i);
+          this.asked.push(options);
+          ++this.held;
+          isHeld = true;
+          const obtainNs = (options.bytes / GiB) * 1e9;
+          return { obtainNs, endNs: 5e9 + i * this.lateNs + obtainNs };
+        },
+        releasePool: async () => {
+          if (isHeld) --this.held;
+          isHeld = false;
+        },
+        abort: () => ++this.aborts,
+        close: async () => void --this.open,
+      };
+    });
+  };
+}
+
+const summary = (divided: readonly DividedPool[]) =>
+  divided.map(({ way, processes, pieces, threads, samples, reason }) => [
+    ...[`${way} in ${processes}: ${pieces} by ${threads}`, samples.length, reason],
+  ]);
+
+async function dividedBy(
+  processes: FakeProcesses,
+  counts: number[],
+  more: Parameters<typeof measurement>[1] = {},
+) {
+  const found = measurement(new FakeDevice(), {
+    ...more,
+    divide: { counts, openProcesses: processes.openProcesses },
+  });
+  await found.measure();
+  return found;
+}
+
+describe("a pool that several processes obtain at once", () => {
+  it("is the quickest one and the usual one of the largest size, three times each", async () => {
+    const processes = new FakeProcesses();
+    const { divided } = await dividedBy(processes, [1, 2], { sizesBytes: [GiB, 2 * GiB] });
+    expect(summary(divided)).toEqual([
+      ["register-huge in 1: 16 by 16", 3, null],
+      ["register-huge in 2: 8 by 8", 3, null],
+      ["host-alloc in 1: 1 by 1", 3, null],
+      ["host-alloc in 2: 1 by 1", 3, null],
+    ]);
+    expect(divided.every(({ sizeBytes }) => sizeBytes === 2 * GiB)).toBe(true);
+    expect(divided[3]).toMatchObject({ aloneNs: 0.98e9, obtain: { median: 1e9 } });
+    expect({ held: processes.held, open: processes.open }).toEqual({ held: 0, open: 0 });
+  });
+
+  it("is compared with all times of one process, later ones too", async () => {
+    const device = new FakeDevice();
+    let times = 0;
+    device.beforeObtain = ({ way, pieces, bytes }) => {
+      const isUsual = way === "host-alloc" && pieces === 1 && bytes === GiB;
+      if (isUsual && ++times === 2) device.costs = { ...device.costs, "host-alloc 1 1": 0.6 };
+    };
+    const found = measurement(device, { divide: { counts: [2], ...new FakeProcesses() } });
+    await found.measure();
+    expect({ ...found.divided[1] }).toMatchObject({ way: "host-alloc", aloneNs: 0.6e9 });
+  });
+
+  it("takes from the first process' begin to the last one's end", async () => {
+    const processes = new FakeProcesses();
+    processes.lateNs = 0.3e9;
+    const { divided } = await dividedBy(processes, [4]);
+    expect(divided[0]!.samples[0]).toBeCloseTo(0.25e9 + 3 * 0.3e9, -3);
+  });
+
+  it("is measured once if the quickest pool and the usual one have the same shares", async () => {
+    const device = new FakeDevice();
+    device.costs = { ...device.costs, "host-alloc 16 16": 0.01 };
+    const found = measurement(device, { divide: { counts: [2, 16], ...new FakeProcesses() } });
+    await found.measure();
+    expect(summary(found.divided).map(([divided]) => divided)).toEqual([
+      "host-alloc in 2: 8 by 8",
+      "host-alloc in 16: 1 by 1",
+      "host-alloc in 2: 1 by 1",
+    ]);
+  });
+
+  it("has shares of whole huge pages, which together are all of it", async () => {
+    const processes = new FakeProcesses();
+    await dividedBy(processes, [3], { sizesBytes: [64 * MiB] });
+    expect(processes.asked.slice(0, 3).map(({ bytes }) => bytes / MiB)).toEqual([20, 20, 24]);
+  });
+
+  it("that one process is refused is given back, and the others are measured", async () => {
+    const processes = new FakeProcesses();
+    processes.beforeObtain = (process) => {
+      if (process === 2) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const { divided, error } = await dividedBy(processes, [2, 4]);
+    expect(divided.map(({ obtain, reason }) => [obtain !== null, reason !== null])).toEqual([
+      [true, false],
+      [false, true],
+      [true, false],
+      [false, true],
+    ]);
+    expect({ error, held: processes.held, open: processes.open }).toEqual({ error: null, held: 0, open: 0 });
+  });
+
+  it("is left out if its pieces would be too small, or no time is left", async () => {
+    const tooMany = await dividedBy(new FakeProcesses(), [32], { sizesBytes: [32 * MiB] });
+    expect(tooMany.divided.map(({ reason }) => reason)).toEqual(Array(2).fill("a piece has at least 2 MiB"));
+    const late = await dividedBy(new FakeProcesses(), [2], { budgetMs: 5000, sizesBytes: [4 * GiB] });
+    expect(late.divided.map(({ reason }) => reason)).toContain("no time was left");
+  });
+
+  it("is missing with the reason if a process does not start", async () => {
+    const processes = new FakeProcesses();
+    processes.refusal = nativeError("WORKER_PROCESS_NOT_STARTED");
+    const { divided, omitted, error } = await dividedBy(processes, [2]);
+    expect({ divided, error }).toEqual({ divided: [], error: null });
+    expect(omitted).toEqual([expect.stringMatching(/^pools in several processes: .*NOT_STARTED/)]);
+  });
+
+  it("ends with an abort, which all processes learn of", async () => {
+    const end = new AbortController();
+    const processes = new FakeProcesses();
+    processes.beforeObtain = (process) => {
+      if (process === 1) end.abort();
+    };
+    const { divided } = await dividedBy(processes, [2], { signal: end.signal });
+    expect({ divided: divided.length, ...processes }).toMatchObject({
+      divided: 1,
+      aborts: 2,
+      held: 0,
+      open: 0,
+    });
+  });
+});
+
+it("shares have pieces and threads of their own, and at least one", () => {
+  const pool = { way: "register", pieces: 16, threads: 4 } as const;
+  expect(shareOf(pool, 2)).toEqual({ way: "register", pieces: 8, threads: 2 });
+  expect(shareOf(pool, 8)).toEqual({ way: "register", pieces: 2, threads: 1 });
+  expect(shareOf(pool, 64)).toEqual({ way: "register", pieces: 1, threads: 1 });
+});

@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
+import type { DividedPool } from "../../src/pin/pinning-document.js";
+import { pinningKind } from "../../src/pin/pinning-report.js";
+import { drawn } from "../helpers/drawn.js";
+import { buildPinning } from "../helpers/pinning.js";
+
+const GiB = 1024 ** 3;
+
+function divided(processes: number, more: Partial<DividedPool>): DividedPool {
+  return {
+    ...{ way: "register-huge", pieces: 16 / processes, threads: 16 / processes, sizeBytes: 16 * GiB },
+    ...{ processes, nodes: Array(processes).fill(null), aloneNs: 0.55e9, samples: [0.6e9, 0.5e9, 0.55e9] },
+    ...{ obtain: { median: 0.55e9, least: 0.5e9, most: 0.6e9 }, reason: null, stalls: null },
+    ...more,
+  };
+}
+
+const linesOf = (pools: DividedPool[]) =>
+  drawn(
+    pinningKind,
+    buildPinning(undefined, { divided: pools }),
+    "table",
+    fileScreen({ columns: 120 }),
+  ).split("\n");
+
+it("what several processes need is in the answer, and by their number in a table", () => {
+  const lines = linesOf([
+    divided(2, {}),
+    divided(4, { obtain: { median: 0.2e9, least: 0.2e9, most: 0.2e9 } }),
+    divided(8, { obtain: null, samples: [], reason: "worker process 3 of 8 was killed" }),
+  ]);
+  const text = lines.join(" ").replaceAll(/\s+/g, " ");
+  expect(text).toContain(
+    "=> 4 processes that obtain 4 GiB each at once (huge pages, registered in 4 pieces by 4 threads) have all 16 GiB in 200 ms; one process alone takes 550 ms.",
+  );
+  expect(text).toContain("left out: worker process 3 of 8 was killed (register-huge in 8 processes)");
+  const begin = lines.findIndex((line) => line.startsWith("Pools of 16 GiB from several processes"));
+  expect(lines.slice(begin + 1, begin + 7).map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ["way", "processes", "each", "pieces", "threads", "obtain", "alone"],
+    [expect.stringContaining("──")],
+    ["register-huge", "2", "8 GiB", "8", "8", "550.0 ±9.1 %", "550.0"],
+    ["register-huge", "4", "4 GiB", "4", "4", "200.0 ±0.0 %", "550.0"],
+    ["register-huge", "8", "2 GiB", "2", "2", "-", "550.0"],
+    ["each, pieces, threads: of each process; alone: one process obtains all"],
+  ]);
+});
+
+it("the nodes of processes and the waits of another one have columns if they are known", () => {
+  const stalls = [{ call: "memory-info", answers: 9, longestNs: 12.5e6, stalledShare: 0.1 } as const];
+  const [row, nodes] = linesOf([divided(2, { nodes: [1, 0], stalls })])
+    .filter((line) => /register-huge +2 |nodes/.test(line))
+    .toReversed();
+  expect(nodes!.trim().split(/ {2,}/)).toEqual(expect.arrayContaining(["nodes", "obtain", "alone", "wait"]));
+  expect(row).toMatch(/ 8 +1, 0 .* 12\.5$/);
+});
