@@ -222,6 +222,11 @@ function speedsOf(
   );
 }
 
+/** The figure for a speed's logarithm: a latency is the inverse of its speed. */
+export function figureOf({ kind }: CellLevels, logSpeed: number): number {
+  return Math.exp(kind.unit === "us" ? -logSpeed : logSpeed);
+}
+
 /** The median of each node's values. */
 function byNode<One extends { node: number }>(
   ones: readonly One[],
