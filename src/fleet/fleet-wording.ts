@@ -109,6 +109,9 @@ export function slowPart(
   };
 }
 
+export const clearedPart =
+  "Some nodes were slower than the others at first, and not when they were measured again.";
+
 /** A fact that all nodes of one part share, and none of the other. */
 function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[]): string | null {
   const valuesOf = (nodes: readonly NodeFigures[], fact: string) =>

@@ -189,10 +189,10 @@ function describeGroup(
   });
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
-  const divided = levels.filter(
-    (one) => hasSlowPart(one, reference) && isShownTwice(one, levels) && isPartAgain(one, nodes, freshOf),
-  );
-  const [widest] = divided.sort((a, b) => gapOf(b) - gapOf(a));
+  const divided = levels.filter((one) => hasSlowPart(one, reference) && isShownTwice(one, levels));
+  const again = divided.filter((one) => isPartAgain(one, nodes, freshOf));
+  const [widest] = again.sort((a, b) => gapOf(b) - gapOf(a));
+  const isCleared = divided.length > 0 && widest === undefined;
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -210,7 +210,7 @@ function describeGroup(
         : wording.tooFew(nodes, cells),
     found: lossesFound(judgement),
     slowPlaces: places.slowPlaces,
-    notes: [...group.notes, ...places.notes],
+    notes: [...group.notes, ...places.notes, ...(isCleared ? [wording.clearedPart] : [])],
   };
 }
 
