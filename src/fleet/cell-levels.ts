@@ -385,6 +385,8 @@ function nearestOfFew(there: readonly number[], level: number, centre: number): 
   const change = level - centre;
   if (there.length >= enoughForPlaces) return change;
   const ofLevel = there.filter((speed) => speed >= level || Math.abs(speed - level) < Math.abs(change) / 2);
+  // A single fast GPU is no level, or those at its place would be called slow.
+  if (change > 0 && ofLevel.length < 2) return 0;
   const nearest = Math.min(...ofLevel.map((speed) => (speed - centre) * Math.sign(change)));
   return Math.sign(change) * Math.max(0, nearest);
 }

@@ -8,6 +8,10 @@ import { kindName } from "./cells-together.js";
  */
 const leastFactors = { pinned: 2, others: 3 } as const;
 const leastRanges = 4;
+/** More figures than this show their noise by themselves, also if it has heavy tails. */
+const mostFew = 40;
+
+const isFew = (figures: number) => figures >= 3 && figures <= mostFew;
 
 /** The smallest gap below all others, as a drop of the logarithm. */
 export function leastFarGap(levels: CellLevels): number {
@@ -17,7 +21,7 @@ export function leastFarGap(levels: CellLevels): number {
 /** Those that are far below all others, at most a quarter of all, or one of three. */
 export function farBelow<One extends { drop: number }>(ones: readonly One[], leastGap: number): One[] {
   const sorted = [...ones].sort((a, b) => b.drop - a.drop);
-  const most = ones.length < 3 ? 0 : Math.max(1, Math.floor(ones.length / 4));
+  const most = isFew(ones.length) ? Math.max(1, Math.floor(ones.length / 4)) : 0;
   for (let far = 1; far <= most; ++far) {
     const range = sorted[far]!.drop - sorted.at(-1)!.drop;
     if (sorted[far - 1]!.drop - sorted[far]!.drop >= Math.max(leastGap, leastRanges * range))
@@ -31,7 +35,7 @@ export function farLoss(levels: CellLevels): number | null {
   const gap = leastFarGap(levels);
   const far = new Set(farBelow(levels.gpus, gap));
   const drops = levels.gpus.filter((one) => !far.has(one)).map(({ drop }) => drop);
-  if (drops.length + far.size < 3) return null;
+  if (!isFew(levels.gpus.length)) return null;
   const range = drops.reduce((a, b) => Math.max(a, b)) - drops.reduce((a, b) => Math.min(a, b));
   return -Math.expm1(-(Math.max(gap, leastRanges * range) + range));
 }

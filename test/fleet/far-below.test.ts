@@ -50,6 +50,13 @@ describe("a GPU far below all others", () => {
     expect(named(fleetOf([50, 5]))).toEqual([]);
   });
 
+  it("is one of 40 at most: more of them show their noise themselves", () => {
+    const scattered = (count: number) =>
+      Array.from({ length: count }, (_, i) => (i === 7 ? 5 : 50 * Math.exp(0.08 * Math.sin(7 * i))));
+    expect(named(alone(...scattered(40)))).toEqual(["n07 0"]);
+    expect(named(alone(...scattered(41)))).toEqual([]);
+  });
+
   it("is as far below the rate of healthy machines, where that is known", () => {
     const nodes = fleetNodes([[50], [20], [45], [52.5]]);
     const referenceOf = (rate: number) => () => ({
