@@ -82,8 +82,8 @@ const machines = [
   {
     name: "the CPUs of the wrong node",
     nvml: link,
-    faults: [{ link: "all", slowdown: 2, cpus: String(far) }],
     files: twoNodes,
+    numa: { nodes: [{ cpus: [far] }, { cpus: [near] }], GBps: [[0.5, 1]] },
     flags: [],
     // Copies of 16 MiB, so that there is time for all nodes.
     memory: "100MiB",
@@ -112,7 +112,7 @@ function treeOf(files) {
 }
 
 /** The diagnosis of such a machine. */
-function examine({ nvml, faults = [], files, flags = ["--quick"], linkGBps = 1, memory }) {
+function examine({ nvml, faults = [], files, numa, flags = ["--quick"], linkGBps = 1, memory }) {
   const root = files === undefined ? null : treeOf(files);
   const env = {
     ...process.env,
@@ -121,6 +121,7 @@ function examine({ nvml, faults = [], files, flags = ["--quick"], linkGBps = 1, 
     PINBENCH_EMULATED_NVML: JSON.stringify(nvml),
     PINBENCH_EMULATED_FAULTS: JSON.stringify(faults),
     ...(root === null ? {} : { PINBENCH_EMULATED_ROOT: root }),
+    ...(numa === undefined ? {} : { PINBENCH_EMULATED_NUMA: JSON.stringify(numa) }),
   };
   const args = [pinbench, "doctor", "--backend", "emulated", "--llc", "1MiB", "--json", "--quiet", ...flags];
   return new Promise((resolve, reject) => {

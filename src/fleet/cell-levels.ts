@@ -222,6 +222,11 @@ function speedsOf(
   );
 }
 
+/** The figure for a speed's logarithm: a latency is the inverse of its speed. */
+export function figureOf({ kind }: CellLevels, logSpeed: number): number {
+  return Math.exp(kind.unit === "us" ? -logSpeed : logSpeed);
+}
+
 /** The median of each node's values. */
 function byNode<One extends { node: number }>(
   ones: readonly One[],
@@ -380,6 +385,8 @@ function nearestOfFew(there: readonly number[], level: number, centre: number): 
   const change = level - centre;
   if (there.length >= enoughForPlaces) return change;
   const ofLevel = there.filter((speed) => speed >= level || Math.abs(speed - level) < Math.abs(change) / 2);
+  // A single fast GPU is no level, or those at its place would be called slow.
+  if (change > 0 && ofLevel.length < 2) return 0;
   const nearest = Math.min(...ofLevel.map((speed) => (speed - centre) * Math.sign(change)));
   return Math.sign(change) * Math.max(0, nearest);
 }

@@ -1,15 +1,11 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
+import type { CellLevels } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetOutlier } from "./fleet-document.js";
-import {
-  type FleetRule,
-  type GroupJudgement,
-  leastDrop,
-  type SlowCell,
-  type SlowOne,
-} from "./judge-group.js";
+import { type FleetRule, type GroupJudgement, leastDrop } from "./judge-group.js";
 import type { DeviceFigures, NodeFigures } from "./node-figures.js";
+import type { SlowCell, SlowOne } from "./slow-ones.js";
 
 /** The result of fresh processes on slow nodes and GPUs. */
 export interface Confirmation {
@@ -20,11 +16,16 @@ export interface Confirmation {
 }
 
 /**
- * An outlier is slow again if its fresh figure alone lost half of the counting drop, with a p-value below this level.
- * No correction for many tests is needed, because fresh figures did not choose the outlier. `check` confirms its
- * suspects in the same way.
+ * A result shows the loss of another one if it lost this share of it: the effect of a cause varies by less than half.
  */
-const confirming = { shareOfThreshold: 0.5, level: 0.05 };
+const sameLoss = 0.5;
+
+/**
+ * An outlier is slow again if its fresh figure alone shows the same loss with a p-value below this level, or another loss
+ * by the rule itself. No correction for many tests is needed, because fresh figures did not choose the outlier. A share of
+ * the threshold would not do: healthy machines differ by that much, so one process that was far off would be confirmed.
+ */
+const confirmingLevel = 0.05;
 
 /**
  * Judges again with the figures of fresh processes (`freshOf()` a node, by its index in the group; null without any).
@@ -46,19 +47,20 @@ export function confirm(
   };
   const judged = outliers.map((one) => {
     const cells = again(one);
-    const isSlow = (drop: number, pValue: number) =>
-      drop > confirming.shareOfThreshold * least && pValue < confirming.level;
-    const ofTogether = [...new Set(one.cells.map(({ together }) => together?.levels ?? null))].some(
-      (levels) => {
-        const own = cells.filter(({ together }) => together?.levels === levels);
-        if (levels === null || own.length === 0) return false;
-        const drop = median(own.map((cell) => cell.drop));
-        return isSlow(drop, chanceOfDrop(drop, one.device === null ? levels.nodeNoise : levels.gpuNoise));
-      },
-    );
+    const isSlow = (drop: number, first: Pick<SlowCell, "levels" | "drop">) => {
+      const { gpuNoise, nodeNoise, namedFrom } = first.levels;
+      const pValue = chanceOfDrop(drop, one.device === null ? nodeNoise : gpuNoise);
+      const isSameLoss = drop > sameLoss * first.drop && pValue < confirmingLevel;
+      return isSameLoss || (drop > namedFrom && pValue < rule.significance);
+    };
     // A loss shown by several cells together is not confirmed by a single one.
-    const isSlowAgain =
-      ofTogether || cells.some(({ drop, pValue, together }) => together === null && isSlow(drop, pValue));
+    const isSlowAgain = one.cells.some((first) => {
+      const { together, levels } = first;
+      const own = cells.filter((cell) =>
+        together === null ? cell.levels === levels : cell.together?.levels === together.levels,
+      );
+      return own.length > 0 && isSlow(median(own.map(({ drop }) => drop)), together ?? first);
+    });
     return { ...one, confirmed: cells.length === 0 ? null : isSlowAgain };
   });
   const suspected = suspects.flatMap((one) => again(one).map((cell) => ({ one, cell })));
@@ -79,10 +81,25 @@ export function confirm(
   };
 }
 
-/**
- * An older result shows the present loss if it lost this share of it: the effect of a cause varies by less than half.
- */
-const sameLoss = 0.5;
+/** Whether nodes are on two levels again: not if each slow one that was measured again has made up most of the gap. */
+export function isPartAgain(
+  levels: CellLevels,
+  nodes: readonly NodeFigures[],
+  freshOf: (node: number) => NodeFigures | null,
+): boolean {
+  const { parts } = levels;
+  if (parts === null) return false;
+  const gains = parts.slow.flatMap((node) => {
+    const fresh = freshOf(node);
+    const first = levels.nodes.find((one) => one.node === node)!;
+    const cell = { ...first, levels, adjustedPValue: 1, together: null };
+    const then =
+      fresh === null ? null : cellAgain(nodes[node]!, { node, device: null, cells: [cell] }, cell, fresh);
+    return then === null ? [] : [first.drop - then.drop];
+  });
+  const mostGain = (1 - sameLoss) * (parts.fastCentre - parts.slowCentre);
+  return gains.length === 0 || gains.some((gain) => gain < mostGain);
+}
 
 /** Since when an outlier is slow, from the older results of its node in the cell with the largest loss. */
 export function slowSince(node: NodeFigures, one: SlowOne): FleetOutlier["since"] {

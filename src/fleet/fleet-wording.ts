@@ -1,7 +1,7 @@
 import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
-import type { CellLevels } from "./cell-levels.js";
+import { type CellLevels, figureOf } from "./cell-levels.js";
 import {
   type FigureKind,
   type FleetGroup,
@@ -9,8 +9,8 @@ import {
   type FleetOutlier,
   factName,
 } from "./fleet-document.js";
-import { figureOf, type SlowOne } from "./judge-group.js";
 import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
+import type { SlowOne } from "./slow-ones.js";
 
 /** The sentences of a fleet document. Names of nodes in them are unchanged: printing makes them safe. */
 
@@ -108,6 +108,9 @@ export function slowPart(
     action: "monitor",
   };
 }
+
+export const clearedPart =
+  "Some nodes were slower than the others at first, and not when they were measured again.";
 
 /** A fact that all nodes of one part share, and none of the other. */
 function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[]): string | null {

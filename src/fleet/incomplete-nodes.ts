@@ -1,7 +1,7 @@
 import { counted, listed, timeText } from "../draw/words.js";
 import type { FleetAction } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
-import { type FailedCell, type NodeFigures, type NodeGroup, usualFact } from "./node-figures.js";
+import type { FailedCell, NodeFigures, NodeGroup } from "./node-figures.js";
 
 /**
  * What a measured node lacks through a fault, in one sentence, and the action: GPUs that it had or that most similar
@@ -10,7 +10,7 @@ import { type FailedCell, type NodeFigures, type NodeGroup, usualFact } from "./
  */
 export function incompleteness(
   node: NodeFigures,
-  group: Pick<NodeGroup, "nodes"> | null,
+  group: Pick<NodeGroup, "nodes" | "facts"> | null,
 ): { reason: string; action: FleetAction } | null {
   if (node.state !== "measured") return null;
   const ofGpus = group === null ? [] : [lostGpus(node, group), failedCells(node, group)];
@@ -20,14 +20,12 @@ export function incompleteness(
   return { reason: clauses.join("; "), action: isOfGpus ? "reset" : "monitor" };
 }
 
-function lostGpus(node: NodeFigures, { nodes }: Pick<NodeGroup, "nodes">): string | null {
+function lostGpus(node: NodeFigures, { nodes, facts }: Pick<NodeGroup, "nodes" | "facts">): string | null {
   if (node.choseDevices) return null;
   const now = countOfGpus(node);
   const before = (node.earlier ?? []).find((one) => !one.choseDevices && countOfGpus(one) > now);
-  const usual = usualFact(nodes, "gpuCount");
-  const isUsual = usual !== null && 2 * usual.nodes > nodes.length && usual.nodes > 1;
-  const most = isUsual ? Number(usual.value) : 0;
-  if (before === undefined && most <= now) return null;
+  const most = Number(facts.gpuCount ?? 0);
+  if (before === undefined && (most <= now || !isOfMost(nodes, facts.gpuCount))) return null;
   const others = before === undefined ? nodes.filter((one) => countOfGpus(one) === most) : [before];
   const gone = missingPlaces(node, others);
   const where = gone.length === 0 ? "" : `; none is at ${listed(gone)}`;
@@ -36,6 +34,11 @@ function lostGpus(node: NodeFigures, { nodes }: Pick<NodeGroup, "nodes">): strin
       ? `similar nodes have ${most}`
       : `had ${countOfGpus(before)} at ${timeText(before.startedAt ?? "")}`;
   return `it has ${counted(now, "GPU")}, and ${had}${where}`;
+}
+
+function isOfMost(nodes: readonly NodeFigures[], gpuCount: string | null | undefined): boolean {
+  const having = nodes.filter(({ facts }) => facts.gpuCount === gpuCount).length;
+  return having > 1 && 2 * having > nodes.length;
 }
 
 const countOfGpus = ({ facts, devices }: NodeFigures) => Number(facts.gpuCount ?? devices.length);

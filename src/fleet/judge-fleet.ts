@@ -1,8 +1,9 @@
 import { median } from "../stats/order-statistics.js";
-import { type CellLevels, fewNodes } from "./cell-levels.js";
+import { type CellLevels, fewNodes, figureOf } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
-import { confirm, slowSince } from "./confirm-outliers.js";
+import { confirm, isPartAgain, slowSince } from "./confirm-outliers.js";
 import { doubtsOn } from "./doubtful-results.js";
+import { farLoss } from "./far-below.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type {
   FleetAction,
@@ -15,14 +16,7 @@ import type {
 import * as wording from "./fleet-wording.js";
 import { misreadLink, withoutImpossible } from "./impossible-figures.js";
 import { incompleteness } from "./incomplete-nodes.js";
-import {
-  type FleetRule,
-  figureOf,
-  type GroupJudgement,
-  judgeGroup,
-  type SlowOne,
-  testsOf,
-} from "./judge-group.js";
+import { type FleetRule, type GroupJudgement, judgeGroup, testsOf } from "./judge-group.js";
 import {
   type DeviceFigures,
   groupNodes,
@@ -40,6 +34,7 @@ import {
   referenceOfCell,
   slowAsAWhole,
 } from "./reference-share.js";
+import type { SlowOne } from "./slow-ones.js";
 import { sharedTraits, slowerThanAlike, slowPlaces } from "./slow-places.js";
 
 /** The input of a judgement. */
@@ -87,16 +82,23 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
     const inOrder = nodes.filter((node) => groupOf.get(node) === index);
+    const described = describeGroup(
+      { ...group, notes: slower === null ? group.notes : [...group.notes, slower] },
+      inOrder,
+      { ...judgement, outliers },
+      reference,
+      freshOf,
+    );
+    // A large part is no process that was far off.
+    const part = described.slowPart?.hosts ?? [];
     return {
-      group: describeGroup(
-        { ...group, notes: slower === null ? group.notes : [...group.notes, slower] },
-        inOrder,
-        judgement,
-        reference,
-      ),
+      group: described,
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
-      suspects: judgement.suspects.map(({ node }) => group.nodes[node]!.host),
+      suspects: [
+        ...judgement.suspects.map(({ node }) => group.nodes[node]!.host),
+        ...(part.length <= fewNodes ? part : []),
+      ],
     };
   });
   const slowestFirst = (a: FleetOutlier, b: FleetOutlier) => a.cells[0]!.change - b.cells[0]!.change;
@@ -176,6 +178,7 @@ function describeGroup(
   inOrder: readonly NodeFigures[],
   judgement: GroupJudgement,
   reference: GroupReference,
+  freshOf: (node: number) => NodeFigures | null,
 ): FleetGroup {
   const { nodes } = group;
   const { levels } = judgement;
@@ -187,7 +190,9 @@ function describeGroup(
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
   const divided = levels.filter((one) => hasSlowPart(one, reference) && isShownTwice(one, levels));
-  const [widest] = divided.sort((a, b) => gapOf(b) - gapOf(a));
+  const again = divided.filter((one) => isPartAgain(one, nodes, freshOf));
+  const [widest] = again.sort((a, b) => gapOf(b) - gapOf(a));
+  const isCleared = divided.length > 0 && widest === undefined;
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -205,7 +210,7 @@ function describeGroup(
         : wording.tooFew(nodes, cells),
     found: lossesFound(judgement),
     slowPlaces: places.slowPlaces,
-    notes: [...group.notes, ...places.notes],
+    notes: [...group.notes, ...places.notes, ...(isCleared ? [wording.clearedPart] : [])],
   };
 }
 
@@ -298,7 +303,11 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
 /** The smallest loss of a GPU that is found in a cell; null if none is. */
 function lossFound(levels: CellLevels, levelOf: GroupJudgement["levelOf"]): number | null {
   if (testsOf(levels) === 0) return null;
-  return leastLossFound(levels.gpuNoise, levelOf(levels), -Math.expm1(-levels.namedFrom));
+  const losses = [
+    leastLossFound(levels.gpuNoise, levelOf(levels), -Math.expm1(-levels.namedFrom)),
+    levels.against === "like" && levels.members.length === 0 ? farLoss(levels) : null,
+  ].filter((loss) => loss !== null);
+  return losses.length === 0 ? null : Math.min(...losses);
 }
 
 /** The smallest losses that are found, by kind of memory. */

@@ -1,6 +1,5 @@
 import { groupBy } from "../draw/report.js";
 import { holm } from "../stats/hypothesis-tests.js";
-import { median } from "../stats/order-statistics.js";
 import {
   type CellLevels,
   cellLevels,
@@ -11,6 +10,7 @@ import {
   placesOf,
 } from "./cell-levels.js";
 import { kindName, kindsTogether } from "./cells-together.js";
+import { farBelow, leastFarGap } from "./far-below.js";
 import {
   chanceOfDrop,
   type FigureNoise,
@@ -21,6 +21,7 @@ import {
   widerNoise,
 } from "./figure-noise.js";
 import type { NodeFigures } from "./node-figures.js";
+import { type SlowOne, slowOnes, type Test } from "./slow-ones.js";
 
 /** The rule for outliers. */
 export interface FleetRule {
@@ -28,25 +29,6 @@ export interface FleetRule {
   significance: number;
   /** Smallest relative loss that is reported: 0.05 is 5 %. */
   threshold: number;
-}
-
-/** A GPU, or a whole node, below those like it; `node` and `device` are indices into the group and its node. */
-export interface SlowOne {
-  node: number;
-  /** Null for the whole node. */
-  device: number | null;
-  /** The cells in which it is slow, the largest drop first. */
-  cells: readonly SlowCell[];
-}
-
-/** A slow cell; centre and drop are logarithms of speed. */
-export interface SlowCell {
-  levels: CellLevels;
-  centre: number;
-  drop: number;
-  adjustedPValue: number;
-  /** The combined cells of its kind, if these showed it; null if the cell itself did. */
-  together: { levels: CellLevels; drop: number } | null;
 }
 
 /** The judgement of a group. */
@@ -68,18 +50,8 @@ export interface GroupJudgement {
   suspects: readonly SlowOne[];
 }
 
-/** The test of a figure or of a node; `device` as in SlowOne. */
-interface Test extends SlowCell {
-  node: number;
-  device: number | null;
-  pValue: number;
-}
-
 /** With fewer figures, a cell has no centre to compare one of them with. */
 const fewestFigures = 3;
-
-/** A node is slow if this share of its GPUs is slow, each by this share of the node's drop. */
-const nodeShare = { gpus: 0.75, drop: 0.5 };
 
 /**
  * How the three families of tests share the significance: single cells, combined cells, and cells against the
@@ -177,9 +149,22 @@ function judgeLevels(
       ),
     );
     low.push(...below);
+    if (name !== "cell") continue;
+    const isNamed = (test: Test) =>
+      significant.some((one) => one.levels === test.levels && isSameOne(one, test));
+    const far = levels.flatMap((one) => testsFarBelow(one, known, tests / share));
+    significant.push(...far.filter((test) => !isNamed(test)));
   }
   const least = leastDrop(rule);
-  const outliers = slowOnes(nodes, significant, least);
+  const levelOf = (one: CellLevels) => {
+    const name = one.against === "reference" ? "known" : one.members.length > 0 ? "together" : "cell";
+    return (rule.significance * (shares[name] / sum)) / testsIn(families[name]);
+  };
+  // What is far below all others is so beside those of its node.
+  const isSlowBeside = ({ levels, adjustedPValue }: Test, drop: number) =>
+    adjustedPValue >= rule.significance ||
+    (drop > levels.namedFrom && chanceOfDrop(drop, levels.gpuNoise) < levelOf(levels));
+  const outliers = slowOnes(nodes, significant, least, isSlowBeside);
   const named = new Set(outliers.map(({ node }) => node));
   const suspects = slowOnes(
     nodes,
@@ -189,10 +174,6 @@ function judgeLevels(
     ),
     least,
   );
-  const levelOf = (one: CellLevels) => {
-    const name = one.against === "reference" ? "known" : one.members.length > 0 ? "together" : "cell";
-    return (rule.significance * (shares[name] / sum)) / testsIn(families[name]);
-  };
   return { levels, together, known, levelOf, outliers, suspects };
 }
 
@@ -265,103 +246,48 @@ export function testsOf(levels: CellLevels): number {
   return levels.gpus.length + (judgesNodes(levels) ? levels.nodes.length : 0);
 }
 
+/** The level of a GPU, or of a node. */
+type Level = NodeLevel & { device?: number };
+
+type Place = { node: number; device?: number | null };
+const isSameOne = (one: Place, other: Place) => one.node === other.node && one.device === other.device;
+
+function testOf(
+  levels: CellLevels,
+  { node, device, centre, drop }: Level,
+  noise: FigureNoise,
+  tests: number,
+): Test {
+  const pValue = chanceOfDrop(drop, noise);
+  const adjustedPValue = Math.min(1, pValue * tests);
+  return { levels, node, device: device ?? null, centre, drop, pValue, adjustedPValue, together: null };
+}
+
 /**
  * The tests with a counting loss, and a p-value of at most 1 over the number of tests; the many others are left out.
  */
 function testsBelow(levels: CellLevels, tests: number): Test[] {
-  const below = (ones: readonly (NodeLevel & { device?: number })[], noise: FigureNoise) => {
+  const below = (ones: readonly Level[], noise: FigureNoise) => {
     const least = leastLossShown(noise, 1 / tests, -Math.expm1(-levels.least));
     if (least === null) return [];
     return ones
       .filter(({ drop }) => drop > -Math.log1p(-least))
-      .map((one) => ({
-        ...{ levels, node: one.node, device: one.device ?? null, centre: one.centre, drop: one.drop },
-        pValue: chanceOfDrop(one.drop, noise),
-        ...{ adjustedPValue: 1, together: null },
-      }));
+      .map((one) => testOf(levels, one, noise, tests));
   };
   const ofGpus = below(levels.gpus, levels.gpuNoise);
   return judgesNodes(levels) ? [...ofGpus, ...below(levels.nodes, levels.nodeNoise)] : ofGpus;
 }
 
-/**
- * Assigns slow figures: in each cell to a node if nearly all of its GPUs are equally slow, otherwise to single GPUs.
- */
-function slowOnes(nodes: readonly NodeFigures[], slow: readonly Test[], least: number): SlowOne[] {
-  const found = new Map<string, { node: number; device: number | null; cells: SlowCell[] }>();
-  const add = (node: number, device: number | null, cell: SlowCell) => {
-    const name = `${node} ${device}`;
-    const one = found.get(name) ?? { node, device, cells: [] };
-    one.cells.push(...cellsOf(node, device, cell));
-    found.set(name, one);
-  };
-  for (const ofCell of new Set(slow.map(({ levels }) => levels))) {
-    const tests = slow.filter((test) => test.levels === ofCell);
-    for (const node of new Set(tests.map((test) => test.node))) {
-      const own = tests.filter((test) => test.node === node);
-      const whole = nodes[node]!.devices.length > 1 ? wholeNode(ofCell, node, own) : null;
-      if (whole !== null) add(node, null, whole);
-      // On a slow node, a GPU is reported separately if it is slower than the node by another counting drop.
-      const ofGpus = own.filter(
-        ({ device, drop }) => device !== null && drop > (whole?.drop ?? 0) + (whole ? least : 0),
-      );
-      for (const test of ofGpus) add(node, test.device, test);
-    }
-  }
-  const ones = [...found.values()].map((one) => ({ ...one, cells: eachOnce(one.cells) }));
-  const worstOfNode = new Map(ones.filter(({ device }) => device === null).map((one) => [one.node, one]));
-  const isOwn = ({ node, device, cells }: SlowOne) => {
-    const whole = device === null ? undefined : worstOfNode.get(node);
-    return whole === undefined || cells[0]!.drop > whole.cells[0]!.drop + least;
-  };
-  return ones.filter(isOwn).sort((a, b) => b.cells[0]!.drop - a.cells[0]!.drop);
-}
-
-/** The single cells of a slow one: for combined cells, those in which it lost at least half as much. */
-function cellsOf(node: number, device: number | null, cell: SlowCell): SlowCell[] {
-  const { levels, drop: whole, adjustedPValue } = cell;
-  if (levels.members.length === 0) return [cell];
-  const members = levels.members.flatMap((member) => {
-    const gpus = member.gpus.filter((one) => one.node === node && (device === null || one.device === device));
-    if (gpus.length === 0) return [];
-    const centre = median(gpus.map((one) => one.centre));
-    const drop = median(gpus.map((one) => one.drop));
-    return [{ levels: member, centre, drop, adjustedPValue, together: { levels, drop: whole } }];
-  });
-  const most = Math.max(...members.map(({ drop }) => drop));
-  return members.filter(({ drop }) => drop >= Math.min(most, nodeShare.drop * whole));
-}
-
-/**
- * Each cell once, the largest drop first: single cells are preferred to combined ones, and the reference to those like
- * it.
- */
-function eachOnce(cells: readonly SlowCell[]): SlowCell[] {
-  const rank = ({ levels, together }: SlowCell) =>
-    levels.against === "reference" ? 2 : together === null ? 1 : 0;
-  const best = new Map<string, SlowCell>();
-  for (const cell of cells) {
-    const other = best.get(cell.levels.key);
-    if (other === undefined || rank(cell) > rank(other)) best.set(cell.levels.key, cell);
-  }
-  return [...best.values()].sort((a, b) => b.drop - a.drop);
-}
-
-/** The node's own test, or a replacement if only its GPUs are shown to be slow; null if it is not the node. */
-function wholeNode(levels: CellLevels, node: number, slow: readonly Test[]): SlowCell | null {
-  const gpus = levels.gpus.filter((one) => one.node === node);
-  if (gpus.length < 2) return null;
-  const drop = median(gpus.map((one) => one.drop));
-  const alike = gpus.filter((one) => one.drop >= nodeShare.drop * drop).length;
-  if (alike < nodeShare.gpus * gpus.length) return null;
-  const own = slow.find(({ device }) => device === null);
-  const ofGpus = slow.filter(({ device }) => device !== null);
-  if (own === undefined && ofGpus.length < nodeShare.gpus * gpus.length) return null;
-  const adjustedPValue = Math.min(...slow.map((test) => test.adjustedPValue));
-  return { levels, centre: median(gpus.map((one) => one.centre)), drop, adjustedPValue, together: null };
-}
-
-/** The figure for a speed's logarithm: a latency is the inverse of its speed. */
-export function figureOf({ kind }: CellLevels, logSpeed: number): number {
-  return Math.exp(kind.unit === "us" ? -logSpeed : logSpeed);
+/** The tests that are far below all others in their cell, and as far below the reference if there is one. */
+function testsFarBelow(levels: CellLevels, known: readonly CellLevels[], tests: number): Test[] {
+  if (testsOf(levels) === 0) return [];
+  const gap = leastFarGap(levels);
+  const ofKnown = known.find(({ key }) => key === levels.key);
+  const far = (ones: readonly Level[], beside: readonly Level[], noise: FigureNoise) =>
+    farBelow(ones, gap)
+      .filter((one) => (beside.find((other) => isSameOne(one, other))?.drop ?? gap) >= gap)
+      .map((one) => testOf(levels, one, noise, tests));
+  const ofGpus = far(levels.gpus, ofKnown?.gpus ?? [], levels.gpuNoise);
+  if (!judgesNodes(levels)) return ofGpus;
+  return [...ofGpus, ...far(levels.nodes, ofKnown?.nodes ?? [], levels.nodeNoise)];
 }

@@ -7,9 +7,10 @@ import { kindName } from "./cells-together.js";
 import { chanceOfDrop, ofMedian } from "./figure-noise.js";
 import { type FleetDocument, type FleetGroup, type FleetOutlier, factName } from "./fleet-document.js";
 import { cellText, type OddPlace, oddPlaces, oddPlaceText, percent } from "./fleet-wording.js";
-import type { GroupJudgement, SlowOne } from "./judge-group.js";
+import type { GroupJudgement } from "./judge-group.js";
 import { dividing, type NodeFigures, type NodeGroup, tellingFacts } from "./node-figures.js";
 import type { GroupReference } from "./reference-share.js";
+import type { SlowOne } from "./slow-ones.js";
 
 type SlowPlace = FleetGroup["slowPlaces"][number];
 

@@ -42,8 +42,7 @@ export function bindingFaults(ranks: readonly PlacedRank[], root = "/"): string[
   const alike = groupBy(faults, ({ near, uses }) => `${near} ${uses}`);
   return [...alike.values()].map((group) => {
     const { near } = group[0]!;
-    const hasCpus = nodes.some(({ node, cpus }) => node === near && cpus.size > 0);
-    const bound = hasCpus
+    const bound = hasCpus(near, nodes)
       ? `numactl --cpunodebind=${near} --membind=${near}, or torchrun --numa-binding=node`
       : `numactl --membind=${near}`;
     return sentenceOf(group, bound, ranks.length);
@@ -57,17 +56,24 @@ interface Fault {
   uses: string;
 }
 
+interface NodeCpus {
+  node: number;
+  cpus: ReadonlySet<number>;
+}
+
+const hasCpus = (wanted: number | null, nodes: readonly NodeCpus[]) =>
+  nodes.some(({ node, cpus }) => node === wanted && cpus.size > 0);
+
 /** "CPUs of NUMA node 1"; null if the process is bound to this node. */
 function usedElsewhere(
   { cpus, memoryPolicy }: ProcessPlace,
   near: number,
-  nodes: readonly { node: number; cpus: ReadonlySet<number> }[],
+  nodes: readonly NodeCpus[],
 ): string | null {
   const cpuNodes = nodes.filter((one) => cpus.some((cpu) => one.cpus.has(cpu))).map(({ node }) => node);
   const memoryNodes = nodesOfPolicy(memoryPolicy);
-  const hasCpus = nodes.some(({ node, cpus: own }) => node === near && own.size > 0);
   const uses = [
-    ...(hasCpus && (cpuNodes.length > 1 || !cpuNodes.includes(near))
+    ...(hasCpus(near, nodes) && (cpuNodes.length > 1 || !cpuNodes.includes(near))
       ? [`CPUs of ${nodeNames(cpuNodes)}`]
       : []),
     ...(memoryNodes?.some((node) => node !== near) ? [`memory of ${nodeNames(memoryNodes)}`] : []),

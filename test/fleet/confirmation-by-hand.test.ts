@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { judged } from "../helpers/node-results.js";
-import { fleetNode, type GpuFigures, nodesOf, wobble } from "../helpers/plain-nodes.js";
+import { fleetNode, fleetNodes, type GpuFigures, nodesOf, wobble } from "../helpers/plain-nodes.js";
 
 const fleetOf = (nodes: readonly NodeFigures[], request: Parameters<typeof judged>[1] = {}) =>
   judged([], { nodes, ...request });
@@ -11,13 +11,26 @@ describe("fresh processes, by hand", () => {
   const again = (figures: readonly GpuFigures[], device?: Parameters<typeof fleetNode>[3], of = "n05") =>
     fleetOf(nodes, { fresh: [fleetNode(of, figures, {}, device)] });
 
-  it("confirm from half of the threshold on", () => {
-    expect(again([48.6, 50])).toMatchObject({ outliers: [{ host: "n05", confirmed: true }], cleared: [] });
-    expect(again([48.8, 50])).toMatchObject({
+  it("confirm from half of the loss on, or what the rule itself calls slow", () => {
+    expect(again([47.4, 50])).toMatchObject({ outliers: [{ host: "n05", confirmed: true }], cleared: [] });
+    expect(again([47.6, 50])).toMatchObject({
       outliers: [],
       cleared: [{ host: "n05", confirmed: false, since: null, action: "none" }],
     });
     expect(again([48.8, 30]).cleared).toHaveLength(1);
+    // A loss of 5.5 % is 0.0566, of which half is left at 48.61.
+    const small = nodes.map((node, i) => (i === 5 ? fleetNode("n05", [47.25, 50]) : node));
+    const ofSmall = (figure: number) => fleetOf(small, { fresh: [fleetNode("n05", [figure, 50])] });
+    expect(ofSmall(48.5).outliers).toMatchObject([{ confirmed: true }]);
+    expect(ofSmall(48.7).cleared).toMatchObject([{ confirmed: false }]);
+  });
+
+  it("clear a process that was far off on a machine that is slower than others by less", () => {
+    const pageable = nodesOf(12, (node) => [{ pageable: node === 5 ? 5 : 10 * wobble(node) }]);
+    const of = (figure: number) => fleetOf(pageable, { fresh: [fleetNode("n05", [{ pageable: figure }])] });
+    // 0.22 would be no chance, but is no half of 0.69.
+    expect(of(8).cleared).toMatchObject([{ host: "n05", confirmed: false }]);
+    expect(of(6).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
   });
 
   it("are of the GPU by its UUID, or by its ordinal where that is not known", () => {
@@ -57,18 +70,50 @@ describe("fresh processes, by hand", () => {
   });
 
   it("name a node whose pinned copies are slow twice, if the others scatter too much for one figure", () => {
-    const scattered = (kind: "pinned" | "pageable") =>
-      [50, 5, 45, 52.5].map((rate, node) => fleetNode(`n0${node}`, [{ [kind]: rate }]));
-    const fresh = (kind: "pinned" | "pageable") => [fleetNode("n01", [{ [kind]: 5 }])];
+    const scattered = (kind: "pinned" | "pageable", rate = 27) =>
+      [50, rate, 48, 52, 46, 54, 49, 51].map((rate, node) => fleetNode(`n0${node}`, [{ [kind]: rate }]));
+    const fresh = (kind: "pinned" | "pageable") => [fleetNode("n01", [{ [kind]: 27 }])];
     const first = fleetOf(scattered("pinned"));
     expect(first).toMatchObject({ outliers: [], suspects: ["n01"] });
     expect(fleetOf(scattered("pinned"), { fresh: fresh("pinned") }).outliers).toMatchObject([
       { host: "n01", confirmed: true },
     ]);
-    expect(fleetOf(scattered("pageable"), { fresh: fresh("pageable") })).toMatchObject({
+    expect(fleetOf(scattered("pageable", 30), { fresh: fresh("pageable") })).toMatchObject({
       outliers: [],
       suspects: [],
     });
+  });
+
+  it("of one slow part show that it is as fast as the other, or slow again", () => {
+    const two = fleetNodes([[50], [25]]);
+    const of = (figure: number) => fleetOf(two, { fresh: [fleetNode("n01", [figure])] });
+    expect(fleetOf(two)).toMatchObject({ groups: [{ slowPart: { hosts: ["n01"] } }], suspects: ["n01"] });
+    expect(of(49)).toMatchObject({
+      groups: [
+        {
+          slowPart: null,
+          notes: ["Some nodes were slower than the others at first, and not when they were measured again."],
+        },
+      ],
+      suspects: [],
+    });
+    // Half of the way is 35.36.
+    expect(of(35.5).groups[0]!.slowPart).toBeNull();
+    expect(of(35.2).groups[0]!.slowPart).toMatchObject({ hosts: ["n01"] });
+    // As many as these were no processes that were far off.
+    const eight = fleetNodes([50, 50, 50, 50, 25, 25, 25, 25].map((figure) => [figure]));
+    expect(fleetOf(eight).groups[0]!.slowPart!.hosts).toHaveLength(4);
+    expect(fleetOf(eight).suspects).toEqual([]);
+  });
+
+  it("show a slot to be as fast as others, if its GPUs are no longer slow", () => {
+    const slow = nodesOf(12, (node) =>
+      Array.from({ length: 4 }, (_, gpu) => (gpu === 1 && node < 5 ? 25 : 50 * wobble(node))),
+    );
+    const fresh = ["n00", "n01", "n02", "n03", "n04"].map((host) => fleetNode(host, [50, 50, 50, 50]));
+    expect(fleetOf(slow).groups[0]!.slowPlaces).toMatchObject([{ nodes: 5, of: 12 }]);
+    const { outliers, cleared, groups } = fleetOf(slow, { fresh });
+    expect([outliers.length, cleared.length, groups[0]!.slowPlaces]).toEqual([0, 5, []]);
   });
 
   it("of a whole node are the median of its GPUs", () => {

@@ -117,6 +117,27 @@ describe("GPUs that are slow by what is known of their kind", () => {
   });
 });
 
+it("one GPU that is faster than all others is not the level of its place", () => {
+  const nodes = fleetNodes([
+    [50, 50, 50, 50],
+    [50, 50, 80, 50],
+    [50, 50, 50, 50],
+  ]);
+  const levels = levelsOf(nodes);
+  expect(levels.oddPlaces.size).toBe(0);
+  expect(Math.max(...dropsOf(levels))).toBeCloseTo(0);
+  // Two of three are, and the third is slow.
+  const two = levelsOf(
+    fleetNodes([
+      [50, 50, 80, 50],
+      [50, 50, 80, 50],
+      [50, 50, 50, 50],
+    ]),
+  );
+  expect(two.oddPlaces.size).toBe(1);
+  expect(Math.max(...dropsOf(two))).toBeCloseTo(ln(80 / 50));
+});
+
 describe("two parts of the nodes", () => {
   const partsOf = (...figures: number[]) => levelsOf(alone(...figures)).parts;
 

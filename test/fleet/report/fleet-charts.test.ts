@@ -71,3 +71,12 @@ it("a page of a fleet obeys no name in it", async () => {
   expect(html).toContain("&lt;img src=x");
   expect(html).not.toMatch(/<img|\u202e/);
 });
+
+it("a page of a fleet has its answer, and the table of what is slow, before its charts", async () => {
+  const document = buildFleet({ outliers: [buildOutlier("n02")] });
+  const html = await pageOfDocuments([{ kind: "fleet", path: null, document }]);
+  const body = html.slice(html.indexOf("<body"));
+  const places = ["is slow: ", "Slower than expected", "<svg"].map((text) => body.indexOf(text));
+  expect(Math.min(...places)).toBeGreaterThan(0);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
