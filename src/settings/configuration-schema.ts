@@ -3,7 +3,7 @@ import { PinbenchError } from "../errors.js";
 import { directions, memories } from "./choices.js";
 import { significance } from "./kinds.js";
 import { type Given, type Kind, optionName, type SettingTable } from "./setting.js";
-import { runSettings } from "./table.js";
+import { mostRuns, runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
 
 /**
@@ -118,7 +118,7 @@ const thresholdsSchema = section({
 export const sections = { plan: planSchema, thresholds: thresholdsSchema };
 
 const path = { error: "must be a path" };
-const count = { error: "must be a whole number from 1 up" };
+const runsText = { error: `must be a whole number from 1 to ${mostRuns}` };
 
 /** The content of a configuration. Its JSON Schema describes only the shape; pinbench checks texts such as "64KiB". */
 export const configurationSchema = section({
@@ -130,8 +130,9 @@ export const configurationSchema = section({
     .describe("Path of the baseline, from the folder of this file.")
     .exactOptional(),
   runs: z
-    .int(count)
-    .min(1, count)
+    .int(runsText)
+    .min(1, runsText)
+    .max(mostRuns, runsText)
     .describe(
       "Fresh processes that pinbench check measures with, and as many again to confirm (up to 24 if single runs are slow).",
     )

@@ -300,6 +300,9 @@ export const fleetSettings = {
   ),
 } as const;
 
+/** Most fresh processes of a check or a baseline. */
+export const mostRuns = 1000;
+
 /** What `check` does with a baseline. */
 export const checkSettings = {
   baseline: setting(
@@ -310,7 +313,7 @@ export const checkSettings = {
   runs: setting(
     "--runs <count>",
     "fresh processes (5); slow cells get as many again to confirm, at most 24 in doubt",
-    kind.count("number of runs", 1, 1000),
+    kind.count("number of runs", 1, mostRuns),
   ),
   confirmAfterNs: setting(
     "--confirm-after <time>",
@@ -338,7 +341,7 @@ export const baselineSettings = {
   runs: setting(
     "--runs <count>",
     "fresh processes to measure with (10)",
-    kind.count("number of runs", 1, 1000),
+    kind.count("number of runs", 1, mostRuns),
     { default: 10 },
   ),
   append: kind.onDemand(

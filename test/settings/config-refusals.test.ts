@@ -89,8 +89,9 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     [{ plan: { verify: "no" } }, "plan.verify must be true, false, last or every."],
     [{ plan: { llc: null } }, "plan.llc must be a size such as 64MiB."],
     [{ baseline: "" }, "baseline must be a path."],
-    [{ runs: 0 }, "runs must be a whole number from 1 up."],
-    [{ runs: "5" }, "runs must be a whole number from 1 up."],
+    [{ runs: 0 }, "runs must be a whole number from 1 to 1000."],
+    [{ runs: 1001 }, "runs must be a whole number from 1 to 1000."],
+    [{ runs: "5" }, "runs must be a whole number from 1 to 1000."],
     [
       { significance: 1 },
       'significance is wrong: "1" is not a significance: it must be above 0 and at most 0.5. Did you mean 1%?',
