@@ -1,6 +1,7 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import type { CellLevels } from "./cell-levels.js";
+import { leastFarGap } from "./far-below.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetOutlier } from "./fleet-document.js";
 import { type FleetRule, type GroupJudgement, leastDrop } from "./judge-group.js";
@@ -22,7 +23,7 @@ const sameLoss = 0.5;
 
 /**
  * An outlier is slow again if its fresh figure alone shows the same loss with a p-value below this level, or another loss
- * by the rule itself. No correction for many tests is needed, because fresh figures did not choose the outlier. A share of
+ * by the rule itself, or lies far below all others. No correction for many tests is needed, because fresh figures did not choose the outlier. A share of
  * the threshold would not do: healthy machines differ by that much, so one process that was far off would be confirmed.
  */
 const confirmingLevel = 0.05;
@@ -50,7 +51,9 @@ export function confirm(
     const isSlow = (drop: number, first: Pick<SlowCell, "levels" | "drop">) => {
       const { gpuNoise, nodeNoise, namedFrom } = first.levels;
       const pValue = chanceOfDrop(drop, one.device === null ? nodeNoise : gpuNoise);
-      const isSameLoss = drop > sameLoss * first.drop && pValue < confirmingLevel;
+      // No noise makes a loss that is far below all others, whatever their scatter.
+      const isCertain = pValue < confirmingLevel || drop >= leastFarGap(first.levels);
+      const isSameLoss = drop > sameLoss * first.drop && isCertain;
       return isSameLoss || (drop > namedFrom && pValue < rule.significance);
     };
     // A loss shown by several cells together is not confirmed by a single one.
@@ -81,7 +84,7 @@ export function confirm(
   };
 }
 
-/** Whether nodes are on two levels again: not if each slow one that was measured again has made up most of the gap. */
+/** Whether nodes are on two levels again: not if each slow one was measured again and has made up most of the gap. */
 export function isPartAgain(
   levels: CellLevels,
   nodes: readonly NodeFigures[],
@@ -98,7 +101,7 @@ export function isPartAgain(
     return then === null ? [] : [first.drop - then.drop];
   });
   const mostGain = (1 - sameLoss) * (parts.fastCentre - parts.slowCentre);
-  return gains.length === 0 || gains.some((gain) => gain < mostGain);
+  return gains.length < parts.slow.length || gains.some((gain) => gain < mostGain);
 }
 
 /** Since when an outlier is slow, from the older results of its node in the cell with the largest loss. */

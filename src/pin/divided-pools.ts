@@ -62,16 +62,14 @@ export async function dividePools(options: DivideOptions, into: DividedPool[]): 
         if (into.some((other) => other.processes === count && shapeId(other) === shapeId(divided))) continue;
         into.push(divided);
         for (let round = 0; round < rounds && divided.reason === null; ++round) {
-          if (leftMs() < 2 * pool.obtainNs * 1e-6) {
+          const aboutNs = Math.max(pool.obtainNs, divided.samples.at(-1) ?? 0);
+          if (leftMs() < 2 * aboutNs * 1e-6) {
             if (round === 0) divided.reason = "no time was left";
             break;
           }
           onActivity(`${formatSize(pool.sizeBytes)} by ${pool.id}, in ${count} processes`);
-          await divideOnce(divided, processes.slice(0, count), neighbour, signal);
+          if (!(await divideOnce(divided, processes.slice(0, count), neighbour, signal))) break;
         }
-        if (divided.samples.length === 0) continue;
-        const { median: middle, min, max } = distribution(divided.samples);
-        divided.obtain = { median: middle, least: min, most: max };
       }
     }
   } finally {
@@ -106,37 +104,45 @@ export function shareOf({ way, pieces, threads }: PoolShape, count: number): Poo
   return { way, pieces: each(pieces), threads: each(threads) };
 }
 
-/** A refusal is the pool's reason; only an abort rejects. */
+/** Whether the pool was obtained. A refusal is its reason, unless it was obtained before; only an abort rejects. */
 async function divideOnce(
   divided: DividedPool,
   processes: readonly PoolProcess[],
   neighbour: Neighbour | null,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { way, pieces, threads, sizeBytes } = divided;
   const unit = leastPieceBytes;
-  const shareBytes = Math.floor(sizeBytes / processes.length / unit) * unit;
-  // The last one also takes what is left of whole pages.
-  const bytesOf = (i: number) =>
-    i < processes.length - 1 ? shareBytes : sizeBytes - shareBytes * (processes.length - 1);
-  await neighbour?.watch();
+  // In whole units; the last share also has the bytes below one.
+  const endOf = (i: number) =>
+    i === processes.length - 1
+      ? sizeBytes
+      : Math.floor(((i + 1) * Math.floor(sizeBytes / unit)) / processes.length) * unit;
+  const bytesOf = (i: number) => endOf(i) - (i === 0 ? 0 : endOf(i - 1));
   try {
+    await neighbour?.watch();
     const obtained = await Promise.allSettled(
       processes.map((process, i) => process.obtainPool({ way, pieces, threads, bytes: bytesOf(i) })),
     );
     const answers = await neighbour?.endWatch();
-    await Promise.all(processes.map((process) => process.releasePool()));
     const shares = obtained.map((share) => {
       if (share.status === "rejected") throw share.reason;
       return share.value;
     });
     const beginNs = Math.min(...shares.map(({ endNs, obtainNs }) => endNs - obtainNs));
     divided.samples.push(Math.max(...shares.map(({ endNs }) => endNs)) - beginNs);
+    const { median: middle, min, max } = distribution(divided.samples);
+    divided.obtain = { median: middle, least: min, most: max };
     if (answers !== undefined) divided.stalls = worseOf(divided.stalls, stallsOf(answers));
+    return true;
   } catch (error) {
     const { code, message } = error as NativeError;
     if (signal.aborted || typeof code !== "string") throw error;
-    divided.reason = message;
+    if (divided.obtain === null) divided.reason = message;
+    return false;
+  } finally {
+    // Before another share is obtained; a process that has died is met again there.
+    await Promise.allSettled(processes.map((process) => process.releasePool()));
   }
 }
 

@@ -18,7 +18,7 @@ import { longestStallNs } from "./stalls.js";
 
 /** For each way, the time in which most processes together have a pool, and one alone. */
 export function dividedAnswer({ divided = [] }: Pinning): Note[] {
-  const measured = divided.filter(({ obtain }) => obtain !== null);
+  const measured = divided.filter(({ obtain, processes }) => obtain !== null && processes > 1);
   return [...groupBy(measured, ({ way }) => way).values()].map((pools) => {
     const most = pools.reduce((best, pool) => (pool.processes > best.processes ? pool : best));
     const { processes, sizeBytes, obtain, aloneNs } = most;

@@ -178,7 +178,7 @@ describe("pinbench pin on an emulated device", () => {
       expect(stalls!.map(({ call }) => call)).toContain("memory-info");
     }
     expect(table!.replaceAll(/\s+/g, " ")).toMatch(
-      /=> 4 processes that obtain 16 MiB each at once \(cuMemHostAlloc\) have all 64 MiB in \d+ ms; one process alone takes \d+ ms\./,
+      /=> 4 processes that obtain 16 MiB each at once \(cuMemHostAlloc\) have all 64 MiB in [\d.]+ m?s; one process alone takes [\d.]+ m?s\./,
     );
     const rows = csv!.trim().split("\n");
     expect(rows.map((row) => row.split(",").at(-1))).toEqual(["processes", "1", "1", "4"]);

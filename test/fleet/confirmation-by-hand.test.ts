@@ -100,6 +100,12 @@ describe("fresh processes, by hand", () => {
     // Half of the way is 35.36.
     expect(of(35.5).groups[0]!.slowPart).toBeNull();
     expect(of(35.2).groups[0]!.slowPart).toMatchObject({ hosts: ["n01"] });
+    // One of two that was measured again does not speak for the other.
+    const three = fleetNodes([50, 50, 50, 25, 25].map((figure) => [figure]));
+    const partly = (...hosts: string[]) =>
+      fleetOf(three, { fresh: hosts.map((host) => fleetNode(host, [49])) }).groups[0]!.slowPart;
+    expect(partly("n03")).toMatchObject({ hosts: ["n03", "n04"] });
+    expect(partly("n03", "n04")).toBeNull();
     // As many as these were no processes that were far off.
     const eight = fleetNodes([50, 50, 50, 50, 25, 25, 25, 25].map((figure) => [figure]));
     expect(fleetOf(eight).groups[0]!.slowPart!.hosts).toHaveLength(4);

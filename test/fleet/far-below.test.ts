@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
+import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { fleetAnswer } from "../../src/fleet/report/fleet-answer.js";
 import { judged } from "../helpers/node-results.js";
-import { fleetNodes, type GpuFigures } from "../helpers/plain-nodes.js";
+import { fleetNode, fleetNodes, type GpuFigures } from "../helpers/plain-nodes.js";
 
 const fleetOf = (...gpus: (readonly GpuFigures[])[]) => judged([], { nodes: fleetNodes(gpus) });
 const alone = (...figures: number[]) => fleetOf(...figures.map((figure) => [figure]));
@@ -69,6 +70,20 @@ describe("a GPU far below all others", () => {
     expect(named(judged([], { nodes, referenceOf: referenceOf(41) }))).toEqual(["n01 0"]);
     expect(named(judged([], { nodes, referenceOf: referenceOf(21) }))).toEqual([]);
   });
+});
+
+it.each([
+  ["pageable", [12, 10, 3]],
+  ["pageable", [12, 6, 0.35]],
+  ["pinned", [50, 43, 20]],
+  ["pinned", [50, 40, 16]],
+] as const)("one far below all others is confirmed by the same figure, %s %s", (memory, figures) => {
+  const nodes = fleetNodes(figures.map((figure) => [{ [memory]: figure }]));
+  const again = (fresh: readonly NodeFigures[]) => judged([], { nodes, fresh });
+  expect(named(again([]))).toEqual(["n02 0"]);
+  expect(again([nodes[2]!]).outliers).toMatchObject([{ host: "n02", confirmed: true }]);
+  const healthy = fleetNode("n02", [{ [memory]: figures[1] }]);
+  expect(again([healthy])).toMatchObject({ outliers: [], cleared: [{ host: "n02" }] });
 });
 
 it("a GPU is slow only beside those of its node too, as few nodes do not show how far apart machines are", () => {

@@ -112,7 +112,26 @@ describe("a pool that several processes obtain at once", () => {
   it("has shares of whole huge pages, which together are all of it", async () => {
     const processes = new FakeProcesses();
     await dividedBy(processes, [3], { sizesBytes: [64 * MiB] });
-    expect(processes.asked.slice(0, 3).map(({ bytes }) => bytes / MiB)).toEqual([20, 20, 24]);
+    expect(processes.asked.slice(0, 3).map(({ bytes }) => bytes / MiB)).toEqual([20, 22, 22]);
+  });
+
+  it("has shares that differ by one huge page at most, however many processes there are", async () => {
+    const processes = new FakeProcesses();
+    await dividedBy(processes, [24], { sizesBytes: [256 * MiB] });
+    const shares = processes.asked.slice(0, 24).map(({ bytes }) => bytes / MiB);
+    expect([Math.min(...shares), Math.max(...shares)]).toEqual([10, 12]);
+    expect(shares.reduce((sum, share) => sum + share)).toBe(256);
+  });
+
+  it("keeps its figures if a later round is refused, and gives all shares back", async () => {
+    const processes = new FakeProcesses();
+    let obtained = 0;
+    processes.beforeObtain = () => {
+      if (++obtained === 4) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const { divided } = await dividedBy(processes, [2]);
+    expect(divided[0]).toMatchObject({ samples: [0.5e9], obtain: { median: 0.5e9 }, reason: null });
+    expect(processes.held).toBe(0);
   });
 
   it("that one process is refused is given back, and the others are measured", async () => {
