@@ -287,10 +287,10 @@ export class Experiments {
     const { root, prepared } = this.#options;
     const { facts, measured, failure } = subject;
     const places = numaPlaces(readNumaNodes(root));
-    const isDefault = ({ memoryNode }: NumaPlace) => Number(memoryNode === subject.path.before.numaNode);
+    const isDefault = ({ memoryNode }: NumaPlace) => memoryNode === subject.path.before.numaNode;
     const nodes = places
       .filter((place) => isLocalPlace(place, places))
-      .sort((one, other) => isDefault(one) - isDefault(other));
+      .sort((one, other) => Number(isDefault(one)) - Number(isDefault(other)));
     if (failure !== null) return;
     const rates = new Map<number, Rates>();
     const look = async (some: readonly NumaPlace[]) => {

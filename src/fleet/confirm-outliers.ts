@@ -22,9 +22,10 @@ export interface Confirmation {
 const sameLoss = 0.5;
 
 /**
- * An outlier is slow again if its fresh figure alone shows the same loss with a p-value below this level, or another loss
- * by the rule itself, or lies far below all others. No correction for many tests is needed, because fresh figures did not choose the outlier. A share of
- * the threshold would not do: healthy machines differ by that much, so one process that was far off would be confirmed.
+ * An outlier is slow again if its fresh figure alone shows the same loss, with a p-value below this level or far below all
+ * others, or another loss by the rule itself. No correction for many tests is needed, because fresh figures did not choose
+ * the outlier. A share of the threshold would not do: healthy machines differ by that much, so one process that was far
+ * off would be confirmed.
  */
 const confirmingLevel = 0.05;
 

@@ -28,7 +28,7 @@ export interface DivideOptions {
   /** Measured pools of one size, each divided among each of these numbers of processes. */
   pools: readonly PoolObservations[];
   counts: readonly number[];
-  /** Opens so many processes at once. */
+  /** Opens this number of processes at once. */
   openProcesses: (count: number) => Promise<PoolProcess[]>;
   /** Null if none is watched. */
   openNeighbour: (() => Promise<Neighbour>) | null;

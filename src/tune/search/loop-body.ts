@@ -70,11 +70,16 @@ export function withCommonBody(
 function bodyOf(one: Scored): Body | null {
   const { setting, trials, score } = one;
   const waiting = waitingShare(one);
-  const makeNs = trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []);
-  if (score === null || waiting === null || makeNs.length === 0) return null;
-  const busyWorkers = (median(makeNs) * score.batchesPerSecond) / 1e9;
-  if (busyWorkers > limiting * setting.numWorkers) return null;
+  if (score === null || waiting === null) return null;
+  const busyWorkers = busyWorkersAt(score.batchesPerSecond, trials);
+  if (busyWorkers === null || busyWorkers > limiting * setting.numWorkers) return null;
   return { ...one, score, bodyNs: ((1 - waiting) * 1e9) / score.batchesPerSecond, busyWorkers };
+}
+
+/** Mean number of workers that make batches at the same time, at a rate of batches a second; null if none was timed. */
+export function busyWorkersAt(batchesPerSecond: number, trials: readonly TrialRecord[]): number | null {
+  const makeNs = trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []);
+  return makeNs.length === 0 ? null : (median(makeNs) * batchesPerSecond) / 1e9;
 }
 
 /** The score of a setting whose loop has another body. */

@@ -8,7 +8,8 @@ import { chosenOf, workersBusyShare } from "./spare-workers.js";
 
 /** The chosen setting with its facts on the machine; null if none was measured. */
 export function recommend(trials: Trials): Recommendation | null {
-  const chosen = chosenOf(trials);
+  const { measured } = trials;
+  const chosen = chosenOf(trials, measured);
   if (chosen === null) return null;
   const { setting, score } = chosen;
   return {
@@ -20,13 +21,17 @@ export function recommend(trials: Trials): Recommendation | null {
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
-    ...fewerBusy(trials, setting),
+    ...fewerBusy(trials, measured, setting),
   };
 }
 
 /** Fewer workers that were as fast, if they were not chosen because they have no time to spare. */
-function fewerBusy(trials: Trials, { numWorkers }: LoaderSetting): Pick<Recommendation, "fewerBusy"> {
-  const cheapest = cheapestWithin(trials.measured, trials.rule);
+function fewerBusy(
+  trials: Trials,
+  measured: readonly Measured[],
+  { numWorkers }: LoaderSetting,
+): Pick<Recommendation, "fewerBusy"> {
+  const cheapest = cheapestWithin(measured, trials.rule);
   if (cheapest === null || cheapest.setting.numWorkers === numWorkers) return {};
   const share = workersBusyShare(trials, cheapest.setting);
   return share === null

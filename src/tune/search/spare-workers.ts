@@ -1,9 +1,8 @@
 import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
-import { median } from "../../stats/order-statistics.js";
 import type { Trials } from "../trials.js";
 import { bestOf, cheapestWithin, compareCost, type Measured, worth } from "./choice.js";
-import { apartInTime } from "./loop-body.js";
+import { apartInTime, busyWorkersAt } from "./loop-body.js";
 
 /*
  * Workers that are only just enough become a running job's limit as soon as the machine's speed wanders: three that were
@@ -22,10 +21,9 @@ const worthOfSpare = 0.03;
 export function workersBusyShare(trials: Trials, setting: LoaderSetting): number | null {
   const tried = trials.find(setting);
   if (!tried?.score || setting.numWorkers === 0 || trials.probe.facts.kind !== "live") return null;
-  const timed = tried.trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []);
-  if (timed.length === 0) return null;
   const steadyRate = tried.score.batchesPerSecond / (1 - (tried.epochs?.share ?? 0));
-  return (median(timed) * steadyRate) / (1e9 * setting.numWorkers);
+  const busyWorkers = busyWorkersAt(steadyRate, tried.trials);
+  return busyWorkers === null ? null : busyWorkers / setting.numWorkers;
 }
 
 /**
