@@ -56,20 +56,25 @@ export async function dividePools(options: DivideOptions, into: DividedPool[]): 
     neighbour = (await openNeighbour?.()) ?? null;
     for (const pool of pools) {
       for (const count of counts) {
-        signal.throwIfAborted();
         const divided = dividedPool(pool, processes.slice(0, count));
         // Few pieces among many processes are one each, as in the usual pool.
         if (into.some((other) => other.processes === count && shapeId(other) === shapeId(divided))) continue;
         into.push(divided);
-        for (let round = 0; round < rounds && divided.reason === null; ++round) {
-          const aboutNs = Math.max(pool.obtainNs, divided.samples.at(-1) ?? 0);
-          if (leftMs() < 2 * aboutNs * 1e-6) {
-            if (round === 0) divided.reason = "no time was left";
-            break;
-          }
-          onActivity(`${formatSize(pool.sizeBytes)} by ${pool.id}, in ${count} processes`);
-          if (!(await divideOnce(divided, processes.slice(0, count), neighbour, signal))) break;
+      }
+    }
+    // Each once, before any is repeated: time may be short.
+    for (let round = 0; round < rounds; ++round) {
+      for (const divided of into.filter(
+        ({ reason, samples }) => reason === null && samples.length === round,
+      )) {
+        signal.throwIfAborted();
+        if (leftMs() < 2 * Math.max(divided.aloneNs, divided.samples.at(-1) ?? 0) * 1e-6) {
+          if (round === 0) divided.reason = "no time was left";
+          continue;
         }
+        const { sizeBytes, processes: count } = divided;
+        onActivity(`${formatSize(sizeBytes)} by ${shapeId(divided)} each, in ${count} processes`);
+        await divideOnce(divided, processes.slice(0, count), neighbour, signal);
       }
     }
   } finally {
@@ -104,13 +109,13 @@ export function shareOf({ way, pieces, threads }: PoolShape, count: number): Poo
   return { way, pieces: each(pieces), threads: each(threads) };
 }
 
-/** Whether the pool was obtained. A refusal is its reason, unless it was obtained before; only an abort rejects. */
+/** A refusal is its reason, unless it was obtained before; only an abort rejects. */
 async function divideOnce(
   divided: DividedPool,
   processes: readonly PoolProcess[],
   neighbour: Neighbour | null,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const { way, pieces, threads, sizeBytes } = divided;
   const unit = leastPieceBytes;
   // In whole units; the last share also has the bytes below one.
@@ -134,12 +139,10 @@ async function divideOnce(
     const { median: middle, min, max } = distribution(divided.samples);
     divided.obtain = { median: middle, least: min, most: max };
     if (answers !== undefined) divided.stalls = worseOf(divided.stalls, stallsOf(answers));
-    return true;
   } catch (error) {
     const { code, message } = error as NativeError;
     if (signal.aborted || typeof code !== "string") throw error;
     if (divided.obtain === null) divided.reason = message;
-    return false;
   } finally {
     // Before another share is obtained; a process that has died is met again there.
     await Promise.allSettled(processes.map((process) => process.releasePool()));

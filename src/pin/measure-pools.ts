@@ -104,8 +104,8 @@ export class PoolMeasurement {
       await this.#bench.warmUp(placement.threads);
       await this.#scout();
       await this.#firstRound();
-      await this.#watchNeighbour();
       await this.#divide();
+      await this.#watchNeighbour();
       await this.#furtherRounds();
     } catch (error) {
       if (signal.aborted) return;
@@ -181,7 +181,10 @@ export class PoolMeasurement {
     }
   }
 
-  /** The quickest pool of the largest size, and what programs usually do: cuMemHostAlloc in one piece. */
+  /**
+   * The quickest pool of the largest size, and what programs usually do: cuMemHostAlloc in one piece. The other half of the
+   * remaining time is for watching another process.
+   */
   async #divide(): Promise<void> {
     const { divide, openNeighbour, signal } = this.#options;
     const measured = this.pools.filter(({ isMeasured }) => isMeasured);
@@ -190,11 +193,12 @@ export class PoolMeasurement {
     const ofSize = measured.filter((pool) => pool.sizeBytes === sizeBytes);
     const quickest = ofSize.reduce((best, pool) => (pool.obtainNs < best.obtainNs ? pool : best));
     const usual = ofSize.filter(({ shape }) => shape.way === "host-alloc" && shape.pieces === 1);
+    const keptMs = openNeighbour === null ? 0 : this.#leftMs() * roundShare;
     await this.#orOmit("pools in several processes", () =>
       dividePools(
         {
           ...{ ...divide, openNeighbour, signal, pools: [...new Set([quickest, ...usual])] },
-          leftMs: () => this.#leftMs(),
+          leftMs: () => this.#leftMs() - keptMs,
           onActivity: (text) => this.#say(text),
         },
         this.divided,

@@ -127,7 +127,7 @@ describe("a pool that several processes obtain at once", () => {
     const processes = new FakeProcesses();
     let obtained = 0;
     processes.beforeObtain = () => {
-      if (++obtained === 4) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+      if (++obtained === 6) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
     const { divided } = await dividedBy(processes, [2]);
     expect(divided[0]).toMatchObject({ samples: [0.5e9], obtain: { median: 0.5e9 }, reason: null });
@@ -156,6 +156,29 @@ describe("a pool that several processes obtain at once", () => {
     expect(late.divided.map(({ reason }) => reason)).toContain("no time was left");
   });
 
+  it("is measured once in each number of processes before any is measured again", async () => {
+    const processes = new FakeProcesses();
+    processes.beforeObtain = (process) => void (process === 0 && vi.advanceTimersByTime(3000));
+    const { divided } = await dividedBy(processes, [2], { sizesBytes: [16 * GiB], budgetMs: 52_000 });
+    expect(divided.map(({ way, samples }) => [way, samples.length])).toEqual([
+      ["register-huge", 2],
+      ["host-alloc", 1],
+    ]);
+  });
+
+  it("leaves half of the time for watching another process, and the other half is its own", async () => {
+    const processes = new FakeProcesses();
+    const budgets = { sizesBytes: [16 * GiB], budgetMs: 50_000 };
+    const alone = await dividedBy(processes, [2], budgets);
+    expect(alone.divided.map(({ obtain }) => obtain !== null)).toEqual([true, true]);
+    const watch = async () => undefined;
+    const endWatch = async () => ({});
+    const openNeighbour = async () => ({ watch, endWatch, close: watch });
+    const { divided, pools } = await dividedBy(processes, [2], { ...budgets, openNeighbour });
+    expect(divided.map(({ obtain }) => obtain !== null)).toEqual([true, false]);
+    expect(pools.some(({ stalls }) => stalls !== null)).toBe(true);
+  });
+
   it("is missing with the reason if a process does not start", async () => {
     const processes = new FakeProcesses();
     processes.refusal = nativeError("WORKER_PROCESS_NOT_STARTED");
@@ -172,7 +195,7 @@ describe("a pool that several processes obtain at once", () => {
     };
     const { divided } = await dividedBy(processes, [2], { signal: end.signal });
     expect({ divided: divided.length, ...processes }).toMatchObject({
-      divided: 1,
+      divided: 2,
       aborts: 2,
       held: 0,
       open: 0,
