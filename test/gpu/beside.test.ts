@@ -89,8 +89,10 @@ describe("a pipeline", () => {
       const sumNs = await batch(memory, { chunks: 1, computeNs: computeNs / 2 });
       expect(sumNs).toBeGreaterThan(computeNs);
       if (!isEmulated) {
-        expect(sumNs / (copyNs + computeNs)).toBeGreaterThan(0.9);
-        expect(sumNs / (copyNs + computeNs)).toBeLessThan(1.2);
+        // The rate of pageable copies is the host's, which other programs use too.
+        const copiesNs = [copyNs, await batch(memory)];
+        expect(sumNs / (Math.min(...copiesNs) + computeNs)).toBeGreaterThan(0.9);
+        expect(sumNs / (Math.max(...copiesNs) + computeNs)).toBeLessThan(1.2);
       }
       for (const chunks of [2, 16, 100]) {
         expect(await batch(memory, { chunks, computeNs: computeNs / 2 })).toBeGreaterThan(computeNs);
