@@ -3,6 +3,7 @@ import { answer, findings } from "../../src/report/findings/answer.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { type BlockRates, blockCells, buildBlocks } from "../helpers/blocks.js";
 import {
+  buildDistribution,
   buildDocument,
   buildEmulatedDocument,
   type CellPart,
@@ -238,5 +239,56 @@ describe("the answer above the tables", () => {
     expect(findings(buildEmulatedDocument({ cells })).map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^in this machine's memory, in scattered blocks of pinned memory, a loop/),
     );
+  });
+});
+
+describe("blocks beside a load", () => {
+  /** A way at two sizes of blocks, alone and beside arithmetic: GB/s, and the kept shares of its rate and the load's. */
+  const beside = (
+    way: keyof BlockRates,
+    ofCopies: readonly number[],
+    ofLoad: readonly number[],
+    part: CellPart = {},
+  ) =>
+    [4 * KiB, 64 * KiB].flatMap((bytes, i) => {
+      const load = {
+        unit: "GFLOP/s" as const,
+        alone: buildDistribution(5e5),
+        during: buildDistribution(5e5 * ofLoad[i]!),
+        keptShare: { ...buildDistribution(ofLoad[i]!), processMedians: Array(5).fill(ofLoad[i]!) },
+      };
+      const cells = (GBps: number, more: CellPart) =>
+        buildBlocks(bytes, 1024, 55, { [way]: [GBps, 900] as const }, { ...part, ...more }).slice(1);
+      return [...cells(20, {}), ...cells(20 * ofCopies[i]!, { beside: "compute", result: { load } })];
+    });
+  const ofLoads = (cells: CellResult[]) => ofProcesses(cells).filter((line) => line.includes("beside"));
+
+  it("say what the ways leave the load over all sizes, the greatest loss first, and what copies keep", () => {
+    const cells = [
+      ...beside("loop", [1, 1], [0.99, 0.97]),
+      ...beside("kernel", [1, 1], [0.55, 0.15]),
+      ...beside("kernel on 8", [1, 1], [0.66, 0.61]),
+      ...beside("batch", [1, 1], [0.85, 1]),
+      ...beside("gather", [0.7, 0.65], [1, 1.02]),
+    ];
+    expect(ofLoads(cells)).toEqual([
+      "pinned memory beside arithmetic on the device, the load keeps 14 % to 56 % of its rate beside a kernel, 60 % to 67 % " +
+        "beside a kernel on 8 multiprocessors, at least 96 % beside a loop and gathering; gathering keeps 64 % to 71 % of " +
+        "its own rate (H2D)",
+    ]);
+  });
+
+  it("say so for each direction and kind of memory, and nothing of losses that are not certain", () => {
+    const cells = [
+      ...beside("kernel", [0.5, 0.5], [0.5, 0.5]),
+      ...beside("kernel", [1, 1], [0.2, 0.2], { direction: "d2h" }),
+      ...beside("loop", [0.85, 1], [1, 0.85], { memory: "pageable" }),
+      ...beside("loop", [1, 1], [1, 1], { memory: "pageable", direction: "d2h" }),
+    ];
+    expect(ofLoads(cells)).toEqual([
+      "pinned memory beside arithmetic on the device, H2D: the load keeps 49 % to 51 % of its rate beside a kernel; a kernel " +
+        "keeps 49 % to 51 % of its own rate; D2H: the load keeps 19 % to 21 % of its rate beside a kernel",
+      "pageable memory beside arithmetic on the device, the load keeps at least 99 % of its rate beside a loop (D2H)",
+    ]);
   });
 });

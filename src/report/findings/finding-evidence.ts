@@ -1,4 +1,4 @@
-import type { CellResult } from "../../results/cell-schema.js";
+import type { CellResult, Distribution } from "../../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { isMeasured, statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
@@ -62,6 +62,17 @@ export function observe(
     const estimate = distribution == null ? null : claimedInterval(memory, distribution);
     return estimate === null ? [] : [{ memory, sizeBytes, workers, estimate }];
   });
+}
+
+/** A cell's rate with its interval, for claims; null without an interval. */
+export function rateOf(cell: CellResult, moved = wholeOf(cell.direction)): IntervalEstimate | null {
+  return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
+}
+
+/** Null also if the value may be 0, as for a load that completes nothing: intervals are of logarithms. */
+export function claimOf(cell: CellResult, distribution: Distribution | undefined): IntervalEstimate | null {
+  const isNothing = distribution !== undefined && Math.min(distribution.median, distribution.low ?? 1) <= 0;
+  return distribution === undefined || isNothing ? null : claimedInterval(cell.memory, distribution);
 }
 
 /** The observations of one memory kind. */

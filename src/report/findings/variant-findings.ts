@@ -1,8 +1,8 @@
 import { formatGBps, formatRange } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
-import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
+import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import { besideName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
@@ -11,13 +11,16 @@ import { besides, type DirectionMoved, memories, peerPaths } from "../../setting
 import { formatSize } from "../../settings/units.js";
 import { namedDevices, sharingSentence } from "../shared-topology.js";
 import { blockFindings, cutoffFindings } from "./block-findings.js";
+import { blocksBesideLoads } from "./blocks-beside-findings.js";
 import {
+  claimOf,
   compareIntervals,
   type IntervalOrder,
   isEvidence,
   isNarrow,
   ofFirstDevice,
   ofOneClock,
+  rateOf,
 } from "./finding-evidence.js";
 import {
   firstOf,
@@ -61,6 +64,7 @@ function questionsOf(document: ResultDocument, equalWidth: number): QuestionFind
         ? blockFindings(ofFirstDevice(of("blocks")), terms)
         : cutoffFindings(document),
     ),
+    firstOf(blocksBesideLoads(ofFirstDevice(of("blocks-beside")), terms)),
     firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneClock(betweenThem))]),
   ];
 }
@@ -72,17 +76,6 @@ function byDirection(clauseOf: (direction: (typeof bothWaysDirections)[number]) 
   const [h2d, d2h, bidir] = bothWaysDirections.map(clauseOf);
   const oneWay = joinDirections(h2d ?? null, d2h ?? null);
   return [...(oneWay === null ? [] : [oneWay]), ...(bidir == null ? [] : [`${bidir} (both directions)`])];
-}
-
-/** A cell's rate with its interval, for claims; null without an interval. */
-function rateOf(cell: CellResult, moved = wholeOf(cell.direction)): IntervalEstimate | null {
-  return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
-}
-
-/** Null also if the value may be 0, as for a load that completes nothing: intervals are of logarithms. */
-function claimOf(cell: CellResult, distribution: Distribution | undefined): IntervalEstimate | null {
-  const isNothing = distribution !== undefined && Math.min(distribution.median, distribution.low ?? 1) <= 0;
-  return distribution === undefined || isNothing ? null : claimedInterval(cell.memory, distribution);
 }
 
 /** The share of its own rate that a cell keeps. */

@@ -1,0 +1,99 @@
+import { formatWholeShare } from "../../draw/numbers.js";
+import { groupBy } from "../../draw/report.js";
+import { counted, listed } from "../../draw/words.js";
+import type { CellResult } from "../../results/cell-schema.js";
+import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import { besideName } from "../../results/naming/wording.js";
+import { blockWayOf } from "../../results/variant.js";
+import { besides } from "../../settings/choices.js";
+import { wayName } from "./block-findings.js";
+import { claimOf, rateOf } from "./finding-evidence.js";
+import { joinDirections, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
+
+/*
+ * The closing lines on copies in scattered blocks during a load: what each way costs the load, and the load each way.
+ */
+
+/** A loss is told if it is certain that less than this is kept, and kept rates that are certain to be at least this. */
+const nearlyAllShare = 0.9;
+
+/** One line for each load and kind of memory. */
+export function blocksBesideLoads(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
+  const workers = Math.min(...cells.map((cell) => cell.workers));
+  return besides.flatMap((beside) =>
+    (["pinned", "pageable"] as const).flatMap((memory) => {
+      const own = cells.filter(
+        (cell) => cell.beside === beside && cell.memory === memory && cell.workers === workers,
+      );
+      const clauseOf = (direction: "h2d" | "d2h") =>
+        whatIsKept(
+          own.filter((cell) => cell.direction === direction),
+          terms,
+        );
+      const text = joinDirections(clauseOf("h2d"), clauseOf("d2h"));
+      if (beside === "none" || text === null) return [];
+      return [
+        { text: `in scattered blocks of ${memory} memory beside ${besideName[beside]}, ${text}`, cells: own },
+      ];
+    }),
+  );
+}
+
+function whatIsKept(cells: readonly CellResult[], { aloneOf }: Terms): string | null {
+  const byWay = groupBy(cells, (cell) => {
+    const multiprocessors = blockWayOf(cell)?.multiprocessors ?? null;
+    const on = multiprocessors === null ? "" : ` on ${counted(multiprocessors, "multiprocessor")}`;
+    return wayName[cell.blockWay!] + on;
+  });
+  const ofLoad = sharesOf(byWay, (cell) => (cell.load == null ? null : claimOf(cell, cell.load.keptShare)));
+  const ofCopies = sharesOf(byWay, (cell) => {
+    const [rate, alone] = [cell, aloneOf(cell)].map((one) => (one === undefined ? null : rateOf(one)));
+    return rate == null || alone == null ? null : ratioInterval(rate, alone);
+  });
+  const slowed = ofCopies.filter(isLoss).map(({ way, share }) => `${way} keeps ${shareRange(share)}`);
+  const clauses = [
+    ...whatLoadKeeps(ofLoad),
+    ...(slowed.length === 0 ? [] : [`${listed(slowed)} of its own rate`]),
+  ];
+  return clauses.length === 0 ? null : clauses.join("; ");
+}
+
+interface KeptByWay {
+  way: string;
+  /** From the least of all sizes of blocks to the most. */
+  share: IntervalEstimate;
+}
+
+/** The greatest loss first; without ways that have no figure. */
+function sharesOf(
+  byWay: ReadonlyMap<string, readonly CellResult[]>,
+  shareOf: (cell: CellResult) => IntervalEstimate | null,
+): KeptByWay[] {
+  return [...byWay]
+    .flatMap(([way, cells]) => {
+      const shares = cells.flatMap((cell) => shareOf(cell) ?? []);
+      if (shares.length === 0) return [];
+      const low = Math.min(...shares.map((share) => share.low));
+      const high = Math.min(1, Math.max(...shares.map((share) => share.high)));
+      return [{ way, share: { median: low, low, high } }];
+    })
+    .sort((a, b) => a.share.low - b.share.low);
+}
+
+const isLoss = ({ share }: KeptByWay) => share.high < nearlyAllShare;
+
+/** "the load keeps 14 % to 57 % of its rate beside a kernel, and at least 96 % beside a loop and gathering". */
+function whatLoadKeeps(kept: readonly KeptByWay[]): string[] {
+  const unharmed = kept.filter(({ share }) => share.low >= nearlyAllShare);
+  const told = [
+    ...kept.filter(isLoss).map(({ way, share }) => [shareRange(share), way]),
+    ...unharmed
+      .slice(0, 1)
+      .map(({ share }) => [
+        `at least ${formatWholeShare(share.low)}`,
+        listed(unharmed.map(({ way }) => way)),
+      ]),
+  ];
+  const clauses = told.map(([share, ways], i) => `${share}${i === 0 ? " of its rate" : ""} beside ${ways}`);
+  return clauses.length === 0 ? [] : [`the load keeps ${clauses.join(", ")}`];
+}
