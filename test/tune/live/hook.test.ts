@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { skipWithoutTorch, testPython, torchMissing } from "../../helpers/test-python.js";
+import { skipWithoutTorch, testPython, torchMissing, warmPython } from "../../helpers/test-python.js";
 import {
   type Change,
   readJson,
@@ -77,10 +77,11 @@ describe("loaders whose setting is changed several times in each epoch", () => {
       // torch 1.13 under Python 3.11 can only launch what it redirects.
       ...["-r", "0:1,1:1", "-t", "0:1,1:1"],
       ...["--rdzv_backend", "c10d", "--rdzv_endpoint", "localhost:0"],
+      // The launcher's own Python would import torch anew in each rank.
+      ...["--no_python", warmPython],
       ...epochs(options),
     ];
     const hooked = await runHooked(command, fiveAnEpoch(options), {
-      python: testPython,
       env: { OMP_NUM_THREADS: "1", EPOCHS_OUT: join(folder, "hooked") },
     });
     expect(hooked.code, hooked.stderr).toBe(0);
@@ -244,7 +245,7 @@ print([batch.tolist() for batch in loader])
 
   it("is understood if a launcher and samplers say -1 for none, and numbers are NumPy's", async () => {
     const env = { RANK: "-1", WORLD_SIZE: "-1", LOCAL_RANK: "-1", LOCAL_WORLD_SIZE: "-1" };
-    const { said, ...run } = await runHooked(["-c", program], [], { env, python: testPython });
+    const { said, ...run } = await runHooked(["-c", program], [], { env });
     expect(run).toEqual({ code: 0, stdout: "[[0], [1, 2]]\n", stderr: "" });
     expect(said[0]).toEqual(
       expect.arrayContaining([
