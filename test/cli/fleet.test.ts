@@ -93,6 +93,18 @@ describe("pinbench fleet", () => {
     expect(stdout).toContain("none of 6 nodes");
   });
 
+  it("ends with 4 if a node may be slow", async () => {
+    const cwd = fleetFolder();
+    await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
+    const file = join(cwd, "fleet.json");
+    const document = fleetSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+    document.nodes[3]!.action = "monitor";
+    writeFileSync(file, JSON.stringify(document));
+    const { exitCode, stdout } = await callCli(["fleet", "fleet.json"], { cwd });
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is called slow, but n03 may be\n");
+  });
+
   it("obeys --threshold: a loss below it is none", async () => {
     const slowed: Slowed = (host, cell) => (host === "n03" && isPinnedTo(cell) ? 0.9 : 1);
     const cwd = fleetFolder(slowed);
